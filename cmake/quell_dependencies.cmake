@@ -1,0 +1,18 @@
+# Every third-party library as one imported target, all from Debian 12 packages (see `make deps`).
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(SQLiteCpp REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(CURL REQUIRED)
+pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+
+add_library(quell_caf INTERFACE)  # libcaf-dev ships no CMake package
+find_library(CAF_CORE caf_core REQUIRED)
+target_link_libraries(quell_caf INTERFACE ${CAF_CORE} Threads::Threads)
+
+add_library(quell_asio INTERFACE)
+target_link_libraries(quell_asio INTERFACE Threads::Threads OpenSSL::SSL)

@@ -1,0 +1,29 @@
+# Compiler switches shared by every target.
+option(QUELL_ASAN "address and undefined-behaviour sanitizers" OFF)
+option(QUELL_TSAN "thread sanitizer" OFF)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+add_compile_options(-Wall -Wextra -Werror -fno-plt)
+# g++ 12 reports these inside std:: and Boost headers where the code is right.
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+# State this once for all targets: mixed values would break the one definition rule.
+add_compile_definitions(BOOST_ASIO_NO_DEPRECATED CAF_ENABLE_TYPE_ID_CHECKS)
+
+if(QUELL_ASAN)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(QUELL_TSAN)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
