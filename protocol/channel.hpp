@@ -1,8 +1,9 @@
 // The ordered, acknowledged channel of one direction of one session. No transport, no clock: time comes in as a moment.
 //
-// Numbers count 1, 2, 3 … Each frame is delivered exactly once and in order, or the session ends. The acknowledgement means
-// *applied*: the receiver's owner calls `applied(n)` after the frame has taken effect, and that number rides on its next frame.
-// Lost frames (a reconnect below ZeroMQ) are sent again after `resend_after` or at once when the other side saw a gap.
+// Numbers count 1, 2, 3 … Each frame is delivered exactly once and in order, or the session ends. The acknowledgement
+// means *applied*: the receiver's owner calls `applied(n)` after the frame has taken effect, and that number rides on
+// its next frame. Lost frames (a reconnect below ZeroMQ) are sent again after `resend_after` or at once when the other
+// side saw a gap.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,11 @@ class channel_sender {
   std::uint64_t push(wire::message body, boot_time now);
   /// True once more than `limit` frames are unacknowledged: the peer is too far behind.
   bool overflown() const;
-  /// Takes an acknowledgement (cumulative; an old one is ignored). False if it acknowledges what was never sent: end the session.
+  /// Takes an acknowledgement (cumulative; an old one is ignored). False if it acknowledges what was never sent: end
+  /// the session.
   bool acknowledged(std::uint64_t number, boot_time now);
-  /// Frames to send again now: all unacknowledged ones if the oldest has waited resend_after since it was last sent, or `gap` says so.
+  /// Frames to send again now: all unacknowledged ones if the oldest has waited resend_after since it was last sent, or
+  /// `gap` says so.
   std::vector<std::pair<std::uint64_t, wire::message>> resend(boot_time now, bool gap);
   std::uint64_t last_sent() const { return last_sent_; }
   std::uint64_t last_acknowledged() const { return last_acknowledged_; }
@@ -44,6 +47,7 @@ class channel_sender {
   std::uint64_t last_sent_ = 0;
   std::uint64_t last_acknowledged_ = 0;
   boot_time last_transmission_{};
+  std::optional<boot_time> answered_gap_at_; ///< of the oldest frame; repeats within resend_after / 10 are ignored
 };
 
 /// The receiving half.

@@ -65,7 +65,7 @@ using request_id = basic_id<struct request_tag>;
 template <class Tag>
 struct std::hash<quell::basic_id<Tag>> {
   std::size_t operator()(const quell::basic_id<Tag>& id) const noexcept {
-    std::uint64_t high = 0, low = 0;  // the low half is random already
+    std::uint64_t high = 0, low = 0; // the low half is random already
     std::memcpy(&high, id.bytes.data(), 8);
     std::memcpy(&low, id.bytes.data() + 8, 8);
     return static_cast<std::size_t>(low ^ (high * 0x9e3779b97f4a7c15ULL));

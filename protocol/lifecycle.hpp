@@ -1,4 +1,5 @@
-// The legal moves of an operation's status: one table, checked at compile time, from which docs/CANCELLATION.md's diagram is printed.
+// The legal moves of an operation's status: one table, checked at compile time, from which docs/CANCELLATION.md's
+// diagram is printed.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ inline constexpr auto lifecycle_table = std::to_array<lifecycle_move>({
     {status::paused, status::cancelling, "told to stop"},
     {status::cancelling, status::cancelled, "proven gone, or settled as unconfirmed or declared"},
     {status::cancelling, status::completed, "it had finished before its worker applied the stop"},
-    {status::cancelling, status::failed, "it had failed before its worker applied the stop; or the cause was timeout or worker_lost"},
+    {status::cancelling, status::failed,
+     "it had failed before its worker applied the stop; or the cause was timeout or worker_lost"},
 });
 
 constexpr bool may_move(status from, status to) {
@@ -46,7 +48,8 @@ constexpr bool terminal_has_no_exit() {
 constexpr bool no_row_twice() {
   for (std::size_t i = 0; i < lifecycle_table.size(); ++i)
     for (std::size_t j = i + 1; j < lifecycle_table.size(); ++j)
-      if (lifecycle_table[i].from == lifecycle_table[j].from && lifecycle_table[i].to == lifecycle_table[j].to) return false;
+      if (lifecycle_table[i].from == lifecycle_table[j].from && lifecycle_table[i].to == lifecycle_table[j].to)
+        return false;
   return true;
 }
 constexpr bool every_live_status_can_be_stopped() {

@@ -1,14 +1,18 @@
-// Every message between controller and worker, in one place. Two sockets: `message` travels on control, `bulk_message` on bulk.
+// Every message between controller and worker, in one place. Two sockets: `message` travels on control, `bulk_message`
+// on bulk.
 //
-// Each message has a tag that is never reused; on the wire it is a msgpack array of its fields in the order of `inspect`.
-// Fields may be appended, never moved: a reader fills what is missing with the default and ignores what is too much.
-// Control frames of one session are numbered by the channel (channel.hpp), so a cancel never overtakes a start.
+// Each message has a tag that is never reused; on the wire it is a msgpack array of its fields in the order of
+// `inspect`. Fields may be appended, never moved: a reader fills what is missing with the default and ignores what is
+// too much. Control frames of one session are numbered by the channel (channel.hpp), so a cancel never overtakes a
+// start.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,12 +24,15 @@
 
 namespace quell::wire {
 
-/// Grows when an old peer could misread a new one. It is the first field of `hello`, so that any version can refuse any other politely.
+/// Grows when an old peer could misread a new one. It is the first field of `hello`, so that any version can refuse any
+/// other politely.
 inline constexpr std::uint32_t protocol_version = 1;
 
 #define QUELL_INSPECT(Type, ...)                                                                                       \
   template <class Inspector>                                                                                           \
-  friend auto inspect(Inspector& f, Type& x) { return f(__VA_ARGS__); }                                                \
+  friend auto inspect(Inspector& f, Type& x) {                                                                         \
+    return f(__VA_ARGS__);                                                                                             \
+  }                                                                                                                    \
   friend bool operator==(const Type&, const Type&) = default
 
 // ---- worker to controller, control ------------------------------------------------------------------------------
@@ -33,12 +40,21 @@ inline constexpr std::uint32_t protocol_version = 1;
 /// What a worker has of one task when it says hello.
 enum class task_phase : std::uint8_t { held, running, stopping };
 
+} // namespace quell::wire
+
+template <>
+struct quell::names_of<quell::wire::task_phase> {
+  static constexpr auto list = std::to_array<std::string_view>({"held", "running", "stopping"});
+};
+
+namespace quell::wire {
+
 struct inventory_item {
   operation_id operation;
   task_phase phase = task_phase::held;
-  std::int32_t pid = 0;        ///< 0 = not cloned yet
-  wall_time started_at{};      ///< of the go; epoch = not yet
-  std::uint64_t stop_seq = 0;  ///< seq of the stop that is applied to it; 0 = none
+  std::int32_t pid = 0;       ///< 0 = not cloned yet
+  wall_time started_at{};     ///< of the go; epoch = not yet
+  std::uint64_t stop_seq = 0; ///< seq of the stop that is applied to it; 0 = none
   QUELL_INSPECT(inventory_item, x.operation, x.phase, x.pid, x.started_at, x.stop_seq);
 };
 
@@ -46,7 +62,7 @@ struct inventory_item {
 struct task_started {
   static constexpr std::uint16_t tag = 3;
   operation_id operation;
-  std::int32_t pid = 0;  ///< as the worker's host sees it
+  std::int32_t pid = 0; ///< as the worker's host sees it
   wall_time at{};
   containment level = containment::group;
   QUELL_INSPECT(task_started, x.operation, x.pid, x.at, x.level);
@@ -66,17 +82,17 @@ struct task_stopping {
 struct task_ended {
   static constexpr std::uint16_t tag = 5;
   operation_id operation;
-  std::uint64_t stop_seq = 0;            ///< the stop that had been applied *before* the end was seen; 0 = it ended by itself
-  std::optional<receipt> how;            ///< set if stop_seq is
+  std::uint64_t stop_seq = 0; ///< the stop that had been applied *before* the end was seen; 0 = it ended by itself
+  std::optional<receipt> how; ///< set if stop_seq is
   proof evidence = proof::exit_status;
-  std::optional<exit_state> exit;        ///< of the leader; nullopt = never ran
-  std::string error_code;                ///< "" or start_failed, worker_lost (swept by a later life)
+  std::optional<exit_state> exit; ///< of the leader; nullopt = never ran
+  std::string error_code;         ///< "" or start_failed, worker_lost (swept by a later life)
   std::string error_message;
-  wall_time started_at{};                ///< epoch = never started
+  wall_time started_at{}; ///< epoch = never started
   wall_time ended_at{};
   output_counts output;
-  QUELL_INSPECT(task_ended, x.operation, x.stop_seq, x.how, x.evidence, x.exit, x.error_code, x.error_message, x.started_at,
-                x.ended_at, x.output);
+  QUELL_INSPECT(task_ended, x.operation, x.stop_seq, x.how, x.evidence, x.exit, x.error_code, x.error_message,
+                x.started_at, x.ended_at, x.output);
 };
 
 /// A stopped task that is not gone yet, sent at each change and about once a second past the kill.
@@ -86,7 +102,7 @@ struct task_unproven {
   unproven_why why = unproven_why::in_grace;
   wall_time since{};
   std::uint32_t processes_total = 0;
-  std::vector<process_view> processes;  ///< at most 20
+  std::vector<process_view> processes; ///< at most 20
   next_action next = next_action::kill;
   wall_time next_at{};
   QUELL_INSPECT(task_unproven, x.operation, x.why, x.since, x.processes_total, x.processes, x.next, x.next_at);
@@ -96,21 +112,21 @@ struct task_unproven {
 struct hello {
   static constexpr std::uint16_t tag = 1;
   std::uint32_t version = protocol_version;
-  std::string software;                      ///< "0.1.0"
-  std::optional<cluster_id> cluster;         ///< the cluster that it belongs to since its first welcome
-  std::uint64_t epoch_seen = 0;              ///< the highest controller epoch that it has seen
-  std::uint64_t seq_seen = 0;                ///< the highest seq that it has seen
-  std::string boot_id;                       ///< /proc/sys/kernel/random/boot_id
-  std::string state_id;                      ///< made once per state directory, whose lock only one process holds
+  std::string software;              ///< "0.1.0"
+  std::optional<cluster_id> cluster; ///< the cluster that it belongs to since its first welcome
+  std::uint64_t epoch_seen = 0;      ///< the highest controller epoch that it has seen
+  std::uint64_t seq_seen = 0;        ///< the highest seq that it has seen
+  std::string boot_id;               ///< /proc/sys/kernel/random/boot_id
+  std::string state_id;              ///< made once per state directory, whose lock only one process holds
   incarnation_id incarnation;
-  session_id proposed;                       ///< the session's id, chosen by the worker, fresh each time
+  session_id proposed; ///< the session's id, chosen by the worker, fresh each time
   std::uint32_t slots = 0;
   std::map<std::string, std::string> labels; ///< the configured ones and os, arch, host
   containment level = containment::group;
-  std::vector<std::string> containment_limits;  ///< sentences for people
+  std::vector<std::string> containment_limits; ///< sentences for people
   std::string host;
   std::vector<inventory_item> inventory;
-  std::vector<task_ended> results;           ///< unacknowledged ones
+  std::vector<task_ended> results; ///< unacknowledged ones
   QUELL_INSPECT(hello, x.version, x.software, x.cluster, x.epoch_seen, x.seq_seen, x.boot_id, x.state_id, x.incarnation,
                 x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results);
 };
@@ -119,7 +135,7 @@ struct hello {
 struct heartbeat {
   static constexpr std::uint16_t tag = 2;
   std::uint64_t beat = 0;
-  std::uint64_t applied = 0;  ///< the highest frame number applied in this session
+  std::uint64_t applied = 0; ///< the highest frame number applied in this session
   QUELL_INSPECT(heartbeat, x.beat, x.applied);
 };
 
@@ -138,18 +154,20 @@ struct welcome {
   std::uint32_t version = protocol_version;
   cluster_id cluster;
   std::uint64_t epoch = 0;
-  std::string worker;            ///< the name under which the key is enrolled
+  std::string worker; ///< the name under which the key is enrolled
   milliseconds heartbeat{1000};
-  milliseconds lease{10000};     ///< counts from the sending of the hello
+  milliseconds lease{10000}; ///< counts from the sending of the hello
   QUELL_INSPECT(welcome, x.version, x.cluster, x.epoch, x.worker, x.heartbeat, x.lease);
 };
 
-/// Answer to a hello that is not taken; unnumbered. code: unsupported_version | not_enrolled | other_cluster | lease_held | old_epoch | removed
+/// Answer to a hello that is not taken; unnumbered. code: unsupported_version | not_enrolled | other_cluster |
+/// lease_held | old_epoch | removed | session_over (also the answer to a heartbeat of a session that is unknown or
+/// over)
 struct refuse {
   static constexpr std::uint16_t tag = 21;
   std::string code;
-  std::string message;           ///< what, why, what to do
-  milliseconds retry_after{0};   ///< 0 = do not come back
+  std::string message;         ///< what, why, what to do
+  milliseconds retry_after{0}; ///< 0 = do not come back
   QUELL_INSPECT(refuse, x.code, x.message, x.retry_after);
 };
 
@@ -169,25 +187,25 @@ struct start {
   std::uint64_t as_of = 0;
   scope_path scope;
   operation_id root;
-  std::vector<operation_id> ancestors;  ///< nearest first, up to the root or to a detached edge
+  std::vector<operation_id> ancestors; ///< nearest first, up to the root or to a detached edge
   task_spec spec;
   milliseconds grace{2000};
-  std::string token;                    ///< QUELL_TOKEN, a secret
-  std::optional<wall_time> deadline;    ///< QUELL_DEADLINE
+  std::string token;                 ///< QUELL_TOKEN, a secret
+  std::optional<wall_time> deadline; ///< QUELL_DEADLINE
   QUELL_INSPECT(start, x.operation, x.seq, x.as_of, x.scope, x.root, x.ancestors, x.spec, x.grace, x.token, x.deadline);
 };
 
-/// Stop: everything in `scope` with as_of <= cutoff, and everything that is or lies below one of `operations`. It closes
-/// them for later starts too. Applied when acknowledged. A repeat (same seq) may only bring a nearer kill.
+/// Stop: everything in `scope` with as_of <= cutoff, and everything that is or lies below one of `operations`. It
+/// closes them for later starts too. Applied when acknowledged. A repeat (same seq) may only bring a nearer kill.
 struct stop {
   static constexpr std::uint16_t tag = 24;
   std::uint64_t seq = 0;
-  std::optional<cancel_id> cancel;      ///< nullopt for causes that are no cancel
+  std::optional<cancel_id> cancel; ///< nullopt for causes that are no cancel
   stop_cause cause = stop_cause::cancel;
   std::optional<scope_path> scope;
-  std::uint64_t cutoff = 0;             ///< with scope
+  std::uint64_t cutoff = 0; ///< with scope
   std::vector<operation_id> operations;
-  std::optional<milliseconds> grace;    ///< nullopt = each task's own; 0 = kill at once
+  std::optional<milliseconds> grace; ///< nullopt = each task's own; 0 = kill at once
   QUELL_INSPECT(stop, x.seq, x.cancel, x.cause, x.scope, x.cutoff, x.operations, x.grace);
 };
 
@@ -198,7 +216,8 @@ struct results_stored {
   QUELL_INSPECT(results_stored, x.operations);
 };
 
-/// Planned stop of the controller: live on for `lease` from now on without heartbeats answered (DESIGN 3.10).
+/// Planned stop of the controller: it answers no heartbeat any more, and the lease is `lease` long from the last
+/// answered one on.
 struct handover {
   static constexpr std::uint16_t tag = 26;
   milliseconds lease{60000};
@@ -217,15 +236,16 @@ struct resize {
 /// Nothing but an acknowledgement (the envelope carries it). Unnumbered, either direction.
 struct acknowledge {
   static constexpr std::uint16_t tag = 40;
-  bool resend = false;  ///< a gap was seen: send again from ack + 1
+  bool resend = false; ///< a gap was seen: send again from ack + 1
   QUELL_INSPECT(acknowledge, x.resend);
 };
 
-using message = std::variant<hello, heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell, welcome, refuse,
-                             lease_granted, start, stop, results_stored, handover, resize, acknowledge>;
+using message =
+    std::variant<hello, heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell, welcome, refuse,
+                 lease_granted, start, stop, results_stored, handover, resize, acknowledge>;
 
-/// A control frame. `number` 0 = unnumbered (outside the ordered channel); numbered frames of a direction count 1, 2, 3 …
-/// `ack` = highest number of the other direction that was *applied*. Frames of another session are dropped unread.
+/// A control frame. `number` 0 = unnumbered (outside the ordered channel); numbered frames of a direction count 1, 2, 3
+/// … `ack` = highest number of the other direction that was *applied*. Frames of another session are dropped unread.
 struct envelope {
   session_id session;
   std::uint64_t number = 0;
@@ -236,25 +256,28 @@ struct envelope {
 
 // ---- bulk: output, input and relayed HTTP; order matters only within one operation's stream or one connection ------
 
-/// First on the bulk socket; again after each new control session. The controller answers with output_ack for what it has.
+/// First on the bulk socket; again after each new control session. The controller answers with output_ack for what it
+/// has.
 struct bulk_hello {
   static constexpr std::uint16_t tag = 60;
   session_id session;
   QUELL_INSPECT(bulk_hello, x.session);
 };
 
-/// Bytes that a task wrote. `offset` counts all bytes that it ever wrote to this stream; a jump says that bytes were dropped.
+/// Bytes that a task wrote. `offset` counts all bytes that it ever wrote to this stream; a jump says that bytes were
+/// dropped.
 struct output {
   static constexpr std::uint16_t tag = 61;
   operation_id operation;
   stream which = stream::out;
   std::uint64_t offset = 0;
-  std::string bytes;   ///< at most 64 KiB
-  bool end = false;    ///< nothing follows on this stream
+  std::string bytes; ///< at most 64 KiB
+  bool end = false;  ///< nothing follows on this stream
   QUELL_INSPECT(output, x.operation, x.which, x.offset, x.bytes, x.end);
 };
 
-/// The controller has written everything below `offset` to its file. `unknown` = it has no such operation: forget the output.
+/// The controller has written everything below `offset` to its file. `unknown` = it has no such operation: forget the
+/// output.
 struct output_ack {
   static constexpr std::uint16_t tag = 62;
   operation_id operation;
@@ -269,7 +292,7 @@ struct input {
   static constexpr std::uint16_t tag = 63;
   operation_id operation;
   std::uint64_t offset = 0;
-  std::string bytes;  ///< at most 64 KiB
+  std::string bytes; ///< at most 64 KiB
   bool end = false;
   QUELL_INSPECT(input, x.operation, x.offset, x.bytes, x.end);
 };
@@ -294,14 +317,15 @@ struct relay_open {
 struct relay_data {
   static constexpr std::uint16_t tag = 66;
   std::uint64_t connection = 0;
-  std::string bytes;  ///< at most 64 KiB
+  std::string bytes; ///< at most 64 KiB
   QUELL_INSPECT(relay_data, x.connection, x.bytes);
 };
 
+/// More may be sent on this connection.
 struct relay_credit {
   static constexpr std::uint16_t tag = 67;
   std::uint64_t connection = 0;
-  std::uint64_t bytes = 0;  ///< consumed since the last credit
+  std::uint64_t bytes = 0; ///< consumed since the last credit
   QUELL_INSPECT(relay_credit, x.connection, x.bytes);
 };
 

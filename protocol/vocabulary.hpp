@@ -1,4 +1,5 @@
-// The words of DESIGN.md section 2 as enums, each with its wire and JSON name. One list per enum: names and parser come from it.
+// The words of DESIGN.md section 2 as enums, each with its wire and JSON name. One list per enum: names and parser come
+// from it.
 #pragma once
 
 #include <array>
@@ -12,10 +13,27 @@ namespace quell {
 enum class kind : std::uint8_t { turn, model_call, tool_call, sub_agent, task, exchange, external };
 enum class status : std::uint8_t { pending, running, paused, cancelling, completed, failed, cancelled };
 /// How one stopped leaf ended (DESIGN 2, SURFACE 3).
-enum class receipt : std::uint8_t { cooperative, terminated, killed, never_started, already_finished, unconfirmed, declared };
+enum class receipt : std::uint8_t {
+  cooperative,
+  terminated,
+  killed,
+  never_started,
+  already_finished,
+  unconfirmed,
+  declared
+};
 /// What shows that it is gone.
 enum class proof : std::uint8_t {
-  exit_status, cgroup_empty, pidns_gone, group_empty, lease_expired, never_ran, connection_closed, internal, reported, none
+  exit_status,
+  cgroup_empty,
+  pidns_gone,
+  group_empty,
+  lease_expired,
+  never_ran,
+  connection_closed,
+  internal,
+  reported,
+  none
 };
 /// Why an operation is being stopped.
 enum class stop_cause : std::uint8_t { cancel, parent_ended, timeout, superseded, disconnect, drain, worker_lost };
@@ -27,7 +45,13 @@ enum class cancel_status : std::uint8_t { fenced, signalled, settled };
 enum class cancel_outcome : std::uint8_t { stopping, nothing_live, already_finished, joined, unknown_id };
 /// Why a covered operation is not proven dead yet.
 enum class unproven_why : std::uint8_t {
-  signal_in_flight, in_grace, kill_in_flight, stuck_in_kernel, no_permission, worker_unreachable, awaiting_owner
+  signal_in_flight,
+  in_grace,
+  kill_in_flight,
+  stuck_in_kernel,
+  no_permission,
+  worker_unreachable,
+  awaiting_owner
 };
 enum class next_action : std::uint8_t { signal, kill, kill_again, lease_expiry, settle_unconfirmed, resolve };
 enum class worker_status : std::uint8_t { enrolled, ready, draining, unreachable, lost };
@@ -38,15 +62,16 @@ enum class stream : std::uint8_t { out, err };
 template <class Enum>
 struct names_of;
 
-#define QUELL_NAMES(Enum, ...)                                                                                        \
-  template <>                                                                                                         \
-  struct names_of<Enum> {                                                                                             \
-    static constexpr auto list = std::to_array<std::string_view>({__VA_ARGS__});                                      \
+#define QUELL_NAMES(Enum, ...)                                                                                         \
+  template <>                                                                                                          \
+  struct names_of<Enum> {                                                                                              \
+    static constexpr auto list = std::to_array<std::string_view>({__VA_ARGS__});                                       \
   }
 
 QUELL_NAMES(kind, "turn", "model_call", "tool_call", "sub_agent", "task", "exchange", "external");
 QUELL_NAMES(status, "pending", "running", "paused", "cancelling", "completed", "failed", "cancelled");
-QUELL_NAMES(receipt, "cooperative", "terminated", "killed", "never_started", "already_finished", "unconfirmed", "declared");
+QUELL_NAMES(receipt, "cooperative", "terminated", "killed", "never_started", "already_finished", "unconfirmed",
+            "declared");
 QUELL_NAMES(proof, "exit_status", "cgroup_empty", "pidns_gone", "group_empty", "lease_expired", "never_ran",
             "connection_closed", "internal", "reported", "none");
 QUELL_NAMES(stop_cause, "cancel", "parent_ended", "timeout", "superseded", "disconnect", "drain", "worker_lost");
@@ -65,11 +90,15 @@ QUELL_NAMES(stream, "stdout", "stderr");
 #undef QUELL_NAMES
 
 template <class Enum>
-constexpr std::size_t count_of() { return names_of<Enum>::list.size(); }
+constexpr std::size_t count_of() {
+  return names_of<Enum>::list.size();
+}
 
 /// The wire and JSON name. `value` must be an enumerator.
 template <class Enum>
-constexpr std::string_view name_of(Enum value) { return names_of<Enum>::list[static_cast<std::size_t>(value)]; }
+constexpr std::string_view name_of(Enum value) {
+  return names_of<Enum>::list[static_cast<std::size_t>(value)];
+}
 
 /// The enumerator called `name`, or nullopt.
 template <class Enum>
@@ -79,19 +108,22 @@ constexpr std::optional<Enum> parse_name(std::string_view name) {
   return std::nullopt;
 }
 
-constexpr bool is_terminal(status s) {
-  return s == status::completed || s == status::failed || s == status::cancelled;
-}
+constexpr bool is_terminal(status s) { return s == status::completed || s == status::failed || s == status::cancelled; }
 
-/// True if a worker at level `have` satisfies a task that asks for at least `least`. `cgroup` and `pidns` do not imply each other.
+/// True if a worker at level `have` satisfies a task that asks for at least `least`. `cgroup` and `pidns` do not imply
+/// each other.
 constexpr bool at_least(containment have, containment least) {
   const bool cgroup = have == containment::cgroup || have == containment::cgroup_pidns;
   const bool pidns = have == containment::pidns || have == containment::cgroup_pidns;
   switch (least) {
-    case containment::group: return true;
-    case containment::pidns: return pidns;
-    case containment::cgroup: return cgroup;
-    case containment::cgroup_pidns: return cgroup && pidns;
+  case containment::group:
+    return true;
+  case containment::pidns:
+    return pidns;
+  case containment::cgroup:
+    return cgroup;
+  case containment::cgroup_pidns:
+    return cgroup && pidns;
   }
   return false;
 }

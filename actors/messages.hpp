@@ -1,0 +1,59 @@
+// Local messages between actors of one process. Never serialised, so they may carry callbacks; what travels between machines is in
+// protocol/messages.hpp.
+#pragma once
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/messages.hpp"
+
+namespace quell::actors {
+
+/// Control frames that one turn of the socket loop received, in order.
+struct frames_arrived {
+  struct frame {
+    std::string route;
+    std::string public_key;
+    wire::envelope content;
+    std::uint32_t strange_version = 0;  ///< not 0: a hello of another protocol version; content is empty
+  };
+  std::shared_ptr<std::vector<frame>> frames;
+};
+
+/// The journal has taken (or refused) everything up to this ticket.
+struct batch_committed {
+  std::uint64_t ticket = 0;
+  bool failed = false;
+  std::string code, detail;  ///< why, when failed
+};
+
+/// Somebody asks the actor's state to do or to say something; the closure runs on the actor's thread and answers through its own callback.
+template <class State>
+struct asked {
+  std::function<void(State&)> what;
+};
+
+/// INTERNAL: the clock moved to where the actor wanted to be called.
+struct clock_ticked {
+  std::uint64_t generation = 0;
+};
+
+/// INTERNAL: the mailbox has been worked through: end the turn.
+struct turn_over {};
+
+/// A planned stop: hand over to the workers, then quit.
+struct shut_down {
+  std::function<void()> done;
+};
+
+} // namespace quell::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::frames_arrived)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::batch_committed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::shut_down)

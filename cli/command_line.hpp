@@ -1,0 +1,37 @@
+// argv to options. Everything that a command line can get wrong is found here, before a controller is looked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+
+namespace quell::cli {
+
+struct command_line {
+  global_options globals;
+  command_options command;
+};
+
+/// Why there is nothing to execute: help was asked for (code 0, text for stdout), or the line is wrong (code 2; 125 for run and wait; text for stderr).
+struct command_line_end {
+  int code = 0;
+  std::string text;
+  bool json = false;  ///< --json was among the words
+};
+
+tl::expected<command_line, command_line_end> parse_command_line(std::vector<std::string> words);
+
+/// One command or flag for completion and help: `path` is `worker add`; flags are long names with their dashes.
+struct command_description {
+  std::string path;
+  std::string summary;
+  std::vector<std::string> flags;
+  bool takes_operation = false;  ///< its words are operation ids
+  bool takes_worker = false;     ///< its words are worker names
+};
+std::vector<command_description> command_descriptions();
+/// The text of `quell help COMMAND`; "" if there is no such command.
+std::string help_text(const std::string& path);
+
+} // namespace quell::cli

@@ -1,0 +1,36 @@
+// Every command: options in, exit code out. Each is in the file of its name.
+#pragma once
+
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+
+namespace quell::cli {
+
+int execute(session& s, const up_options& o);
+int execute(session& s, const status_options& o);
+int execute(session& s, const run_options& o);
+int execute(session& s, const ps_options& o);
+int execute(session& s, const show_options& o);
+int execute(session& s, const logs_options& o);
+int execute(session& s, const wait_options& o);
+int execute(session& s, const cancel_options& o);
+int execute(session& s, const cancels_options& o);
+int execute(session& s, const why_options& o);
+int execute(session& s, const resolve_options& o);
+int execute(session& s, const scopes_options& o);
+int execute(session& s, const events_options& o);
+int execute(session& s, const worker_add_options& o);
+int execute(session& s, const worker_list_options& o);
+int execute(session& s, const worker_show_options& o);
+int execute(session& s, const worker_drain_options& o);
+int execute(session& s, const worker_resume_options& o);
+int execute(session& s, const worker_remove_options& o);
+int execute(session& s, const token_create_options& o);
+int execute(session& s, const token_list_options& o);
+int execute(session& s, const token_revoke_options& o);
+int execute(session& s, const doctor_options& o);
+int execute(session& s, const completion_options& o);
+int execute(session& s, const help_options& o);
+int execute(session& s, const version_options& o);
+
+} // namespace quell::cli

@@ -1,0 +1,325 @@
+// `quell run`: create, stream, pass signals on as a cancel, end as the command ended.
+//
+// The id is chosen here, so every step may be repeated: a create whose answer was lost is sent again, a cancel before the create has been answered
+// leaves a tombstone that wins. Three things must be over before the end: both streams to their last byte, and the operation.
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/backoff.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/input_forwarder.hpp"
+#include "cli/instant.hpp"
+#include "cli/lookup.hpp"
+#include "cli/operation_view.hpp"
+#include "cli/operation_waiter.hpp"
+#include "cli/output_follower.hpp"
+#include "cli/output_line.hpp"
+#include "cli/output_sink.hpp"
+#include "cli/raw_terminal.hpp"
+#include "cli/run_request.hpp"
+#include "cli/short_id.hpp"
+#include "cli/signals.hpp"
+#include "protocol/id.hpp"
+
+namespace quell::cli {
+namespace {
+
+using nlohmann::json;
+
+/// After the operation's end a stream that brings nothing for so long is asked for what is stored, and that is all there will be.
+constexpr milliseconds stalled_stream{10'000};
+
+constexpr milliseconds between_resizes{100};
+
+class run_command {
+ public:
+  run_command(session& s, api& controller, const run_options& o, std::string id, json body)
+      : s_(s), api_(controller), o_(o), id_(std::move(id)), body_(std::move(body)), contact_(o.reconnect) {}
+
+  int execute() {
+    ::signal(SIGPIPE, SIG_IGN);
+    signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGWINCH}, [this](int n) { on_signal(n); });
+    for (std::size_t i = 0; i < 2; ++i)
+      sinks_[i] = std::make_unique<output_sink>(s_.loop, i == 0 ? STDOUT_FILENO : STDERR_FILENO, [this, i] {
+        if (i == 0) cancel("the reader of the output is gone", std::nullopt);
+      });
+    create();
+    s_.loop.run_until([this] { return code_ && (given_up_ || (sinks_[0]->drained() && sinks_[1]->drained())); });
+    terminal_.reset();
+    return *code_;
+  }
+
+ private:
+  // --- create
+  void create() {
+    call_ = api_.call("POST", "/v1/operations", body_, milliseconds{30'000}, [this](answer<json> a) {
+      if (a) return created(*a);
+      const auto& p = a.error();
+      if (p.status == 0 || p.status == 503 || p.status == 502 || p.status == 504) {
+        // Never answered and certainly never received: say so at once, unless it was received before.
+        if (p.status == 0 && !p.sent && !may_exist_) return give_up(p);
+        may_exist_ = may_exist_ || p.sent;
+        if (const auto pause = lost(p)) timer_ = s_.loop.after(*pause, [this] { api_.find_again(); create(); });
+        return;
+      }
+      s_.say(p);
+      finish(exit_code::of_run_problem(p));
+    });
+  }
+
+  void created(const json& operation) {
+    contact_.contact();
+    may_exist_ = true;
+    if (o_.detach) {
+      if (s_.json()) s_.print_document(operation);
+      else s_.print(id_ + "\n");
+      return finish(exit_code::done);
+    }
+    s_.hint("operation " + short_id(id_));
+    if (o_.pty) {
+      terminal_ = std::make_unique<raw_terminal>();
+      send_window_size();
+    }
+    if (o_.input || o_.pty) start_input();
+    const std::array<const char*, 2> names{"stdout", "stderr"};
+    for (std::size_t i = 0; i < 2; ++i) {
+      output_follower::callbacks c;
+      c.bytes = [this, i](std::uint64_t offset, std::string_view bytes) { return show(i, offset, bytes); };
+      c.gap = [this, i, names](std::uint64_t n) { s_.warn(std::to_string(n) + " bytes of " + names[i] + " were dropped"); };
+      c.end = [this, i](const problem* p) { stream_ended(i, p); };
+      c.lost = [this] { return lost_contact(); };
+      c.contact = [this] { contact_.contact(); };
+      streams_[i] = std::make_unique<output_follower>(api_, id_, names[i], output_follower::range{}, std::move(c));
+      streams_[i]->start();
+    }
+    operation_waiter::callbacks c;
+    c.update = [this](const json& operation_now) { tell_waiting(operation_now); };
+    c.ended = [this](const json& operation_now) { ended(operation_now); };
+    c.refused = [this](const problem& p) { give_up(p); };
+    c.lost = [this] { return lost_contact(); };
+    c.contact = [this] { contact_.contact(); };
+    waiter_ = std::make_unique<operation_waiter>(api_, id_, std::move(c));
+    waiter_->start(s_.term.err_is_terminal);
+  }
+
+  // --- output
+  bool show(std::size_t i, std::uint64_t offset, std::string_view bytes) {
+    last_bytes_ = std::chrono::steady_clock::now();
+    if (!s_.json()) return sinks_[i]->write(bytes, [this, i] { streams_[i]->resume(); });
+    auto& rest = rests_[i];
+    const std::string all = rest + std::string(bytes);
+    const std::size_t held = cut_character(all);
+    const std::string line = to_line(output_line(id_, streams_[i]->stream(), offset - rest.size(), std::string_view(all).substr(0, all.size() - held))) + "\n";
+    if (all.size() > held && !sinks_[0]->write(line, [this] { for (auto& stream : streams_) stream->resume(); })) return false;
+    rest = all.substr(all.size() - held);
+    return true;
+  }
+
+  void stream_ended(std::size_t i, const problem* p) {
+    if (p != nullptr && p->status != 404) s_.say(*p);
+    if (!rests_[i].empty()) write_line(output_line(id_, streams_[i]->stream(), streams_[i]->offset() - rests_[i].size(), rests_[i]));
+    conclude();
+  }
+
+  /// A line after the last byte of a stream: what is pending before it is small, so it is appended when the sink is free.
+  void write_line(const json& object) { last_lines_ += to_line(object) + "\n"; }
+
+  // --- the end
+  void ended(const json& operation) {
+    operation_ = operation;
+    if (input_) input_->stop();
+    last_bytes_ = std::chrono::steady_clock::now();
+    watch_stalled();
+    conclude();
+  }
+
+  void watch_stalled() {
+    stall_timer_ = s_.loop.after(stalled_stream, [this] {
+      const bool stalled = std::chrono::steady_clock::now() - last_bytes_ >= stalled_stream && sinks_[0]->drained() && sinks_[1]->drained();
+      if (stalled && !contact_.is_lost())
+        for (auto& stream : streams_) stream->stop_following();
+      watch_stalled();
+    });
+  }
+
+  void conclude() {
+    if (!operation_ || !streams_[0]->ended() || !streams_[1]->ended()) return;
+    s_.loop.forget(stall_timer_);
+    if (s_.json()) {
+      write_line({{"type", "operation"}, {"operation", *operation_}});
+      return write_last_lines();
+    }
+    say_ending();
+    finish(exit_code::of_operation(*operation_));
+  }
+
+  void write_last_lines() {
+    if (!sinks_[0]->write(last_lines_, [this] { write_last_lines(); })) return;
+    finish(exit_code::of_operation(*operation_));
+  }
+
+  void say_ending() {
+    if (terminal_) terminal_->restore();
+    const auto& error = member(*operation_, "error");
+    const std::string code = text_of(error, "code"), status = text_of(*operation_, "status");
+    if (status == "cancelled") {
+      for (const auto& line : operation_reasons(*operation_, {wall_now(), s_.globals.utc, false, false})) s_.hint("cancelled; " + line);
+    } else if (!code.empty() && code != "error") {
+      s_.warn(code + ": " + text_of(error, "message"));
+    }
+  }
+
+  void finish(int code) {
+    if (code_) return;
+    code_ = code;
+    if (terminal_) terminal_->restore();
+  }
+
+  void give_up(const problem& p) {
+    if (code_) return;
+    if (terminal_) terminal_->restore();
+    s_.say(p);
+    if (may_exist_) s_.warn("operation " + id_ + " may go on: quell wait " + short_id(id_) + ", quell cancel " + short_id(id_));
+    finish(exit_code::run_failed);
+  }
+
+  // --- contact
+  std::optional<milliseconds> lost(const problem& p) {
+    const bool first = !contact_.is_lost();
+    const auto pause = contact_.lost(std::chrono::steady_clock::now());
+    if (!pause) give_up(p);
+    else if (first) s_.hint("no contact with the controller at " + api_.where().url + "; trying again");
+    return pause;
+  }
+  std::optional<milliseconds> lost_contact() {
+    return lost(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
+  }
+
+  // --- signals, input, window
+  void on_signal(int n) {
+    if (n == SIGWINCH) return send_window_size();
+    if (code_) {  // all is over but for a reader that does not read
+      given_up_ = true;
+      return;
+    }
+    const char* what = n == SIGINT ? "Ctrl-C" : n == SIGHUP ? "hang-up" : "SIGTERM";
+    ++interruptions_;
+    if (interruptions_ > 2 && contact_.is_lost())
+      return give_up(local_problem("unreachable", "the cancel could not be sent: there is no contact with the controller at " + api_.where().url));
+    s_.hint(interruptions_ == 1 ? std::string("cancelling (") + what + "); again to kill" : std::string("killing"));
+    cancel(std::string("interrupted: ") + what, interruptions_ > 1 ? std::optional<int>(0) : std::nullopt);
+  }
+
+  void cancel(const std::string& reason, std::optional<int> grace_ms) {
+    json body{{"operation", id_}, {"reason", reason}, {"wait", "fenced"}};
+    if (grace_ms) body["grace_ms"] = *grace_ms;
+    send_cancel(std::move(body));
+  }
+
+  void send_cancel(json body) {
+    api_.call("POST", "/v1/cancels", body, milliseconds{30'000}, [this, body](answer<json> a) {
+      if (a) return;
+      const auto& p = a.error();
+      if (p.status == 0 || p.status >= 500 || p.status == 429) {
+        // Nothing of ours can exist if no create ever reached a controller.
+        if (const auto pause = lost(p)) s_.loop.after(*pause, [this, body] { send_cancel(body); });
+        return;
+      }
+      s_.say(p);
+    });
+  }
+
+  void start_input() {
+    input_forwarder::callbacks c;
+    c.lost = [this] { return lost_contact(); };
+    c.contact = [this] { contact_.contact(); };
+    c.refused = [this](const problem& p) {
+      if (!operation_ && p.status != 404 && p.status != 409) s_.warn("input is no longer forwarded: " + p.detail);
+    };
+    input_ = std::make_unique<input_forwarder>(api_, id_, STDIN_FILENO, std::move(c));
+    input_->start();
+  }
+
+  /// Tried again until the task has started: only then there is a window.
+  void send_window_size() {
+    const auto size = window_size();
+    if (!o_.pty || !may_exist_ || !size || operation_) return;
+    const json body{{"rows", size->first}, {"columns", size->second}};
+    api_.call("POST", "/v1/operations/" + id_ + "/resize", body, milliseconds{30'000}, [this](answer<json> a) {
+      if (!a && (a.error().code == "not_started" || a.error().status == 429)) s_.loop.after(between_resizes, [this] { send_window_size(); });
+    });
+  }
+
+  void tell_waiting(const json& operation) {
+    const auto lines = operation_reasons(operation, {wall_now(), s_.globals.utc, false, false});
+    if (text_of(operation, "status") != "pending" || lines.empty()) return;
+    const std::string what = text_of(member(operation, "waiting_for"), "what") + text_of(member(operation, "waiting_for"), "detail");
+    if (what == told_ || what == "start") return;
+    told_ = what;
+    s_.hint(short_id(id_) + " " + lines.front());
+  }
+
+  session& s_;
+  api& api_;
+  const run_options& o_;
+  const std::string id_;
+  const json body_;
+  backoff contact_;
+  std::array<std::unique_ptr<output_sink>, 2> sinks_;
+  std::array<std::unique_ptr<output_follower>, 2> streams_;
+  std::array<std::string, 2> rests_;
+  std::unique_ptr<operation_waiter> waiter_;
+  std::unique_ptr<input_forwarder> input_;
+  std::unique_ptr<raw_terminal> terminal_;
+  std::optional<json> operation_;
+  std::optional<int> code_;
+  std::string told_, last_lines_;
+  std::chrono::steady_clock::time_point last_bytes_{};
+  event_loop::handle call_ = 0, timer_ = 0, stall_timer_ = 0;
+  int interruptions_ = 0;
+  bool given_up_ = false;
+  bool may_exist_ = false;  ///< a create was sent, so a controller may know the id
+};
+
+caller this_caller() {
+  caller c;
+  std::array<char, 4096> directory{};
+  if (::getcwd(directory.data(), directory.size()) != nullptr) c.directory = directory.data();
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) c.host = host.data();
+  return c;
+}
+
+/// --parent (short ids too), else QUELL_OPERATION, "" for a new root.
+answer<std::string> parent_of(api& controller, const run_options& o, const environment& env) {
+  if (o.parent == "none") return std::string{};
+  if (o.parent) return find_operation(controller, *o.parent);
+  return env("QUELL_OPERATION").value_or("");
+}
+
+} // namespace
+
+int execute(session& s, const run_options& o) {
+  const auto fail = [&](const problem& p) {
+    s.say(p);
+    return exit_code::of_run_problem(p);
+  };
+  if (o.id && !is_whole_id(*o.id)) return fail(local_problem("bad_id", "--id '" + *o.id + "' is no UUIDv7 in lower case"));
+  const std::string id = o.id ? *o.id : operation_id::fresh().text();
+  auto controller = s.connect();
+  if (!controller) return fail(controller.error());
+  auto parent = parent_of(**controller, o, s.env);
+  if (!parent) return fail(parent.error());
+  auto body = run_request(o, id, *parent, default_scope(s.globals.where, s.env), s.env, this_caller());
+  if (!body) return fail(body.error());
+  return run_command(s, **controller, o, id, std::move(*body)).execute();
+}
+
+} // namespace quell::cli

@@ -1,0 +1,79 @@
+// `quell show`: one operation.
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+#include "cli/lookup.hpp"
+#include "cli/operation_view.hpp"
+
+namespace quell::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string described(const json& operation, const view& v) {
+  std::string out;
+  const auto row = [&](const std::string& name, const std::string& value) {
+    if (!value.empty() && value != "-") out += name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + value + "\n";
+  };
+  row("operation", text_of(operation, "id"));
+  row("name", operation_name(operation));
+  row("status", operation_state(operation, v));
+  for (const auto& line : operation_reasons(operation, v)) row("", line);
+  row("kind", printable(text_of(operation, "kind")));
+  row("scope", printable(text_of(operation, "scope")));
+  row("parent", text_of(operation, "parent"));
+  if (text_of(operation, "root") != text_of(operation, "id")) row("root", text_of(operation, "root"));
+  row("owner", person(member(operation, "owner")));
+  std::string labels;
+  const auto& marks = member(operation, "labels");
+  if (marks.is_object())
+    for (const auto& [key, value] : marks.items())
+      if (value.is_string()) labels += (labels.empty() ? "" : ", ") + printable(key + "=" + value.get<std::string>());
+  row("labels", labels);
+  row("worker", printable(text_of(operation, "worker")));
+  row("created", instant_and_age(operation, "created_at", v));
+  row("started", instant_and_age(operation, "started_at", v));
+  row("ended", instant_and_age(operation, "ended_at", v));
+  row("elapsed", operation_age(operation, v));
+  row("deadline", instant_and_age(operation, "deadline_at", v));
+  row("grace", duration_text(milliseconds{number_of(operation, "grace_ms")}));
+  const auto& task = member(operation, "task");
+  if (task.is_object()) {
+    row("command", command_text(member(task, "command")));
+    row("directory", printable(text_of(task, "cwd")));
+    row("contained", text_of(task, "containment"));
+    if (member(task, "pid").is_number()) row("pid", std::to_string(number_of(task, "pid")));
+    const auto& output = member(task, "output");
+    std::string sizes = "stdout " + size_text(static_cast<std::uint64_t>(number_of(output, "stdout_bytes"))) + ", stderr " +
+                        size_text(static_cast<std::uint64_t>(number_of(output, "stderr_bytes")));
+    if (const auto dropped = number_of(output, "dropped_bytes"); dropped > 0) sizes += ", dropped " + size_text(static_cast<std::uint64_t>(dropped));
+    row("output", sizes);
+  }
+  const auto& exit = member(operation, "exit");
+  if (member(exit, "code").is_number()) row("exit", "code " + std::to_string(number_of(exit, "code")));
+  if (const auto signal = text_of(exit, "signal"); !signal.empty()) row("exit", "signal " + signal);
+  if (!member(operation, "result").is_null()) row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
+  return out;
+}
+
+} // namespace
+
+int execute(session& s, const show_options& o) {
+  auto controller = s.connect();
+  if (!controller) return s.fail(controller.error());
+  auto id = find_operation(**controller, o.id);
+  if (!id) return s.fail(id.error());
+  auto operation = (*controller)->get("/v1/operations/" + *id);
+  if (!operation) return s.fail(operation.error());
+  if (s.json())
+    s.print_document(*operation);
+  else
+    s.print(described(*operation, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}));
+  return exit_code::done;
+}
+
+} // namespace quell::cli

@@ -1,0 +1,48 @@
+// `quell status`: the cluster in a few lines.
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+#include "cli/operation_view.hpp"
+
+namespace quell::cli {
+namespace {
+
+/// `2 ready, 1 lost`: numbers of an object that are not zero; a bare number is shown as it is.
+std::string counts(const nlohmann::json& value) {
+  if (value.is_number()) return std::to_string(value.get<std::int64_t>());
+  std::string out;
+  if (value.is_object())
+    for (const auto& [name, count] : value.items())
+      if (count.is_number() && count.get<std::int64_t>() != 0)
+        out += (out.empty() ? "" : ", ") + std::to_string(count.get<std::int64_t>()) + " " + printable(name);
+  return out.empty() ? "none" : out;
+}
+
+} // namespace
+
+int execute(session& s, const status_options&) {
+  auto controller = s.connect();
+  if (!controller) return s.fail(controller.error());
+  auto status = (*controller)->get("/v1/status");
+  if (!status) return s.fail(status.error());
+  if (s.json()) {
+    s.print_document(*status);
+    return exit_code::done;
+  }
+  const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
+  const auto open = number_of(*status, "cancels_open");
+  std::string out = "controller  " + (*controller)->where().url + ", version " + printable(text_of(*status, "version")) + ", since " + instant_and_age(*status, "started_at", v) + "\n";
+  out += "cluster     " + printable(text_of(*status, "cluster")) + ", seq " + std::to_string(number_of(*status, "seq")) + "\n";
+  out += "workers     " + counts(member(*status, "workers")) + "\n";
+  out += "operations  " + counts(member(*status, "operations")) + "\n";
+  out += "cancels     " + std::to_string(open) + " open";
+  if (open > 0) out += ", the oldest for " + duration_text(milliseconds{number_of(*status, "oldest_open_cancel_ms")});
+  s.print(out + "\n");
+  return exit_code::done;
+}
+
+} // namespace quell::cli

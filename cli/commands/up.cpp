@@ -1,0 +1,293 @@
+// `quell up`: quelld and its workers as children in the foreground, restarted when they die, stopped in order.
+//
+// Order of a stop: workers first (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this process be killed, the
+// children get SIGTERM from the kernel.
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/child.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/join_file.hpp"
+#include "cli/signals.hpp"
+#include "cli/url.hpp"
+
+namespace quell::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr milliseconds start_patience{30'000};
+constexpr milliseconds stop_patience{60'000};
+constexpr milliseconds kill_patience{5'000};
+constexpr milliseconds between_looks{100};
+constexpr milliseconds first_pause{500};
+constexpr milliseconds most_pause{10'000};
+
+struct member_process {
+  child process;
+  milliseconds pause = first_pause;
+  std::chrono::steady_clock::time_point started{};
+};
+
+class up_command {
+ public:
+  up_command(session& s, const up_options& o) : s_(s), o_(o) {
+    state_ = std::filesystem::absolute(state_directories(s.globals.where, s.env).front()).lexically_normal().string();
+    while (state_.size() > 1 && state_.ends_with('/')) state_.pop_back();
+  }
+
+  int execute() {
+    if (auto made = make_directories(); !made) return s_.fail(made.error());
+    signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int n) { n == SIGCHLD ? reap() : ask_to_stop(); });
+    mask_ = signals.mask_before();
+    watch_client_file();
+    prepare_controller();
+    start_member(controller_);
+    s_.loop.after(start_patience, [this] {
+      if (!ready_ && !stopping_) fail("quelld was not ready within 30 s; its log is " + controller_.process.log);
+    });
+    s_.loop.run_until([this] { return over(); });
+    if (inotify_ >= 0) ::close(inotify_);
+    return code_;
+  }
+
+ private:
+  answer<bool> make_directories() {
+    std::error_code error;
+    for (const auto& directory : {state_, state_ + "/logs", state_ + "/workers"}) {
+      std::filesystem::create_directories(directory, error);
+      if (error) return refuse("local", "the state directory " + directory + " cannot be made: " + error.message() + "; choose another with --state");
+    }
+    ::chmod((state_ + "/workers").c_str(), 0700);
+    return true;
+  }
+
+  void prepare_controller() {
+    controller_.process.name = "quelld";
+    controller_.process.log = state_ + "/logs/quelld.log";
+    set_controller_command(o_.listen.value_or("127.0.0.1:7710"));
+  }
+
+  /// With port 0 the ports for workers are free ones too, chosen here so that a restarted quelld has the same.
+  void set_controller_command(const std::string& listen) {
+    if (listen.ends_with(":0") && ports_.control.empty()) {
+      const auto control = std::to_string(free_port()), bulk = std::to_string(free_port());
+      ports_ = {"tcp://127.0.0.1:" + control, "tcp://127.0.0.1:" + bulk};
+      worker_flags_ = {"--workers-listen", "127.0.0.1:" + control, "--output-listen", "127.0.0.1:" + bulk};
+    }
+    auto& command = controller_.process.command;
+    command = {own_directory() + "/quelld", "--state", state_};
+    // A config file decides where to listen unless a flag does.
+    if (o_.listen || !o_.config) command.insert(command.end(), {"--listen", listen});
+    command.insert(command.end(), worker_flags_.begin(), worker_flags_.end());
+    if (o_.config) command.insert(command.end(), {"--config", *o_.config});
+  }
+
+  // --- quelld becomes ready when it has written client.json
+  void watch_client_file() {
+    inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    ::inotify_add_watch(inotify_, state_.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
+    s_.loop.watch(inotify_, false, [this] {
+      std::array<char, 4096> buffer;
+      bool touched = false;
+      for (ssize_t n = 0; (n = ::read(inotify_, buffer.data(), buffer.size())) > 0;)
+        for (ssize_t at = 0; at < n;) {
+          const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+          touched = touched || (event->len > 0 && std::string_view(event->name) == "client.json");
+          at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+        }
+      if (touched) client_file_written();
+    });
+  }
+
+  void client_file_written() {
+    const auto text = file_text(state_ + "/client.json", 64 * 1024);
+    const auto document = json::parse(text.value_or(""), nullptr, false);
+    connection c;
+    c.url = base_address(text_of(document, "url"));
+    c.token = text_of(document, "token");
+    c.found_in = state_ + "/client.json";
+    c.ca_file = s_.env("QUELL_CA_FILE").value_or("");
+    if (c.url.empty() || stopping_) return;
+    if (api_ == nullptr || api_->where().url != c.url || api_->where().token != c.token) {
+      apis_.push_back(std::make_unique<api>(s_.loop, s_.globals.where, s_.env, c));  // calls of the one before may still be under way
+      api_ = apis_.back().get();
+    }
+    if (ready_) return;
+    ready_ = true;
+    if (o_.listen && o_.listen->ends_with(":0"))  // a restart keeps the port that was found
+      set_controller_command(o_.listen->substr(0, o_.listen->size() - 1) + c.url.substr(c.url.rfind(':') + 1));
+    s_.loop.after(milliseconds{0}, [this] { start_workers(); });
+  }
+
+  // --- workers
+  void start_workers() {
+    auto known = api_->all_pages("/v1/workers?limit=1000", "workers");
+    if (!known) return fail(known.error().detail);
+    for (int n = 1; static_cast<int>(workers_.size()) < o_.workers && n <= 1000 && !stopping_; ++n) {
+      const std::string name = "w" + std::to_string(n);
+      auto enrolled = enrol(*api_, *known, name, state_ + "/workers", ports_);
+      if (!enrolled) return fail(enrolled.error().detail);
+      if (!*enrolled) continue;  // somebody else's worker
+      auto worker = std::make_unique<member_process>();
+      worker->process.name = name;
+      worker->process.log = state_ + "/logs/" + name + ".log";
+      worker->process.command = {own_directory() + "/quell-worker", "--join-file", state_ + "/workers/" + name + ".join", "--state", state_ + "/workers/" + name};
+      if (o_.slots) worker->process.command.insert(worker->process.command.end(), {"--slots", std::to_string(*o_.slots)});
+      workers_.push_back(std::move(worker));
+    }
+    for (auto& worker : workers_)
+      if (!stopping_) start_member(*worker);
+    join_deadline_ = std::chrono::steady_clock::now() + start_patience;
+    wait_for_workers();
+  }
+
+  void wait_for_workers() {
+    api_->call("GET", "/v1/workers?limit=1000", nullptr, milliseconds{10'000}, [this](answer<json> list) {
+      if (stopping_ || announced_) return;
+      std::size_t ready = 0;
+      if (list)
+        for (const auto& worker : member(*list, "workers"))
+          for (const auto& ours : workers_)
+            if (text_of(worker, "name") == ours->process.name && text_of(worker, "status") == "ready") ++ready;
+      if (ready == workers_.size()) return announce();
+      if (std::chrono::steady_clock::now() < join_deadline_) {
+        s_.loop.after(between_looks, [this] { wait_for_workers(); });
+        return;
+      }
+      s_.warn("only " + std::to_string(ready) + " of " + std::to_string(workers_.size()) + " workers are ready after 30 s; see " + state_ + "/logs");
+      announce();
+    });
+  }
+
+  void announce() {
+    announced_ = true;
+    if (s_.json()) {
+      json names = json::array();
+      for (const auto& worker : workers_) names.push_back(worker->process.name);
+      return s_.print_line({{"type", "ready"}, {"url", api_->where().url}, {"state", state_}, {"workers", names}});
+    }
+    const auto defaults = state_directories({}, [this](const char* name) { return std::string_view(name) == "QUELL_STATE" ? std::nullopt : s_.env(name); });
+    const std::string quell = state_ == defaults.front() ? "quell" : "quell --state " + state_;
+    s_.print("quell is up at " + api_->where().url + " with " + std::to_string(workers_.size()) + " workers; state and logs in " + state_ + "\n" +
+             "console: " + api_->where().url + "/console\n" + "Try, in another terminal:\n" + "  " + quell + " run -- sh -c 'echo hello from $QUELL_WORKER'\n" + "  " +
+             quell + " ps --tree\n" + "  " + quell + " cancel --scope default\n" + "Ctrl-C stops it all.\n");
+    std::fflush(stdout);
+  }
+
+  // --- life and death
+  void start_member(member_process& m) {
+    m.started = std::chrono::steady_clock::now();
+    if (auto started = start(m.process, mask_); !started) fail(started.error().detail);
+  }
+
+  void reap() {
+    for (auto* m : members()) {
+      int status = 0;
+      if (m->process.pid == 0 || ::waitpid(m->process.pid, &status, WNOHANG) != m->process.pid) continue;
+      m->process.pid = 0;
+      ended(*m, status);
+    }
+  }
+
+  void ended(member_process& m, int status) {
+    if (stopping_) {
+      const bool badly = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+      if (badly && !killed_) s_.warn(m.process.name + " ended with " + ending_text(status));
+      return stop_next();
+    }
+    if (&m == &controller_ && !ready_) return fail("quelld did not start (" + ending_text(status) + ")\n" + log_tail(m.process, 5));
+    const bool lived = std::chrono::steady_clock::now() - m.started > most_pause;
+    m.pause = lived ? first_pause : std::min(m.pause * 2, most_pause);
+    s_.warn(m.process.name + " ended with " + ending_text(status) + "; starting it again");
+    const auto tail = log_tail(m.process, 3);
+    if (!tail.empty()) std::fprintf(stderr, "%s", tail.c_str());
+    s_.loop.after(m.pause, [this, &m] {
+      if (!stopping_) start_member(m);
+    });
+  }
+
+  void fail(const std::string& why) {
+    if (stopping_) return;
+    code_ = exit_code::refused;
+    s_.say(local_problem("local", why));
+    ask_to_stop();
+  }
+
+  // --- stop
+  void ask_to_stop() {
+    if (!std::exchange(stopping_, true)) {
+      s_.hint("stopping; Ctrl-C again kills what runs");
+      s_.loop.after(stop_patience, [this] { kill_all("it did not stop within 60 s"); });
+      for (auto& worker : workers_) tell(*worker, SIGTERM);
+      return stop_next();
+    }
+    if (std::exchange(hurried_, true)) return kill_all("asked three times");
+    for (auto* m : members()) tell(*m, SIGTERM);  // a worker's second SIGTERM kills its tasks at once
+    s_.loop.after(kill_patience, [this] { kill_all("it did not stop within 5 s"); });
+  }
+
+  /// When the last worker is gone, quelld is told.
+  void stop_next() {
+    for (const auto& worker : workers_)
+      if (worker->process.pid != 0) return;
+    if (!std::exchange(controller_told_, true)) tell(controller_, SIGTERM);
+  }
+
+  void kill_all(const std::string& why) {
+    if (over() || std::exchange(killed_, true)) return;
+    s_.warn("killing: " + why);
+    code_ = exit_code::refused;
+    for (auto* m : members()) tell(*m, SIGKILL);
+  }
+
+  static void tell(const member_process& m, int signal) {
+    if (m.process.pid != 0) ::kill(m.process.pid, signal);
+  }
+
+  bool over() {
+    if (!stopping_) return false;
+    for (const auto* m : members())
+      if (m->process.pid != 0) return false;
+    return true;
+  }
+
+  std::vector<member_process*> members() {
+    std::vector<member_process*> all{&controller_};
+    for (auto& worker : workers_) all.push_back(worker.get());
+    return all;
+  }
+
+  session& s_;
+  const up_options& o_;
+  std::string state_;
+  sigset_t mask_{};
+  control_ports ports_;
+  std::vector<std::string> worker_flags_;
+  member_process controller_;
+  std::vector<std::unique_ptr<member_process>> workers_;
+  std::vector<std::unique_ptr<api>> apis_;
+  api* api_ = nullptr;  ///< the latest
+  std::chrono::steady_clock::time_point join_deadline_{};
+  int inotify_ = -1;
+  int code_ = exit_code::done;
+  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false, controller_told_ = false;
+};
+
+} // namespace
+
+int execute(session& s, const up_options& o) { return up_command(s, o).execute(); }
+
+} // namespace quell::cli

@@ -1,0 +1,73 @@
+// One loop that waits for HTTP transfers, descriptors and timers at once. Single-threaded; nothing polls, everything has a bound.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/time.hpp"
+
+namespace quell::cli {
+
+struct http_request {
+  std::string method = "GET";
+  std::string url;
+  std::string body;
+  std::vector<std::string> headers;  ///< `Name: value`
+  std::string ca_file;               ///< "" = the system's
+  milliseconds timeout{30'000};      ///< for the whole transfer; 0 = none (streams)
+};
+
+struct http_head {
+  int status = 0;
+  std::map<std::string, std::string> headers;  ///< names in lower case; trailers are added when they come
+};
+
+struct http_end {
+  http_head head;
+  std::string error;  ///< "" = the whole answer came; else what broke, for a person
+  bool sent = true;   ///< false: no connection, so certainly nothing was received there
+};
+
+/// The callbacks of one transfer; each may start or abandon transfers, but not the one that calls it.
+struct http_sink {
+  std::function<void(const http_head&)> head;
+  /// False = not taken: the transfer pauses, and after `resume` the same bytes come again.
+  std::function<bool(std::string_view)> body;
+  std::function<void(const http_end&)> end;
+};
+
+class event_loop {
+ public:
+  using handle = std::uint64_t;
+
+  event_loop();
+  ~event_loop();
+  event_loop(const event_loop&) = delete;
+  event_loop& operator=(const event_loop&) = delete;
+
+  /// Starts a transfer; its callbacks run inside `run_until`.
+  handle start(http_request request, http_sink sink);
+  /// Drops a transfer without further callbacks. Unknown handles are ignored.
+  void abandon(handle transfer);
+  void resume(handle transfer);
+
+  /// Calls `ready` while `descriptor` is readable (or writable if `for_writing`), hung up or broken. One watch per descriptor.
+  void watch(int descriptor, bool for_writing, std::function<void()> ready);
+  void unwatch(int descriptor);
+
+  handle after(milliseconds delay, std::function<void()> action);
+  void forget(handle timer);
+
+  void run_until(const std::function<bool()>& done);
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> self_;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,26 @@
+// Instants: RFC 3339 as in the API, and what a table shows of them. Pure except for the local time zone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/time.hpp"
+
+namespace quell::cli {
+
+/// `2026-11-20T09:51:07.123Z` (the fraction is optional); nullopt for anything else.
+std::optional<wall_time> parse_instant(std::string_view text);
+
+/// RFC 3339 UTC with milliseconds.
+std::string instant_text(wall_time at);
+
+/// For people: `09:51:07` today, `Nov 19 09:51` this year, `2025-11-19` before; in local time, or UTC with a `Z`.
+std::string clock_text(wall_time at, wall_time now, bool utc);
+
+/// `3m05s ago`, `in 2.0s`, `now`.
+std::string relative_text(wall_time at, wall_time now);
+
+wall_time wall_now();
+
+} // namespace quell::cli

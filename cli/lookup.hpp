@@ -1,0 +1,19 @@
+// From what a person typed (a whole id, or its tail) to one whole id, by asking the controller.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/api.hpp"
+
+namespace quell::cli {
+
+/// Problem `nothing` (exit 3) if no operation ends so, `ambiguous` (exit 2) with the candidates, `usage` if it can be no id.
+/// A whole id is returned as it is, without asking. Live operations are looked at first; only if none matches, the ended ones.
+answer<std::string> find_operation(api& controller, const std::string& typed);
+answer<std::string> find_cancel(api& controller, const std::string& typed);
+answer<std::string> find_token(api& controller, const std::string& typed);
+/// All of them, or the first problem.
+answer<std::vector<std::string>> find_operations(api& controller, const std::vector<std::string>& typed);
+
+} // namespace quell::cli

@@ -1,0 +1,45 @@
+// Waiting for the end of one operation by long polls, across restarts of the controller.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/api.hpp"
+
+namespace quell::cli {
+
+class operation_waiter {
+ public:
+  struct callbacks {
+    /// Each answer while it lives.
+    std::function<void(const nlohmann::json& operation)> update;
+    /// Its last state.
+    std::function<void(const nlohmann::json& operation)> ended;
+    /// The controller refuses (404, 403).
+    std::function<void(const problem&)> refused;
+    /// Contact was lost: the pause before another attempt, or nullopt to give up.
+    std::function<std::optional<milliseconds>()> lost;
+    std::function<void()> contact;
+  };
+  operation_waiter(api& controller, std::string operation, callbacks c);
+  ~operation_waiter();
+  operation_waiter(const operation_waiter&) = delete;
+  operation_waiter& operator=(const operation_waiter&) = delete;
+
+  /// `eager`: short polls while it is pending, for showing what it waits for.
+  void start(bool eager);
+  const std::string& operation() const { return operation_; }
+
+ private:
+  void poll(milliseconds wait);
+
+  api& api_;
+  std::string operation_;
+  callbacks callbacks_;
+  event_loop::handle call_ = 0, timer_ = 0;
+  bool eager_ = false;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,136 @@
+// What each command was asked to do: plain structs, filled by the command line, executed by commands/*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/connection.hpp"
+#include "cli/terminal.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::cli {
+
+using strings = std::vector<std::string>;
+using text_option = std::optional<std::string>;
+
+/// Flags that every command takes, before or behind its name.
+struct global_options {
+  connection_flags where;
+  bool json = false;
+  bool utc = false;
+  color_mode color = color_mode::automatic;
+};
+
+struct up_options {
+  int workers = 2;
+  std::optional<int> slots;
+  text_option listen, config;
+};
+struct run_options {
+  text_option scope, parent, id, title, worker, stop_signal, containment, on_parent_end, on_leader_exit, supersede, env_file, cwd;
+  strings labels, on, env, command;
+  std::optional<int> slots;
+  std::optional<milliseconds> timeout, grace, lease;
+  milliseconds reconnect{60'000};
+  bool input = false, pty = false, detach = false;
+};
+struct ps_options {
+  text_option scope, status, worker, kind;
+  strings labels;
+  bool tree = false, all = false, quiet = false, watch = false;
+};
+struct show_options {
+  std::string id;
+};
+struct logs_options {
+  std::string id;
+  text_option stream;
+  std::optional<std::uint64_t> tail;  ///< lines
+  std::optional<milliseconds> since;
+  bool follow = false, tree = false;
+};
+struct wait_options {
+  strings ids;
+  std::optional<milliseconds> timeout;
+  milliseconds reconnect{60'000};
+};
+struct cancel_options {
+  strings ids;
+  text_option scope, owner, reason;
+  std::optional<milliseconds> grace, timeout;
+  std::string level = "settled";  ///< fenced (= --no-wait), signalled, settled
+  milliseconds reconnect{60'000};
+  bool everything = false, yes = false, kill = false, dry_run = false, quiet = false;
+};
+struct cancels_options {
+  text_option scope;
+  bool open = false, quiet = false;
+};
+struct why_options {
+  std::string target;
+};
+struct resolve_options {
+  text_option id, worker, reason;
+  bool declare_dead = false;
+};
+struct scopes_options {
+  text_option prefix;
+  bool live = false;
+};
+struct status_options {};
+struct events_options {
+  text_option scope, types, after, operation;
+  bool follow = false;
+};
+struct worker_add_options {
+  std::string name;
+  text_option key;
+  strings labels;
+};
+struct worker_list_options {
+  bool quiet = false;
+};
+struct worker_show_options {
+  std::string name;
+};
+struct worker_drain_options {
+  std::string name;
+  text_option reason;
+  std::optional<milliseconds> deadline;
+  bool cancel = false;
+};
+struct worker_resume_options {
+  std::string name;
+};
+struct worker_remove_options {
+  std::string name;
+  bool cancel = false;
+};
+struct token_create_options {
+  std::string name, role;
+  text_option scope;
+  std::optional<milliseconds> expires;
+};
+struct token_list_options {};
+struct token_revoke_options {
+  std::string id;
+};
+struct doctor_options {};
+struct completion_options {
+  std::string shell;
+};
+struct help_options {
+  text_option topic;
+};
+struct version_options {};
+
+using command_options =
+    std::variant<up_options, status_options, run_options, ps_options, show_options, logs_options, wait_options, cancel_options, cancels_options, why_options,
+                 resolve_options, scopes_options, events_options, worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
+                 worker_resume_options, worker_remove_options, token_create_options, token_list_options, token_revoke_options, doctor_options,
+                 completion_options, help_options, version_options>;
+
+} // namespace quell::cli

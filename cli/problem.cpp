@@ -1,0 +1,59 @@
+// Problem documents: read from an answer, or made here.
+#include "cli/problem.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace quell::cli {
+namespace {
+
+std::string document(int status, const std::string& code, const std::string& detail, const std::string& pointer) {
+  nlohmann::json errors = nlohmann::json::array();
+  if (!pointer.empty()) errors.push_back({{"pointer", pointer}, {"message", detail}});
+  const nlohmann::json all{{"type", "urn:quell:error:" + code}, {"title", code},   {"status", status}, {"code", code},
+                           {"detail", detail},                  {"errors", errors}, {"request", nullptr}};
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace
+
+problem local_problem(std::string code, std::string detail) {
+  problem p;
+  p.document = document(0, code, detail, "");
+  p.code = std::move(code);
+  p.detail = std::move(detail);
+  return p;
+}
+
+problem to_problem(const fault& f) {
+  problem p;
+  p.document = document(0, f.code, f.detail, f.pointer);
+  p.code = f.code;
+  p.detail = f.detail;
+  return p;
+}
+
+problem problem_of_answer(int status, const std::string& body, const std::string& url) {
+  problem p;
+  p.status = status;
+  const auto parsed = nlohmann::json::parse(body, nullptr, false);
+  if (parsed.is_object() && parsed.contains("code") && parsed["code"].is_string()) {
+    p.code = parsed["code"].get<std::string>();
+    for (const char* key : {"detail", "title"})
+      if (p.detail.empty() && parsed.contains(key) && parsed[key].is_string()) p.detail = parsed[key].get<std::string>();
+    if (parsed.contains("errors") && parsed["errors"].is_array())
+      for (const auto& e : parsed["errors"]) {
+        if (!e.is_object() || !e.contains("pointer") || !e.contains("message")) continue;
+        if (!e["pointer"].is_string() || !e["message"].is_string()) continue;
+        const auto message = e["message"].get<std::string>();
+        if (p.detail.find(message) == std::string::npos) p.detail += " (" + e["pointer"].get<std::string>() + ": " + message + ")";
+      }
+    p.document = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return p;
+  }
+  p.code = status == 401 ? "unauthenticated" : status == 403 ? "forbidden" : status == 404 ? "not_found" : "internal";
+  p.detail = url + " answered " + std::to_string(status) + " without a problem document: is this the address of a quell controller?";
+  p.document = document(status, p.code, p.detail, "");
+  return p;
+}
+
+} // namespace quell::cli

@@ -1,0 +1,28 @@
+// quell: the command line of a quell cluster. Parse, execute one command, end with its exit code.
+#include <cstdio>
+#include <variant>
+
+#include "cli/command_line.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+
+int main(int argc, char** argv) {
+  using namespace quell::cli;
+  const auto line = parse_command_line({argv + 1, argv + argc});
+  if (!line) {
+    const auto& end = line.error();
+    if (end.code == 0)
+      std::fputs(end.text.c_str(), stdout);
+    else
+      std::fprintf(stderr, "%s\n", end.json ? local_problem("usage", end.text).document.c_str() : end.text.c_str());
+    return end.code;
+  }
+  const bool is_run = std::holds_alternative<run_options>(line->command) || std::holds_alternative<wait_options>(line->command);
+  session s(line->globals, process_environment());
+  int code = std::visit([&s](const auto& options) { return execute(s, options); }, line->command);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fputs("quell: standard output cannot be written\n", stderr);
+    if (code == exit_code::done) code = is_run ? exit_code::run_failed : exit_code::refused;
+  }
+  return code;
+}

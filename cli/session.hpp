@@ -1,0 +1,44 @@
+// What a command needs while it is executed: flags, terminal, loop, the controller (found when first asked for), and how to say things.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/api.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+
+namespace quell::cli {
+
+struct session {
+  session(const global_options& g, environment e);
+
+  /// The controller, or why none is known. Does not speak to it yet.
+  answer<api*> connect();
+  /// Says the problem on standard error and returns the exit code (SURFACE 12, first table).
+  int fail(const problem& p) const;
+  void say(const problem& p) const;
+  /// A line on standard error, only when it is a terminal and --json was not given.
+  void hint(std::string_view text) const;
+  /// A line on standard error, always.
+  void warn(std::string_view text) const;
+  /// Bytes on standard output.
+  void print(std::string_view text) const;
+  /// A document on standard output: one line, or indented on a terminal.
+  void print_document(const nlohmann::json& document) const;
+  /// One object on one line, flushed: for what streams.
+  void print_line(const nlohmann::json& object) const;
+  bool json() const { return globals.json; }
+
+  const global_options globals;
+  const environment env;
+  terminal term;
+  event_loop loop;
+
+ private:
+  std::unique_ptr<api> api_;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,25 @@
+// Aligned tables. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace quell::cli {
+
+class table {
+ public:
+  /// Names that end in `>` are aligned to the right (the mark is not shown).
+  explicit table(std::vector<std::string> columns);
+  /// As many cells as columns; cells may be painted.
+  void add(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  /// One line per row, two spaces between columns, the last column not padded; lines cut to `columns` (0 = not cut).
+  std::string text(int columns, bool utf8) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,137 @@
+// Frames of the bulk socket to files, feeds and relayed connections. A peer can only touch operations that run on its own worker.
+#include "controller/bulk/bulk_server.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "protocol/codec.hpp"
+
+namespace quell::controller {
+
+namespace {
+constexpr std::uint64_t feed_window_bytes = 1 << 20;
+constexpr std::size_t input_piece_bytes = 64 * 1024;
+constexpr std::size_t most_feeds = 100'000;
+} // namespace
+
+bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
+                         session_check check)
+    : socket_(std::move(socket)), files_(std::move(files)), check_(std::move(check)) {
+  relay_ = std::make_unique<relay>(std::move(gateway_socket),
+                                   [this](const std::string& route, const wire::bulk_message& m) { send(route, m); });
+  thread_ = std::jthread([this] {
+    socket_->run([this](const peer& from, std::string_view bytes) { received(from, bytes); },
+                 [](std::string_view key) { spdlog::warn("bulk connection refused: key {} is not enrolled", key); });
+  });
+}
+
+bulk_server::~bulk_server() {
+  {
+    std::lock_guard lock(mutex_);
+    *alive_ = false;
+  }
+  socket_->stop();
+  thread_.join();
+  relay_.reset();
+}
+
+void bulk_server::send(const std::string& route, const wire::bulk_message& m) { socket_->send(route, wire::encode(m)); }
+
+std::optional<std::string> bulk_server::worker_on(const std::string& route) {
+  std::lock_guard lock(mutex_);
+  const auto it = worker_by_route_.find(route);
+  if (it == worker_by_route_.end()) return std::nullopt;
+  return it->second;
+}
+
+void bulk_server::received(const peer& from, std::string_view bytes) {
+  auto message = wire::decode_bulk(bytes);
+  if (!message) {
+    spdlog::warn("bulk frame of key {} dropped: {}", from.public_key, message.error().detail);
+    return;
+  }
+  if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) return said_hello(from, hello->session);
+  const auto worker = worker_on(from.route);
+  if (!worker) return;  // its session is not confirmed: it will say hello
+  if (const auto* piece = std::get_if<wire::output>(&*message)) {
+    if (files_.worker_of(piece->operation) != worker)
+      return send(from.route, wire::output_ack{piece->operation, piece->which, piece->offset + piece->bytes.size(), true});
+    const auto reached = files_.append(*piece);
+    if (reached)
+      send(from.route, wire::output_ack{piece->operation, piece->which, *reached, false});
+    else
+      spdlog::error("{}", reached.error().detail);  // unacknowledged: the worker sends it again, or drops it by its own bound
+  } else if (const auto* ack = std::get_if<wire::input_ack>(&*message)) {
+    std::lock_guard lock(mutex_);
+    const auto it = feeds_.find(ack->operation);
+    if (it == feeds_.end() || files_.worker_of(ack->operation) != worker) return;
+    auto& f = it->second;
+    const auto upto = std::min(ack->offset, f.sent);
+    if (upto > f.acknowledged) f.pending.erase(0, upto - f.acknowledged);
+    f.acknowledged = std::max(f.acknowledged, upto);
+    f.closed = f.closed || ack->closed;
+  } else {
+    relay_->take(from.route, std::move(*message));
+  }
+}
+
+void bulk_server::said_hello(const peer& from, const session_id& session) {
+  check_(from.public_key, session, [this, from, alive = alive_](std::optional<std::string> worker) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!*alive || !worker) return;
+      auto& route = route_by_worker_[*worker];
+      if (!route.empty() && route != from.route) {
+        worker_by_route_.erase(route);
+        relay_->drop_route(route);
+      }
+      route = from.route;
+      worker_by_route_[from.route] = *worker;
+    }
+    // From here on the worker goes on where its files end.
+    for (const auto& p : files_.positions(*worker)) {
+      send(from.route, wire::output_ack{p.id, stream::out, p.out, false});
+      send(from.route, wire::output_ack{p.id, stream::err, p.err, false});
+    }
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, f] : feeds_)
+      if (files_.worker_of(id) == worker && !f.closed && (!f.pending.empty() || f.ended))
+        send_input(from.route, id, f.acknowledged, f.pending, f.ended);
+  });
+}
+
+result<std::uint64_t> bulk_server::input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes,
+                                         bool end) {
+  std::lock_guard lock(mutex_);
+  const auto route = route_by_worker_.find(worker);
+  if (route == route_by_worker_.end() || files_.worker_of(id) != worker)
+    return failure("rate_limited", "worker " + worker + " is not connected right now; send the same bytes again later");
+  if (feeds_.size() >= most_feeds)
+    for (auto it = feeds_.begin(); it != feeds_.end();) it = files_.worker_of(it->first) ? std::next(it) : feeds_.erase(it);
+  const auto [it, fresh] = feeds_.try_emplace(id);
+  auto& f = it->second;
+  // After a restart of ours the client knows better than we do how far it was; the worker skips what it has.
+  if (fresh) f.sent = f.acknowledged = offset;
+  if (f.closed) return failure("invalid_field", "the task reads no more input");
+  if (offset > f.sent)
+    return failure("invalid_field",
+                   "offset " + std::to_string(offset) + " leaves a gap: " + std::to_string(f.sent) + " bytes were taken so far", "/offset");
+  bytes.erase(0, std::min<std::uint64_t>(f.sent - offset, bytes.size()));
+  if (f.pending.size() + bytes.size() > feed_window_bytes)
+    return failure("rate_limited", "the task is slow to read its input; send the same bytes again later");
+  f.ended = f.ended || end;
+  if (!bytes.empty() || end) send_input(route->second, id, f.sent, bytes, f.ended);
+  f.sent += bytes.size();
+  f.pending += bytes;
+  return f.sent;
+}
+
+void bulk_server::send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes, bool end) {
+  do {
+    const auto piece = bytes.substr(0, input_piece_bytes);
+    bytes.remove_prefix(piece.size());
+    send(route, wire::input{id, offset, std::string(piece), end && bytes.empty()});
+    offset += piece.size();
+  } while (!bytes.empty());
+}
+
+} // namespace quell::controller

@@ -1,0 +1,88 @@
+// Output of tasks in files: `output/XX/ID/stdout.OFFSET`, segments that begin at their offset, so that a gap (dropped bytes) is simply a
+// segment that begins later. Outside the journal: a lost tail is sent again by the worker, which keeps what is not acknowledged.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "controller/service.hpp"
+
+namespace quell::controller {
+
+/// Thread safe. Files are written by the bulk thread and read by the front's pool.
+class output_files {
+ public:
+  struct options {
+    std::string directory;                            ///< made if missing
+    std::uint64_t segment_bytes = 8 << 20;
+    std::uint64_t keep_bytes_per_stream = 64 << 20;   ///< older segments are deleted
+  };
+  explicit output_files(options o);
+
+  /// The operation runs (or is adopted): from now on its streams are open.
+  void expect(const operation_id& id, const std::string& worker);
+  /// The worker that may write this operation's output; nullopt = not expected (any more).
+  std::optional<std::string> worker_of(const operation_id& id) const;
+  /// Operations expected from this worker, with what is there of each stream.
+  struct position {
+    operation_id id;
+    std::uint64_t out = 0, err = 0;
+  };
+  std::vector<position> positions(const std::string& worker) const;
+
+  /// Takes a piece; overlaps are skipped, gaps counted as dropped. Returns the offset up to which everything is there or known lost.
+  result<std::uint64_t> append(const wire::output& piece);
+  /// What the worker counted in the end. The streams are complete when that much is there.
+  void counted(const operation_id& id, const output_counts& counts);
+  /// The operation is terminal: complete at once if nothing more can come, else when the counted bytes are there (or `give_up` says so).
+  void close(const operation_id& id, boot_time now);
+  /// Completes what was closed more than 15 s ago and is still short: those bytes are lost.
+  void give_up(boot_time now);
+
+  result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
+  output_counts counts(const operation_id& id);
+  std::vector<output_store::piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit);
+  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake);
+  void forget(std::uint64_t ticket);
+
+ private:
+  struct segment {
+    std::uint64_t start = 0, length = 0;
+  };
+  struct track {
+    std::vector<segment> segments;
+    std::uint64_t size = 0;      ///< bytes ever written by the task, as far as known
+    std::uint64_t dropped = 0;   ///< in gaps and pruned segments
+    bool ended = false;
+  };
+  struct entry {
+    std::string worker;
+    std::array<track, 2> streams;
+    std::vector<output_store::piece> pieces;
+    std::optional<output_counts> final_counts;
+    std::optional<boot_time> closed_at;
+    bool loaded = false;
+  };
+  struct watcher {
+    operation_id id;
+    std::array<std::uint64_t, 2> seen;
+    std::function<void()> wake;
+  };
+
+  std::string folder(const operation_id& id) const;
+  entry load(const operation_id& id) const;
+  void prune(const operation_id& id, stream which, track& t) const;
+  bool settle(const operation_id& id, entry& e, bool force);
+  void wake(const operation_id& id, const entry& e, std::vector<std::function<void()>>& calls);
+  entry& opened(const operation_id& id, entry& e) const;
+
+  options options_;
+  mutable std::mutex mutex_;
+  std::unordered_map<operation_id, entry> live_;
+  std::map<std::uint64_t, watcher> watchers_;
+  std::unordered_multimap<operation_id, std::uint64_t> watching_;
+  std::uint64_t next_ticket_ = 1;
+};
+
+} // namespace quell::controller

@@ -1,0 +1,64 @@
+// The controller's end of relayed HTTP: connections that tasks made to their worker's relay, carried over the bulk socket, end in the
+// gateway's own Unix-domain listener. One thread of its own; frames of different connections do not wait for each other.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "protocol/messages.hpp"
+
+namespace quell::controller {
+
+class relay {
+ public:
+  /// Sends a bulk message to a connected worker (thread safe).
+  using sender = std::function<void(const std::string& route, const wire::bulk_message&)>;
+
+  relay(std::string gateway_socket, sender send);
+  ~relay();
+
+  /// A relay_* message from a worker's bulk connection (any thread).
+  void take(const std::string& route, wire::bulk_message message);
+  /// The worker's bulk connection is void: all its relayed connections are closed.
+  void drop_route(const std::string& route);
+
+  static constexpr std::size_t window_bytes = 256 * 1024;
+  static constexpr std::size_t most_connections_per_worker = 256;
+
+ private:
+  using key = std::pair<std::string, std::uint64_t>;
+  struct connection {
+    int fd = -1;
+    std::string outgoing;           ///< to the gateway
+    std::uint64_t credit = window_bytes;  ///< bytes that may still go to the worker
+    std::uint64_t consumed = 0;     ///< since the last relay_credit
+    bool worker_done = false;       ///< no more bytes from the worker
+    bool gateway_done = false;
+  };
+
+  void run();
+  void handle(const std::string& route, const wire::bulk_message& message);
+  void open(const key& k);
+  void close(const key& k, bool tell);
+  void flush(const key& k, connection& c);
+  void pump(const key& k, connection& c);
+
+  std::string gateway_socket_;
+  sender send_;
+  std::map<key, connection> connections_;
+  std::map<std::string, std::size_t> per_route_;
+  std::mutex mutex_;
+  std::deque<std::pair<std::string, wire::bulk_message>> inbox_;
+  std::deque<std::string> dropped_;
+  int wake_ = -1;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+} // namespace quell::controller

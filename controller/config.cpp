@@ -1,0 +1,227 @@
+// One table of keys serves file, environment, flags, --print-config and the check for unknown keys.
+#include "controller/config.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "protocol/duration.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+config_key text_key(std::string section, std::string name, std::string config::*field, std::string meaning) {
+  return {std::move(section), std::move(name), std::move(meaning),
+          [field](config& c, const std::string& t) -> result<void> {
+            c.*field = t;
+            return {};
+          },
+          [field](const config& c) { return c.*field; }};
+}
+
+config_key time_key(std::string section, std::string name, milliseconds config::*field, std::string meaning) {
+  return {std::move(section), std::move(name), std::move(meaning),
+          [field](config& c, const std::string& t) -> result<void> {
+            auto d = parse_duration(t);
+            if (!d) return tl::unexpected(d.error());
+            c.*field = *d;
+            return {};
+          },
+          [field](const config& c) { return duration_text(c.*field); }};
+}
+
+config_key size_key(std::string section, std::string name, std::uint64_t config::*field, std::string meaning) {
+  config_key k{std::move(section), std::move(name), std::move(meaning),
+               [field](config& c, const std::string& t) -> result<void> {
+                 auto n = parse_size(t);
+                 if (!n) return tl::unexpected(n.error());
+                 c.*field = *n;
+                 return {};
+               },
+               [field](const config& c) { return std::to_string(c.*field); }};
+  k.quoted = false;
+  return k;
+}
+
+config_key flag_key(std::string section, std::string name, bool config::*field, std::string meaning) {
+  config_key k{std::move(section), std::move(name), std::move(meaning),
+               [field](config& c, const std::string& t) -> result<void> {
+                 if (t != "true" && t != "false") return failure("invalid_field", "'" + t + "' is neither true nor false");
+                 c.*field = t == "true";
+                 return {};
+               },
+               [field](const config& c) { return std::string(c.*field ? "true" : "false"); }};
+  k.quoted = false;
+  return k;
+}
+
+config_key containment_key() {
+  return {"defaults", "min_containment", "least containment a task accepts: cgroup+pidns, cgroup, pidns or group (\"\" = any)",
+          [](config& c, const std::string& t) -> result<void> {
+            c.defaults_min_containment.reset();
+            if (t.empty()) return {};
+            c.defaults_min_containment = parse_name<containment>(t);
+            if (!c.defaults_min_containment) return failure("invalid_field", "'" + t + "' is no level: cgroup+pidns, cgroup, pidns or group");
+            return {};
+          },
+          [](const config& c) { return c.defaults_min_containment ? std::string(name_of(*c.defaults_min_containment)) : std::string(); }};
+}
+
+/// Edit distance, for "did you mean".
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const auto up = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = up;
+    }
+  }
+  return row[b.size()];
+}
+
+tl::unexpected<fault> unknown_key(const std::string& key) {
+  const auto& keys = config_keys();
+  const auto nearest = std::min_element(keys.begin(), keys.end(), [&](const config_key& a, const config_key& b) {
+    return distance(a.section + "." + a.name, key) < distance(b.section + "." + b.name, key);
+  });
+  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + nearest->section + "." + nearest->name +
+                                      " (`quelld --print-config` lists all)");
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+/// A TOML scalar as the text that a flag would have.
+std::optional<std::string> scalar(const toml::node& node) {
+  if (const auto s = node.value_exact<std::string>()) return *s;
+  if (const auto i = node.value_exact<std::int64_t>()) return std::to_string(*i);
+  if (const auto b = node.value_exact<bool>()) return *b ? "true" : "false";
+  return std::nullopt;
+}
+
+result<void> read_file(config& c, const std::string& file) {
+  toml::table table;
+  try {
+    table = toml::parse_file(file);
+  } catch (const toml::parse_error& e) {
+    std::ostringstream where;
+    where << e.source().begin;
+    return failure("invalid_field", file + ": " + std::string(e.description()) + " (" + where.str() + ")");
+  }
+  for (const auto& [section, node] : table) {
+    const auto* keys = node.as_table();
+    if (!keys) return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
+    for (const auto& [name, value] : *keys) {
+      const auto key = std::string(section.str()) + "." + std::string(name.str());
+      const auto text = scalar(value);
+      if (!text) return failure("invalid_field", file + ": " + key + " must be a string, a whole number, true or false");
+      if (auto set = set_config(c, key, *text); !set) return failure("invalid_field", file + ": " + set.error().detail);
+    }
+  }
+  return {};
+}
+
+bool is_loopback(const std::string& listen) {
+  return listen.starts_with("127.") || listen.starts_with("localhost:") || listen.starts_with("[::1]:");
+}
+
+} // namespace
+
+const std::vector<config_key>& config_keys() {
+  static const std::vector<config_key> keys = {
+      text_key("http", "listen", &config::http_listen, "address of the HTTP API; port 0 = a free one"),
+      text_key("http", "advertise_url", &config::http_advertise_url, "the URL that clients are told; \"\" = from listen"),
+      text_key("http", "tls_cert", &config::http_tls_cert, "PEM certificate chain; with tls_key switches TLS on"),
+      text_key("http", "tls_key", &config::http_tls_key, "PEM private key"),
+      flag_key("http", "metrics_public", &config::http_metrics_public, "/metrics without a token"),
+      flag_key("http", "insecure", &config::http_insecure, "allow HTTP without TLS off loopback"),
+      text_key("workers", "listen", &config::workers_listen, "control socket for workers"),
+      text_key("workers", "output_listen", &config::workers_output_listen, "bulk socket for workers: output, input, relayed HTTP"),
+      text_key("workers", "advertise_host", &config::workers_advertise_host, "host name in join lines; \"\" = from listen"),
+      time_key("workers", "heartbeat", &config::workers_heartbeat, "how often workers ask for their lease"),
+      time_key("workers", "lease", &config::workers_lease, "how long a worker's tasks live without contact"),
+      time_key("workers", "handover", &config::workers_handover, "the lease granted at a planned stop"),
+      text_key("store", "dir", &config::store_dir, "state directory; \"\" = ~/.local/state/quell"),
+      size_key("store", "keep_events", &config::store_keep_events, "events kept for watchers that resume"),
+      size_key("store", "keep_output", &config::store_keep_output_bytes, "bytes of output kept per stream of an operation"),
+      size_key("store", "reserve", &config::store_reserve_bytes, "free bytes below which starts are refused"),
+      time_key("defaults", "grace", &config::defaults_grace, "between SIGTERM and the kill"),
+      containment_key(),
+      time_key("defaults", "tombstones", &config::defaults_tombstones, "how long a cancel of an unknown id wins over its create"),
+      size_key("limits", "operations", &config::limits_operations, "live operations at once"),
+      size_key("limits", "connections", &config::limits_connections, "HTTP connections at once"),
+      text_key("log", "level", &config::log_level, "debug, info, warn or error"),
+  };
+  return keys;
+}
+
+result<void> set_config(config& c, const std::string& key, const std::string& text) {
+  for (const auto& k : config_keys()) {
+    if (k.section + "." + k.name != key) continue;
+    if (auto read = k.read(c, text); !read) return failure("invalid_field", key + ": " + read.error().detail);
+    return {};
+  }
+  return unknown_key(key);
+}
+
+result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment) {
+  config c;
+  c.store_dir = default_state_directory(environment);
+  if (!file.empty())
+    if (auto read = read_file(c, file); !read) return tl::unexpected(read.error());
+  for (const auto& k : config_keys()) {
+    const auto variable = "QUELLD_" + upper(k.section) + "_" + upper(k.name);
+    const auto it = environment.find(variable);
+    if (it == environment.end()) continue;
+    if (auto read = k.read(c, it->second); !read) return failure("invalid_field", variable + ": " + read.error().detail);
+  }
+  return c;
+}
+
+std::string config_text(const config& c) {
+  std::ostringstream out;
+  std::string section;
+  for (const auto& k : config_keys()) {
+    if (k.section != section) out << (section.empty() ? "" : "\n") << "[" << k.section << "]\n";
+    section = k.section;
+    const auto value = k.print(c);
+    out << k.name << " = " << (k.quoted ? "\"" + value + "\"" : value) << "  # " << k.meaning << "\n";
+  }
+  return out.str();
+}
+
+result<void> check_config(const config& c) {
+  if (c.workers_heartbeat < milliseconds{50}) return failure("invalid_field", "workers.heartbeat must be at least 50ms");
+  if (c.workers_lease < 3 * c.workers_heartbeat)
+    return failure("invalid_field", "workers.lease must be at least three heartbeats (" + duration_text(3 * c.workers_heartbeat) +
+                                        "), or one lost message would kill work");
+  if (c.workers_lease > std::chrono::days{7}) return failure("invalid_field", "workers.lease must be at most 7d");
+  if (c.http_tls_cert.empty() != c.http_tls_key.empty())
+    return failure("invalid_field", "http.tls_cert and http.tls_key go together: set both or none");
+  if (!is_loopback(c.http_listen) && c.http_tls_cert.empty() && !c.http_insecure)
+    return failure("invalid_field", "http.listen " + c.http_listen +
+                                        " is not loopback: tokens would travel in clear. Set http.tls_cert and http.tls_key, or http.insecure=true "
+                                        "(--insecure) if a proxy in front does TLS");
+  return {};
+}
+
+std::string default_state_directory(const std::map<std::string, std::string>& environment) {
+  const auto value = [&](const char* name) {
+    const auto it = environment.find(name);
+    return it == environment.end() ? std::string() : it->second;
+  };
+  if (auto given = value("QUELL_STATE"); !given.empty()) return given;
+  if (auto given = value("STATE_DIRECTORY"); !given.empty()) return given;  // systemd's StateDirectory=
+  if (auto base = value("XDG_STATE_HOME"); !base.empty()) return base + "/quell";
+  if (auto home = value("HOME"); !home.empty()) return home + "/.local/state/quell";
+  return "/var/lib/quell";
+}
+
+} // namespace quell::controller

@@ -1,0 +1,68 @@
+// The configuration of quelld: defaults, then the file, then QUELLD_<SECTION>_<KEY>, then flags. Every key once, in one table.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "protocol/time.hpp"
+#include "protocol/vocabulary.hpp"
+
+namespace quell::controller {
+
+struct config {
+  // [http]
+  std::string http_listen = "127.0.0.1:7710";
+  std::string http_advertise_url;
+  std::string http_tls_cert, http_tls_key;
+  bool http_metrics_public = false;
+  bool http_insecure = false;
+  // [workers]
+  std::string workers_listen = "127.0.0.1:7711";
+  std::string workers_output_listen = "127.0.0.1:7712";
+  std::string workers_advertise_host;
+  milliseconds workers_heartbeat{1000};
+  milliseconds workers_lease{10000};
+  milliseconds workers_handover{60000};
+  // [store]
+  std::string store_dir;
+  std::uint64_t store_keep_events = 100'000;
+  std::uint64_t store_keep_output_bytes = 64ULL << 20;
+  std::uint64_t store_reserve_bytes = 16ULL << 20;
+  // [defaults]
+  milliseconds defaults_grace{2000};
+  std::optional<containment> defaults_min_containment;
+  milliseconds defaults_tombstones{24 * 3600 * 1000};
+  // [limits]
+  std::uint64_t limits_operations = 2'000'000;
+  std::uint64_t limits_connections = 4096;
+  // [log]
+  std::string log_level = "info";
+};
+
+/// One key: how it is read, how its value is printed, and what it means.
+struct config_key {
+  std::string section, name, meaning;
+  std::function<result<void>(config&, const std::string& text)> read;
+  std::function<std::string(const config&)> print;
+  bool quoted = true;  ///< printed as a TOML string
+};
+const std::vector<config_key>& config_keys();
+
+/// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is wrong, and for an
+/// unknown key the nearest known one.
+result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment);
+/// Sets one value as a flag does: `http.listen`.
+result<void> set_config(config& c, const std::string& key, const std::string& text);
+/// The whole configuration as TOML with a comment per key.
+std::string config_text(const config& c);
+/// What can only be judged as a whole (lease against heartbeat, TLS pair, listening off loopback without TLS).
+result<void> check_config(const config& c);
+/// `~/.local/state/quell`, for a service `/var/lib/quell`.
+std::string default_state_directory(const std::map<std::string, std::string>& environment);
+
+} // namespace quell::controller

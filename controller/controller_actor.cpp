@@ -1,0 +1,117 @@
+// The actor: one line per message; bursts of frames and creates share a turn, a cancel ends its own at once.
+#include "controller/controller_actor.hpp"
+
+#include <caf/all.hpp>
+#include <ctime>
+#include <utility>
+
+namespace quell::controller {
+
+namespace {
+
+struct controller_state {
+  std::unique_ptr<core> heart;
+  std::uint64_t timer_generation = 0;
+  std::optional<boot_time> timer_at;
+  bool turn_over_sent = false;
+  std::function<void()> when_down;
+};
+
+using controller_pointer = actors::controller_actor::stateful_pointer<controller_state>;
+
+constexpr std::chrono::milliseconds longest_sleep{1000};
+
+/// Arms the timer for `next` (at the latest in a second). Timers cannot be taken back, so an overtaken one is told by its generation.
+void arm(controller_pointer self, std::optional<boot_time> next, moment now) {
+  auto& s = self->state;
+  auto at = now.boot + longest_sleep;
+  if (next && *next < at) at = std::max(*next, now.boot);
+  if (s.timer_at && *s.timer_at <= at && *s.timer_at > now.boot) return;
+  s.timer_at = at;
+  const auto generation = ++s.timer_generation;
+  if (at <= now.boot)
+    self->send(self, actors::clock_ticked{generation});
+  else
+    self->delayed_send(self, at - now.boot, actors::clock_ticked{generation});
+}
+
+void tick(controller_pointer self) {
+  const auto now = clock_now();
+  self->state.timer_at.reset();
+  arm(self, self->state.heart->tick(now), now);
+}
+
+/// After each message: whatever it left behind leaves with the end of the burst.
+void after(controller_pointer self) {
+  auto& s = self->state;
+  if (!s.heart->dirty() || s.turn_over_sent) return;
+  s.turn_over_sent = true;
+  self->send(self, actors::turn_over{});
+}
+
+/// A shut-down is done when everything that was to leave has left.
+void finish(controller_pointer self) {
+  auto& s = self->state;
+  if (!s.when_down || !s.heart->quiet()) return;
+  std::exchange(s.when_down, nullptr)();
+}
+
+actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
+  self->state.heart = make(clock_now());
+  tick(self);
+  return {
+      [self](actors::asked<core>& m) {
+        m.what(*self->state.heart);
+        after(self);
+      },
+      [self](const actors::frames_arrived& m) {
+        const auto now = clock_now();
+        for (const auto& f : *m.frames) {
+          if (f.strange_version)
+            self->state.heart->strange_version(f.route, f.public_key, f.strange_version, now);
+          else
+            self->state.heart->frame(f.route, f.public_key, f.content, now);
+        }
+        after(self);
+      },
+      [self](const actors::batch_committed& m) {
+        storage::journal::commit_notice notice{m.ticket, {}};
+        if (m.failed) notice.failure = fault{m.code, m.detail, {}};
+        self->state.heart->committed(notice, clock_now());
+        finish(self);
+        after(self);
+      },
+      [self](const actors::shut_down& m) {
+        const auto now = clock_now();
+        self->state.heart->workers().hand_over(now);
+        self->state.heart->end_burst(now);
+        self->state.when_down = m.done;
+        finish(self);
+      },
+      [self](const actors::clock_ticked& m) {
+        if (m.generation == self->state.timer_generation) tick(self);
+      },
+      [self](const actors::turn_over&) {
+        self->state.turn_over_sent = false;
+        // Ends a burst: places what can be placed, then submits.
+        const auto now = clock_now();
+        self->state.heart->end_burst(now);
+        after(self);
+      },
+  };
+}
+
+} // namespace
+
+moment clock_now() {
+  timespec boot{};
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  return {std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()),
+          boot_time{static_cast<std::int64_t>(boot.tv_sec) * 1'000'000'000 + boot.tv_nsec}};
+}
+
+actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make) {
+  return system.spawn<caf::detached>(controller, std::move(make));
+}
+
+} // namespace quell::controller

@@ -1,0 +1,28 @@
+// The controller actor (CAF, detached): owns the core, turns messages into its events and its effects into the world's.
+#pragma once
+
+#include <caf/actor_system.hpp>
+#include <functional>
+
+#include "actors/interfaces.hpp"
+#include "controller/core.hpp"
+
+namespace quell::controller {
+
+/// Reads both clocks.
+moment clock_now();
+
+/// Makes the core on the actor's own thread. `edges` must outlive the actor.
+using core_maker = std::function<std::unique_ptr<core>(moment now)>;
+
+/// Starts the actor on a thread of its own, so that no other actor's work delays a cancel.
+actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make);
+
+/// The service over the actor: any thread. `journal_low` says whether starts must be refused for space.
+std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low, cluster_id cluster,
+                                      std::uint64_t epoch);
+
+/// Hands a committed event to the listener of `service` (called by the core's edges on the actor's thread).
+void deliver_event(service& s, const storage::event_record& event);
+
+} // namespace quell::controller

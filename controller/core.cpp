@@ -1,0 +1,215 @@
+// The gate in detail: absorb() moves effects from ledger to fleet and into the turn, end_turn() submits, committed() releases.
+#include "controller/core.hpp"
+
+#include <utility>
+
+namespace quell::controller {
+
+namespace {
+
+bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
+
+refusal storage_refusal(const fault& why) {
+  return {fault{"storage_unavailable", "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.", {}}, {}, {}};
+}
+
+} // namespace
+
+core::core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now) : edges_(edges), now_(now) {
+  auto workers = recovered.workers;
+  const auto cluster = recovered.cluster;
+  const auto epoch = recovered.epoch;
+  std::vector<std::pair<operation_id, std::string>> adopted;
+  for (const auto& record : recovered.live)
+    if (record.hot.worker) adopted.emplace_back(record.id, *record.hot.worker);
+  ledger_ = ledger::make(s.ledger, std::move(recovered), now);
+  fleet_ = fleet::make(s.fleet, *ledger_, std::move(workers), cluster, epoch, std::move(s.token_for), now);
+  ledger_->ask_reachability([this](const std::string& worker) { return fleet_->reach(worker); });
+  for (const auto& [id, worker] : adopted) edges_.output_expected(id, worker);
+  sweeping_ = true;
+  absorb(now);
+  end_turn(now);
+}
+
+void core::create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now) {
+  if (edges_.storage_low()) {
+    done(tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
+    return;
+  }
+  auto answer = ledger_->create(order, fresh, now);
+  absorb(now);
+  turn_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) {
+    if (durable || !answer)
+      done(answer);
+    else
+      done(tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}})));
+  });
+}
+
+void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now) {
+  auto answer = ledger_->cancel(order, fresh, now);
+  if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined) turn_.fence.push_back(answer->record.id);
+  absorb(now);
+  // The answer is the cancel as it was accepted, now fenced: what happened since (signalled, settled) is perhaps not on disk yet.
+  const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
+  turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received, done = std::move(done)](bool durable) mutable {
+    if (fences) {
+      answer->record.durable = durable;
+      answer->record.report.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
+    }
+    done(answer);
+  });
+  sweeping_ = true;
+  end_turn(now);
+}
+
+void core::turn(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now) {
+  auto answer = ask(*ledger_, *fleet_, now);
+  absorb(now);
+  turn_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
+  dirty_ = true;
+}
+
+void core::write(std::vector<storage::entry> rows, reply<result<void>> done, moment now) {
+  for (auto& row : rows) batch_.push_back(std::move(row));
+  absorb(now);
+  turn_.answers.push_back([done = std::move(done)](bool durable) {
+    if (durable)
+      done({});
+    else
+      done(failure("storage_unavailable", "Nothing was written: the store is full. Free space, then repeat."));
+  });
+  end_turn(now);
+}
+
+void core::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) {
+  fleet_->frame(route, public_key, e, now);
+  absorb(now);
+}
+
+void core::strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now) {
+  fleet_->strange_version(route, public_key, version, now);
+  absorb(now);
+}
+
+/// Passes effects on until both are quiet. Order matters: a stop reaches the fleet before anything is placed after it.
+void core::absorb(moment now) {
+  now_ = now;
+  for (;;) {
+    auto l = ledger_->take();
+    const bool quiet = l.empty();
+    if (!quiet) {
+      for (auto& e : l.journal) batch_.push_back(std::move(e));
+      for (auto& order : l.stops) fleet_->send_stop(order, now);
+      for (auto& [need, id] : l.placeable) fleet_->enqueue(need, id);
+      for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
+      for (auto& s : l.stored) turn_.stored.push_back(std::move(s));
+      for (auto& id : l.ended) turn_.ended.push_back(id);
+      placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
+    }
+    auto f = fleet_->take();
+    for (const auto& frame : f.urgent) edges_.send(frame);
+    for (auto& e : f.journal) batch_.push_back(std::move(e));
+    for (auto& frame : f.ordered) turn_.frames.push_back(std::move(frame));
+    if (f.allowed_keys) edges_.allow_keys(std::move(*f.allowed_keys));
+    if (placing_) {
+      placing_ = false;
+      // More than one call's worth of starts waits for the next turn, so that a cancel is never behind a long round of placing.
+      more_to_place_ = fleet_->place(now);
+      continue;
+    }
+    if (quiet && f.empty()) break;
+  }
+  if (!batch_.empty() || !turn_.frames.empty() || !turn_.stored.empty()) dirty_ = true;
+}
+
+void core::end_turn(moment now) {
+  now_ = now;
+  dirty_ = false;
+  submit_turn();
+}
+
+void core::submit_turn() {
+  const bool nothing = batch_.empty() && turn_.frames.empty() && turn_.stored.empty() && turn_.ended.empty() && turn_.answers.empty() &&
+                       turn_.fence.empty();
+  if (nothing) return;
+  for (const auto& e : batch_) {
+    if (const auto* event = std::get_if<storage::put_event>(&e)) turn_.events.push_back(event->record);
+    turn_.creates = turn_.creates || is_create(e);
+  }
+  if (!batch_.empty()) {
+    if (!turn_.creates) turn_.retry = batch_;
+    submitted_ = edges_.submit(std::exchange(batch_, {}));
+  }
+  turn_.ticket = submitted_;
+  if (turn_.ticket <= committed_ && gate_.empty()) {
+    auto g = std::exchange(turn_, {});
+    release(g, now_);
+    return;
+  }
+  gate_.push_back(std::exchange(turn_, {}));
+}
+
+void core::committed(const storage::journal::commit_notice& notice, moment now) {
+  now_ = now;
+  committed_ = std::max(committed_, notice.ticket);
+  for (auto& g : gate_)
+    if (notice.failure && g.ticket == notice.ticket) g.failure = notice.failure;
+  while (!gate_.empty() && gate_.front().ticket <= committed_) {
+    auto g = std::move(gate_.front());
+    gate_.pop_front();
+    release(g, now);
+  }
+  absorb(now);
+  end_turn(now);
+}
+
+void core::release(gated& g, moment now) {
+  const bool durable = !g.failure;
+  for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
+  for (const auto& frame : g.frames) {
+    if (const auto* start = std::get_if<wire::start>(&frame.frame.body)) {
+      if (!durable) continue;  // an assignment that is not on disk must not run
+      if (auto view = fleet_->name_of_route(frame.route)) edges_.output_expected(start->operation, *view);
+    }
+    edges_.send(frame);
+  }
+  for (auto& answer : g.answers) answer(durable);
+  if (durable)
+    for (const auto& event : g.events) edges_.publish(event);
+  if (durable) {
+    for (const auto& [worker, id] : g.stored) fleet_->result_stored(worker, id, now);
+    for (const auto& id : g.ended) edges_.output_closes(id);
+  } else if (g.creates) {
+    edges_.fail_stop(*g.failure);
+  } else {
+    for (auto& e : g.retry) unwritten_.push_back(std::move(e));
+  }
+  absorb(now);
+}
+
+std::optional<boot_time> core::tick(moment now) {
+  now_ = now;
+  if (!unwritten_.empty() && !edges_.storage_low()) {
+    for (auto& e : std::exchange(unwritten_, {})) batch_.push_back(std::move(e));
+    dirty_ = true;
+  }
+  auto next = ledger_->tick(now);
+  auto fleet_next = fleet_->tick(now);
+  if (fleet_next && (!next || *fleet_next < *next)) next = fleet_next;
+  end_burst(now);
+  // With a full gate the next commit continues the sweep.
+  if (dirty()) next = now.boot;
+  return next;
+}
+
+void core::end_burst(moment now) {
+  now_ = now;
+  // One slice of a sweep at a time, and only when the journal has taken the earlier ones: a new cancel waits for one slice at most.
+  if (gate_.size() < max_gated_for_sweep) sweeping_ = ledger_->step(now);
+  placing_ = true;
+  absorb(now);
+  end_turn(now);
+}
+
+} // namespace quell::controller

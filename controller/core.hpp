@@ -1,0 +1,108 @@
+// The core: ledger and fleet behind one gate. Pure: events in; durable batches, frames, events and answers out, in the right order.
+//
+// The gate is guarantee 2 (nothing uncommitted leaves): whatever a turn produced waits until the journal has taken the batch of that turn and
+// all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease answers pass the gate, since they say nothing.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/fleet.hpp"
+#include "controller/ledger.hpp"
+#include "controller/service.hpp"
+
+namespace quell::controller {
+
+/// What the core does to the world. Called on the core's own thread; none may block.
+class core_edges {
+ public:
+  virtual ~core_edges() = default;
+  virtual std::uint64_t submit(std::vector<storage::entry> batch) = 0;
+  virtual void send(const outgoing_frame& frame) = 0;
+  virtual void publish(const storage::event_record& event) = 0;
+  virtual void allow_keys(std::vector<std::string> public_keys) = 0;
+  /// A START for this operation is about to leave for this worker: its output may come.
+  virtual void output_expected(const operation_id& id, const std::string& worker) = 0;
+  /// The operation is terminal and that is durable: its output is complete when what the worker counted is there.
+  virtual void output_closes(const operation_id& id) = 0;
+  virtual bool storage_low() const = 0;
+  /// Memory and disk may differ: the process must end and recover from disk (DESIGN 3.11).
+  virtual void fail_stop(const fault& why) = 0;
+};
+
+struct core_settings {
+  ledger_settings ledger;
+  fleet_settings fleet;
+  std::function<std::string(const operation_id&)> token_for;
+};
+
+/// One thread.
+class core {
+ public:
+  core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now);
+
+  // ---- orders; each answer comes through its callback once everything it depends on is durable ------------------------
+  void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
+  void cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now);
+  /// `ask` looks or acts on ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
+  void turn(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
+  /// Rows that are nobody's state machine (tokens, audit): durable, then `done`.
+  void write(std::vector<storage::entry> rows, reply<result<void>> done, moment now);
+
+  // ---- events ------------------------------------------------------------------------------------------------------
+  void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now);
+  void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now);
+  void committed(const storage::journal::commit_notice& notice, moment now);
+  /// Also continues sweeps. Returns when it next wants to be called.
+  std::optional<boot_time> tick(moment now);
+  /// Ends the turn: submits what was produced since the last one. Frames and creates may share a turn; a cancel ends its own at once.
+  void end_turn(moment now);
+  /// The end of a burst of messages: places what waits for a slot, then ends the turn.
+  void end_burst(moment now);
+  bool dirty() const { return dirty_ || more_to_place_ || sweeping(); }
+  /// True when nothing waits for the journal.
+  bool quiet() const { return gate_.empty(); }
+  bool sweeping() const { return sweeping_ && gate_.size() < max_gated_for_sweep; }
+
+  ledger& books() { return *ledger_; }
+  fleet& workers() { return *fleet_; }
+
+ private:
+  struct gated {
+    std::uint64_t ticket = 0;  ///< leaves when everything up to this ticket is on disk
+    std::vector<cancel_id> fence;
+    std::vector<outgoing_frame> frames;
+    std::vector<storage::event_record> events;
+    std::vector<std::pair<std::string, operation_id>> stored;
+    std::vector<operation_id> ended;
+    std::vector<std::function<void(bool durable)>> answers;
+    std::vector<storage::entry> retry;  ///< a copy of the batch while it holds only cancels and ends, for a second try
+    bool creates = false;
+    std::optional<fault> failure;
+  };
+
+  void absorb(moment now);
+  void submit_turn();
+  void release(gated& g, moment now);
+
+  core_edges& edges_;
+  std::unique_ptr<ledger> ledger_;
+  std::unique_ptr<fleet> fleet_;
+  gated turn_;
+  std::vector<storage::entry> batch_;
+  std::deque<gated> gate_;
+  std::vector<storage::entry> unwritten_;  ///< cancels and ends that a full disk refused; tried again with each tick
+  std::uint64_t submitted_ = 0;
+  std::uint64_t committed_ = 0;
+  bool sweeping_ = false;
+  bool placing_ = false;
+  bool more_to_place_ = false;
+  bool dirty_ = false;
+  moment now_{};
+  static constexpr std::size_t max_gated_for_sweep = 4;
+};
+
+} // namespace quell::controller

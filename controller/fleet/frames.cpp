@@ -1,0 +1,160 @@
+// Frames: which are of a live session, what they acknowledge, what they report; and how frames leave.
+#include <algorithm>
+#include <type_traits>
+
+#include "controller/fleet/impl.hpp"
+
+namespace quell::controller {
+
+using namespace std::chrono_literals;
+
+void fleet_impl::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) {
+  now_ = now;
+  const auto* h = std::get_if<wire::hello>(&e.body);
+  const auto known = by_key_.find(public_key);
+  if (known == by_key_.end())
+    return refuse(
+        route, h ? h->proposed : e.session,
+        {"not_enrolled",
+         "the key of this worker is not enrolled here; on the controller run: quell worker add NAME --key KEY", 2s});
+  member& m = *known->second;
+  expire(m, now); // a frame that comes after the dead-by instant changes nothing
+  if (h) {
+    greet(m, route, *h, now);
+    return void(tidy_leaving(now));
+  }
+  if (!m.link || m.link->id != e.session || m.link->route != route) {
+    // Of another session: unread. A heartbeat shows that its sender believes in that session; it is told, on its own
+    // connection.
+    if (std::holds_alternative<wire::heartbeat>(e.body) && !handing_over_)
+      refuse(route, e.session, {"session_over", "this session is over; say hello again", 100ms});
+    return;
+  }
+  heard(m, now);
+  if (!take_acknowledgement(m, e.ack, now)) return;
+  if (e.number == 0)
+    unnumbered(m, e, now);
+  else
+    numbered(m, e, now);
+  tidy_leaving(now);
+}
+
+bool fleet_impl::take_acknowledgement(member& m, std::uint64_t number, moment now) {
+  const bool was_full = m.link->unacknowledged_starts() >= std::size_t{m.record.slots} + placement::max_unacknowledged;
+  const auto news = m.link->acknowledged(number, now.boot);
+  if (!news.sane) {
+    break_session(m, "frame " + std::to_string(number) + " was acknowledged and never sent", now);
+    return false;
+  }
+  if (was_full && news.starts_taken) placement_.capacity_changed();
+  if (news.welcome_taken) {
+    m.lease.session_taken();
+    // A longer lease of an earlier session (a handover) is void now; a later restart need not wait for it.
+    if (!handing_over_ && m.record.lease > settings_.lease) {
+      m.record.lease = settings_.lease;
+      put(m);
+    }
+  }
+  for (const auto seq : news.stops) ledger_.stop_applied(m.name(), seq, now);
+  return true;
+}
+
+void fleet_impl::unnumbered(member& m, const wire::envelope& e, moment now) {
+  if (const auto* b = std::get_if<wire::heartbeat>(&e.body)) {
+    beat(m, *b, now);
+  } else if (const auto* a = std::get_if<wire::acknowledge>(&e.body)) {
+    if (a->resend) send_again(m, true, now);
+  } else if (std::holds_alternative<wire::farewell>(e.body)) {
+    farewell(m, now);
+  }
+  // Anything else has no place outside the channel: unread.
+}
+
+void fleet_impl::numbered(member& m, const wire::envelope& e, moment now) {
+  session& s = *m.link;
+  touch(m);
+  switch (s.receiver.accept(e.number)) {
+  case channel_receiver::verdict::duplicate:
+    s.ack_again = true;
+    return;
+  case channel_receiver::verdict::gap:
+    s.gap_seen = true;
+    return;
+  case channel_receiver::verdict::deliver:
+    break;
+  }
+  s.receiver.applied(e.number);
+  if (!report(m, e.body, now)) break_session(m, "a message that a worker does not send was numbered", now);
+}
+
+// True if it is a message that a worker may number.
+bool fleet_impl::report(member& m, const wire::message& body, moment now) {
+  return std::visit(
+      [&](const auto& x) {
+        using message = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<message, wire::task_started>) {
+          ledger_.started(m.name(), x, now);
+        } else if constexpr (std::is_same_v<message, wire::task_stopping>) {
+          ledger_.stopping(m.name(), x, now);
+        } else if constexpr (std::is_same_v<message, wire::task_ended>) {
+          ledger_.ended(m.name(), x, now);
+          refresh_load(m);
+          placement_.capacity_changed();
+        } else if constexpr (std::is_same_v<message, wire::task_unproven>) {
+          ledger_.unproven(m.name(), x, now);
+        } else if constexpr (std::is_same_v<message, wire::farewell>) {
+          farewell(m, now);
+        } else {
+          return std::is_same_v<message, wire::acknowledge>;
+        }
+        return true;
+      },
+      body);
+}
+
+// The lease is renewed only for a worker that applies what it is sent: a loop that answers and does not stop things is
+// as bad as silence.
+void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
+  if (!take_acknowledgement(m, b.applied, now)) return;
+  if (handing_over_) return; // a grant would shorten the handover
+  session& s = *m.link;
+  if (s.owes(departures_told_) && now.boot - s.progress_at >= settings_.lease) return;
+  m.lease.answered(now.boot, settings_.lease);
+  m.lease_end = now.boot + settings_.lease;
+  effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::lease_granted{b.beat, settings_.lease})});
+}
+
+// It goes on purpose and nothing of it lives: an empty inventory. It shows as unreachable until its lease would have
+// been over, then as lost; its key may say hello from anywhere at once.
+void fleet_impl::farewell(member& m, moment now) {
+  wire::hello nothing_left = m.link->said;
+  end_session(m);
+  m.left = true;
+  ledger_.reconcile(m.name(), nothing_left, true, now);
+  refresh_load(m);
+  went_silent(m, now);
+}
+
+// ---- out
+// ---------------------------------------------------------------------------------------------------------------
+
+wire::envelope fleet_impl::envelope_for(member& m, std::uint64_t number, wire::message body) {
+  session& s = *m.link;
+  s.ack_told = s.receiver.ack();
+  s.ack_again = false;
+  return {s.id, number, s.ack_told, std::move(body)};
+}
+
+void fleet_impl::send(member& m, wire::message body, moment now) {
+  session& s = *m.link;
+  const std::uint64_t number = s.push(body, now.boot);
+  effects_.ordered.push_back({s.route, envelope_for(m, number, std::move(body))});
+  if (s.sender.overflown()) break_session(m, "too many frames are unacknowledged; say hello again", now);
+}
+
+void fleet_impl::send_again(member& m, bool gap, moment now) {
+  for (auto& [number, body] : m.link->sender.resend(now.boot, gap))
+    effects_.ordered.push_back({m.link->route, envelope_for(m, number, std::move(body))});
+}
+
+} // namespace quell::controller

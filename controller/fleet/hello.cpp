@@ -1,0 +1,195 @@
+// Sessions: which hello is taken, which is refused and until when, and how a session begins and ends.
+//
+// A worker is its CURVE key. Two processes may hold one key (a copied state directory, a join line used twice), so a
+// hello is taken only when the earlier life is known to be over: the same state directory on the same boot proves it by
+// the directory's lock; anything else waits until the lease is over by rule. A hello that is older than the session it
+// would replace was late on its way: its inventory is history, and to believe it would start work twice. It is refused
+// like a second holder of the key.
+#include <algorithm>
+
+#include "controller/fleet/impl.hpp"
+
+namespace quell::controller {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t max_labels = 64;
+constexpr std::size_t max_text = 128;
+constexpr std::uint32_t max_slots = 1'000'000;
+
+std::string cut(std::string text, std::size_t limit = max_text) {
+  if (text.size() > limit) text.resize(limit);
+  return text;
+}
+
+std::map<std::string, std::string> sane_labels(const std::map<std::string, std::string>& said) {
+  std::map<std::string, std::string> kept;
+  for (const auto& [key, value] : said)
+    if (kept.size() < max_labels && !key.empty() && key.size() <= max_text && value.size() <= max_text)
+      kept.emplace(key, value);
+  return kept;
+}
+
+milliseconds until(boot_time t, boot_time now) { return std::chrono::duration_cast<milliseconds>(t - now) + 1ms; }
+
+wire::refuse version_refusal(std::uint32_t version) {
+  const bool newer = version > wire::protocol_version;
+  std::string text = "this controller speaks protocol version " + std::to_string(wire::protocol_version) +
+                     ", the worker speaks " + std::to_string(version) + ": upgrade the " +
+                     (newer ? "controller (quelld)" : "worker (quell-worker)");
+  // A newer worker waits for its controller's upgrade; an older one cannot help itself.
+  return {"unsupported_version", std::move(text), newer ? milliseconds{30s} : milliseconds{0}};
+}
+
+} // namespace
+
+void fleet_impl::refuse(const std::string& route, const session_id& about, wire::refuse answer) {
+  effects_.urgent.push_back({route, wire::envelope{about, 0, 0, std::move(answer)}});
+}
+
+void fleet_impl::strange_version(const std::string& route, const std::string&, std::uint32_t version, moment now) {
+  now_ = now;
+  refuse(route, session_id{}, version_refusal(version));
+}
+
+std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) const {
+  if (h.version != wire::protocol_version) return version_refusal(h.version);
+  if (h.cluster && *h.cluster != cluster_)
+    return wire::refuse{"other_cluster",
+                        "this controller is cluster " + cluster_.text() + ", the worker belongs to " +
+                            h.cluster->text() + ": use the join line of its own cluster, or a new state directory",
+                        0ms};
+  const bool newer_epoch = h.epoch_seen > epoch_;
+  if (newer_epoch || h.seq_seen > ledger_.last_seq()) {
+    const std::string seen = newer_epoch
+                                 ? "epoch " + std::to_string(h.epoch_seen) +
+                                       " of this cluster, this controller is at " + std::to_string(epoch_)
+                                 : "seq " + std::to_string(h.seq_seen) + " of this cluster, this controller is at " +
+                                       std::to_string(ledger_.last_seq());
+    return wire::refuse{
+        "old_epoch",
+        "the worker has seen " + seen + ": the store is a restored backup; start it once with quelld --restored", 5s};
+  }
+  return std::nullopt;
+}
+
+// Until when this hello cannot be taken because another life with this key may still hold the lease; nullopt = take it
+// now.
+std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hello& h) const {
+  const auto dead_by = m.lease.dead_by();
+  const bool lease_runs = dead_by && *dead_by > now_.boot;
+  if (m.left) return std::nullopt;
+  if (lease_runs && m.last_session && h.proposed.time() < m.last_session->time()) return dead_by;
+  const bool same_state = h.state_id == m.record.state_id;
+  if (same_state && h.boot_id == m.record.boot_id) return std::nullopt;
+  if (lease_runs) return dead_by;
+  // The same directory after a reboot: its earlier life ended with the boot. Another directory is another machine for
+  // all we know, where tasks with a longer lease of their own may run on.
+  if (!same_state && m.expiry && *m.expiry > now_.boot) return m.expiry;
+  return std::nullopt;
+}
+
+void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h, moment now) {
+  if (handing_over_) return; // about to end: the next controller answers
+  if (auto no = reason_to_refuse(h)) return refuse(route, h.proposed, std::move(*no));
+  if (m.link && m.link->id == h.proposed) return repeat_welcome(m, route, now);
+  if (m.expiry) { // tasks may have been declared dead since
+    m.expiry.reset();
+    expire(m, now);
+  }
+  if (const auto held = held_until(m, h)) {
+    const std::string who = m.name();
+    return refuse(
+        route, h.proposed,
+        {"lease_held",
+         "another process with the key of worker " + who + " may live until its lease is over; this one is taken then",
+         until(*held, now.boot)});
+  }
+  begin_session(m, route, h, now);
+}
+
+// The hello came twice, or its answer was lost. Nothing is reconciled again.
+void fleet_impl::repeat_welcome(member& m, const std::string& route, moment now) {
+  session& s = *m.link;
+  if (s.sender.last_acknowledged() > 0) return; // it has the welcome: this is a late copy
+  if (s.route != route) {
+    by_route_.erase(s.route);
+    s.route = route;
+    by_route_[route] = &m;
+  }
+  heard(m, now);
+  effects_.ordered.push_back({route, envelope_for(m, 1, s.welcome)});
+}
+
+void fleet_impl::begin_session(member& m, const std::string& route, const wire::hello& h, moment now) {
+  const bool same_life = m.record.incarnation == h.incarnation;
+  const bool was_away = m.silent_since.has_value();
+  end_session(m);
+  m.lease.session_begins();
+
+  auto& r = m.record;
+  r.labels = sane_labels(h.labels);
+  r.slots = std::min(h.slots, max_slots);
+  r.level = h.level;
+  r.containment_limits.clear();
+  for (const auto& limit : h.containment_limits)
+    if (r.containment_limits.size() < max_labels) r.containment_limits.push_back(cut(limit, 500));
+  r.version = cut(h.software);
+  r.address = cut(h.host, 255);
+  r.boot_id = cut(h.boot_id);
+  r.state_id = cut(h.state_id);
+  r.incarnation = h.incarnation;
+  r.joined_at = r.last_heard_at = now.wall;
+  r.lost = false;
+  r.lease = std::max(
+      r.lease,
+      settings_.lease); // on disk before the welcome leaves; a longer earlier grant counts on until it is taken
+  m.merge_labels();
+  m.heard = now.boot;
+  m.silent_since.reset();
+  m.silence_told = m.left = m.expired_all = false;
+  m.expiry.reset();
+
+  session s;
+  s.id = h.proposed;
+  s.route = route;
+  s.said = h;
+  s.said.inventory.clear();
+  s.said.results.clear();
+  s.welcome = {wire::protocol_version, cluster_, epoch_, m.name(), settings_.heartbeat, settings_.lease};
+  m.link = std::move(s);
+  m.last_session = h.proposed;
+  by_route_[route] = &m;
+  put(m);
+  // It is frame 1, made before the ledger looks at the inventory: the stops that come of that are behind it.
+  send(m, m.link->welcome, now);
+  m.lease.answered(now.boot, settings_.lease);
+  m.lease_end = now.boot + settings_.lease;
+  ledger_.reconcile(m.name(), h, same_life, now);
+  if (was_away) ledger_.reachability_changed(m.name(), now);
+  refresh_load(m);
+  announce("worker_joined", m, now);
+  placement_.roster_changed();
+}
+
+void fleet_impl::end_session(member& m) {
+  if (!m.link) return;
+  const auto found = by_route_.find(m.link->route);
+  if (found != by_route_.end() && found->second == &m) by_route_.erase(found);
+  m.link.reset();
+  m.stored.clear();
+  placement_.roster_changed();
+}
+
+// Our side gives the session up. The worker is told, so that it says hello anew at once; until then its lease runs on.
+void fleet_impl::break_session(member& m, const std::string& why, moment now) {
+  const std::string route = m.link->route;
+  const session_id id = m.link->id;
+  end_session(m);
+  went_silent(m, now);
+  refuse(route, id, {"session_over", why, 100ms});
+}
+
+} // namespace quell::controller

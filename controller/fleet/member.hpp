@@ -1,0 +1,61 @@
+// What the fleet knows of one enrolled worker: its row, its session if it has one, its lease, and what of its slots is
+// taken.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/fleet/session.hpp"
+#include "protocol/lease.hpp"
+#include "protocol/vocabulary.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller {
+
+struct waiting_queue;
+
+struct member {
+  storage::worker_record record;
+  std::map<std::string, std::string> labels; ///< said and enrolled ones together; what was enrolled wins
+  std::optional<session> link;
+  controller_lease lease;
+
+  std::optional<session_id> last_session; ///< the newest one of this controller's life
+  std::optional<boot_time> heard;         ///< the last valid frame; after a restart of the controller: its start
+  std::optional<wall_time> silent_since;  ///< set = unreachable (or lost)
+  bool silence_told = false;              ///< worker_unreachable was announced
+  bool left = false;                  ///< it said farewell: nothing of it lives, its key may come back from anywhere
+  std::optional<boot_time> lease_end; ///< for people: the last answer + its length
+  std::optional<boot_time> expiry;    ///< past dead-by: when the next task with a longer lease is due
+  bool expired_all = false;           ///< past dead-by, and nothing of it is left in the ledger
+  std::optional<boot_time> drain_at;  ///< the drain's deadline, until it has fired
+  bool touched = false;               ///< is among those that are flushed at the end of the turn
+  bool leaving = false;               ///< to be removed as soon as nothing of it lives
+
+  std::uint32_t used = 0; ///< slots, as the ledger counts them
+  std::uint64_t live = 0;
+  std::vector<operation_id> stored; ///< results to be acknowledged at the end of the turn
+  const waiting_queue* reserved_for = nullptr;
+
+  const std::string& name() const { return record.name; }
+  bool reachable() const { return link && !silent_since; }
+  /// New work may be placed on it.
+  bool takes_work() const { return reachable() && !record.drain && !leaving; }
+  std::uint32_t free_slots() const { return record.slots > used ? record.slots - used : 0; }
+  worker_status status() const {
+    if (reachable()) return record.drain || leaving ? worker_status::draining : worker_status::ready;
+    if (record.lost) return worker_status::lost;
+    return record.joined_at ? worker_status::unreachable : worker_status::enrolled;
+  }
+  void merge_labels() {
+    labels = record.enrolled_labels;
+    labels.insert(record.labels.begin(), record.labels.end());
+  }
+};
+
+/// Workers by name; nodes do not move.
+using roster = std::map<std::string, member>;
+
+} // namespace quell::controller

@@ -1,0 +1,170 @@
+// What an admin orders: enrol, drain, resume, remove; and the window size of a task, and the planned stop.
+#include <algorithm>
+
+#include "controller/fleet/impl.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+constexpr std::size_t max_name = 64;
+constexpr std::size_t key_length = 40; // Z85 of 32 bytes
+constexpr std::size_t max_labels = 64;
+constexpr std::size_t max_label = 128;
+constexpr std::size_t max_reason = 500;
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= max_name && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  });
+}
+
+bool is_key(const std::string& key) {
+  return key.size() == key_length && std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+bool are_labels(const std::map<std::string, std::string>& labels) {
+  return labels.size() <= max_labels && std::all_of(labels.begin(), labels.end(), [](const auto& label) {
+           return !label.first.empty() && label.first.size() <= max_label && !label.second.empty() &&
+                  label.second.size() <= max_label;
+         });
+}
+
+tl::unexpected<fault> no_such_worker(const std::string& name) {
+  return failure("worker_not_found", "no worker is called " + name + "; `quell worker list` shows those there are");
+}
+
+} // namespace
+
+result<worker_view> fleet_impl::enrol(const std::string& name, const std::string& public_key,
+                                      std::map<std::string, std::string> labels, moment now) {
+  now_ = now;
+  if (!is_name(name)) return failure("invalid_field", "a worker's name is 1 to 64 of A-Z a-z 0-9 . _ -", "/name");
+  if (!is_key(public_key)) return failure("invalid_field", "a worker's public key is 40 characters of Z85", "/key");
+  if (!are_labels(labels))
+    return failure("invalid_field", "at most 64 labels, key and value of 1 to 128 characters each", "/labels");
+  if (find(name))
+    return failure("id_conflict",
+                   "a worker called " + name + " is enrolled already; choose another name, or remove it first",
+                   "/name");
+  if (const auto holder = by_key_.find(public_key); holder != by_key_.end())
+    return failure("id_conflict", "this key is enrolled already, for worker " + holder->second->name(), "/key");
+  if (members_.size() >= settings_.max_workers)
+    return failure("invalid_field",
+                   "there are " + std::to_string(members_.size()) +
+                       " workers, the most that are allowed; remove one first",
+                   "/name");
+  member& m = members_[name];
+  m.record.name = name;
+  m.record.public_key = public_key;
+  m.record.enrolled_labels = std::move(labels);
+  m.record.enrolled_at = now.wall;
+  m.merge_labels();
+  by_key_[public_key] = &m;
+  put(m);
+  changed(m);
+  publish_keys();
+  placement_.roster_changed();
+  return view(m, now);
+}
+
+result<worker_view> fleet_impl::drain(const std::string& name, const std::string& reason,
+                                      std::optional<milliseconds> deadline, bool cancel, moment now) {
+  now_ = now;
+  member* m = find(name);
+  if (!m) return no_such_worker(name);
+  if (reason.size() > max_reason) return failure("invalid_field", "a reason has at most 500 bytes", "/reason");
+  storage::drain_state state = m->record.drain.value_or(storage::drain_state{now.wall, {}, {}});
+  state.reason = reason;
+  state.deadline_at.reset();
+  m->drain_at.reset();
+  if (deadline && *deadline > milliseconds{0}) {
+    state.deadline_at = now.wall + *deadline;
+    m->drain_at = now.boot + *deadline;
+  }
+  m->record.drain = std::move(state);
+  put(*m);
+  placement_.roster_changed();
+  announce("worker_draining", *m, now);
+  if (cancel) {
+    m->drain_at.reset();
+    ledger_.stop_worker(name, stop_cause::drain, now);
+  }
+  return view(*m, now);
+}
+
+result<worker_view> fleet_impl::resume(const std::string& name, moment now) {
+  now_ = now;
+  member* m = find(name);
+  if (!m) return no_such_worker(name);
+  if (m->leaving)
+    return failure("worker_busy", "worker " + name + " is being removed; it goes when its last task has ended");
+  if (!m->record.drain) return view(*m, now);
+  m->record.drain.reset();
+  m->drain_at.reset();
+  put(*m);
+  changed(*m);
+  placement_.roster_changed();
+  return view(*m, now);
+}
+
+result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, moment now) {
+  now_ = now;
+  member* m = find(name);
+  if (!m) return no_such_worker(name);
+  const auto live = ledger_.live_on(name);
+  if (live == 0) {
+    const worker_view last = view(*m, now);
+    drop(*m, now);
+    return last;
+  }
+  if (!cancel && !m->record.lost)
+    return failure("worker_busy", std::to_string(live) + " operations live on worker " + name +
+                                      "; drain it first, or remove it with cancel=true");
+  const bool again = std::exchange(m->leaving, true);
+  if (!m->record.drain) { // it stands in the row: after a restart nothing new goes there either
+    m->record.drain = storage::drain_state{now.wall, "being removed", {}};
+    put(*m);
+  }
+  placement_.roster_changed();
+  if (!again) announce("worker_draining", *m, now);
+  // The work of a lost host is not told to stop: it is dead by rule when its lease is over, and settled then.
+  if (cancel) ledger_.stop_worker(name, stop_cause::drain, now);
+  const worker_view last = view(*m, now);
+  tidy_leaving(now);
+  return last;
+}
+
+result<void> fleet_impl::resize(const operation_id& id, const std::string& worker, std::uint16_t rows,
+                                std::uint16_t columns, moment now) {
+  now_ = now;
+  if (rows == 0 || columns == 0)
+    return failure("invalid_field", "a window has at least one row and one column", rows == 0 ? "/rows" : "/columns");
+  member* m = find(worker);
+  if (!m) return no_such_worker(worker);
+  if (!m->reachable())
+    return failure("not_ready", "worker " + worker + " is " + std::string(name_of(m->status())) +
+                                    "; nothing was done, try again later");
+  send(*m, wire::resize{id, rows, columns}, now);
+  return {};
+}
+
+// From here on nobody is welcomed, granted or given work: each of these would leave the worker with less than the
+// handover.
+void fleet_impl::hand_over(moment now) {
+  now_ = now;
+  handing_over_ = true;
+  for (auto& [name, m] : members_) {
+    if (!m.link) continue;
+    if (m.record.lease < settings_.handover_lease) {
+      m.record.lease = settings_.handover_lease;
+      put(m); // in the same turn: it is on disk before the frame leaves
+    }
+    send(m, wire::handover{settings_.handover_lease}, now);
+    m.lease.answered(now.boot, settings_.handover_lease);
+    m.lease_end = now.boot + settings_.handover_lease;
+  }
+}
+
+} // namespace quell::controller

@@ -1,0 +1,199 @@
+// The queues of pending tasks: order, choice of a worker, reservations, and the walk over stale entries.
+#include "controller/fleet/placement.hpp"
+
+#include <algorithm>
+
+namespace quell::controller {
+
+namespace {
+constexpr std::size_t max_drops = 10'000; // stale heads in one call: about a millisecond
+constexpr std::size_t max_notes = 4096;   // waiting tasks that are told why in one call
+} // namespace
+
+void placement::enqueue(const requirement& need, const operation_id& id) {
+  auto [found, is_new] = queues_.try_emplace(need);
+  waiting_queue& q = found->second;
+  if (is_new) q.need = &found->first;
+  q.entries.push_back({id, ++arrivals_});
+  if (is_new) return make_ready(q);
+  notes_due_ = notes_due_ || q.blocked;
+  if (q.entries.size() >= q.sweep_at) sweep(q);
+}
+
+void placement::roster_changed(const member* gone) {
+  ++roster_version_;
+  retry_ = true;
+  for (auto& [need, q] : queues_) {
+    if (gone && q.reserved == gone) release(q);
+    if (gone) q.candidates.clear();
+  }
+}
+
+bool placement::place(moment now, const std::function<void(member&, wire::start)>& start) {
+  if (retry_) {
+    retry_ = false;
+    for (auto& [need, q] : queues_)
+      if (q.blocked) make_ready(q);
+  }
+  std::size_t drops = max_drops;
+  std::size_t starts = 0;
+  while (!ready_.empty() && starts < max_starts && drops > 0) {
+    waiting_queue& q = *ready_.begin()->second;
+    const std::uint64_t head = q.entries.front().arrival;
+    if (!drop_stale_heads(q, drops)) continue;
+    if (q.entries.front().arrival != head) continue; // another queue may have the oldest head now
+    refresh_candidates(q);
+    member* worker = choose(q);
+    if (!worker) {
+      block(q);
+      continue;
+    }
+    const operation_id id = q.entries.front().id;
+    auto order = ledger_.assign(id, worker->name(), now);
+    ready_.erase({head, &q});
+    pop_head(q);
+    if (q.entries.empty())
+      forget(q);
+    else
+      make_ready(q);
+    if (!order) continue;
+    worker->used = ledger_.slots_on(worker->name());
+    worker->live = ledger_.live_on(worker->name());
+    ++placements_;
+    ++starts;
+    start(*worker, std::move(*order));
+  }
+  note_waiting(now);
+  return retry_ || !ready_.empty();
+}
+
+std::size_t placement::queued() const {
+  std::size_t sum = 0;
+  for (const auto& [need, q] : queues_) sum += q.entries.size();
+  return sum;
+}
+
+void placement::make_ready(waiting_queue& q) {
+  q.blocked = false;
+  ready_.insert({q.entries.front().arrival, &q});
+}
+
+void placement::forget(waiting_queue& q) {
+  release(q);
+  queues_.erase(queues_.find(*q.need));
+}
+
+void placement::pop_head(waiting_queue& q) {
+  q.entries.pop_front();
+  if (q.noted > 0) --q.noted;
+  q.head_was_blocked = false;
+  release(q);
+}
+
+// False if the queue is gone or the budget ran out. Called for the first one of `ready_` only; keeps its place there
+// right.
+bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
+  if (ledger_.is_placeable(q.entries.front().id)) return true;
+  ready_.erase({q.entries.front().arrival, &q});
+  while (!q.entries.empty() && budget > 0 && !ledger_.is_placeable(q.entries.front().id)) {
+    pop_head(q);
+    --budget;
+  }
+  if (q.entries.empty()) {
+    forget(q);
+    return false;
+  }
+  make_ready(q);
+  return budget > 0;
+}
+
+void placement::refresh_candidates(waiting_queue& q) {
+  if (q.roster_version == roster_version_) return;
+  q.roster_version = roster_version_;
+  q.candidates.clear();
+  for (auto& [name, m] : workers_)
+    if (m.takes_work() && matches(*q.need, m)) q.candidates.push_back(&m);
+  if (q.reserved && std::find(q.candidates.begin(), q.candidates.end(), q.reserved) == q.candidates.end()) release(q);
+}
+
+member* placement::choose(const waiting_queue& q) const {
+  member* best = nullptr;
+  for (member* m : q.candidates) {
+    if (!m->takes_work()) continue; // its session may have ended within this very turn
+    if (m->reserved_for && m->reserved_for != &q && q.need->slots > 0) continue;
+    if (m->link->unacknowledged_starts() >= std::size_t{m->record.slots} + max_unacknowledged) continue;
+    if (q.need->slots > m->free_slots()) continue;
+    const bool better = !best || m->free_slots() > best->free_slots() ||
+                        (m->free_slots() == best->free_slots() && m->live < best->live);
+    if (better) best = m;
+  }
+  return best;
+}
+
+void placement::block(waiting_queue& q) {
+  ready_.erase({q.entries.front().arrival, &q});
+  q.blocked = true;
+  if (!q.head_was_blocked) {
+    q.head_was_blocked = true;
+    q.passed_over_since = placements_;
+  }
+  if (!q.reserved && placements_ - q.passed_over_since >= patience) reserve(q);
+  auto [what, detail] = reason(q);
+  if (what != q.what || detail != q.detail) {
+    q.what = std::move(what);
+    q.detail = std::move(detail);
+    q.noted = 0;
+  }
+  notes_due_ = notes_due_ || q.noted < q.entries.size();
+}
+
+void placement::reserve(waiting_queue& q) {
+  member* best = nullptr;
+  for (member* m : q.candidates)
+    if (!m->reserved_for && (!best || m->free_slots() > best->free_slots())) best = m;
+  if (!best) return;
+  best->reserved_for = &q;
+  q.reserved = best;
+}
+
+void placement::release(waiting_queue& q) {
+  if (!q.reserved) return;
+  q.reserved->reserved_for = nullptr;
+  q.reserved = nullptr;
+  retry_ = true; // those that were kept off that worker
+}
+
+void placement::sweep(waiting_queue& q) {
+  const std::uint64_t head = q.entries.front().arrival;
+  std::size_t noted_left = 0, index = 0;
+  const auto is_stale = [&](const waiting_queue::entry& e) {
+    const bool keep = e.arrival == head || ledger_.is_placeable(e.id); // the head's place is known elsewhere
+    if (keep && index < q.noted) ++noted_left;
+    ++index;
+    return !keep;
+  };
+  q.entries.erase(std::remove_if(q.entries.begin(), q.entries.end(), is_stale), q.entries.end());
+  q.noted = noted_left;
+  q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size());
+}
+
+// Each entry is told once, and again when the reason of its queue has changed; a long queue over several turns.
+void placement::note_waiting(moment now) {
+  if (!notes_due_) return;
+  notes_due_ = false;
+  std::size_t budget = max_notes;
+  for (auto& [need, q] : queues_) {
+    if (!q.blocked) continue;
+    for (; q.noted < q.entries.size() && budget > 0; ++q.noted, --budget)
+      ledger_.note_waiting(q.entries[q.noted].id, q.what, q.detail, now);
+    notes_due_ = notes_due_ || q.noted < q.entries.size();
+  }
+}
+
+std::pair<std::string, std::string> placement::reason(const waiting_queue& q) const {
+  if (q.candidates.empty()) return {"worker", nobody_can(*q.need, workers_)};
+  if (q.need->slots <= 1) return {"slot", "all slots of matching workers are taken"};
+  return {"slot", "no matching worker has " + std::to_string(q.need->slots) + " free slots"};
+}
+
+} // namespace quell::controller

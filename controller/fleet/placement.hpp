@@ -1,0 +1,93 @@
+// Which pending task goes where. One first-in-first-out queue per requirement; the queue with the oldest head is tried
+// first, and a head that fits nowhere now does not hold up the others.
+//
+// A head that needs much could wait for ever while small tasks take each slot that becomes free. So a queue whose head
+// was passed over often enough reserves one worker: nothing younger is placed there until the head fits.
+//
+// Entries that must not start any more stay in their queue until they come to its head or the queue is swept (amortised
+// O(1) each): a cancel of 100,000 queued tasks costs nothing here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/fleet/member.hpp"
+#include "controller/ledger.hpp"
+
+namespace quell::controller {
+
+struct waiting_queue {
+  struct entry {
+    operation_id id;
+    std::uint64_t arrival;
+  };
+  const requirement* need = nullptr;
+  std::deque<entry> entries;
+  std::vector<member*> candidates; ///< take work and match; as of `roster_version`
+  std::uint64_t roster_version = 0;
+  bool blocked = false;                ///< its head fits nowhere until capacity changes
+  std::uint64_t passed_over_since = 0; ///< count of placements when its head was first blocked
+  bool head_was_blocked = false;
+  member* reserved = nullptr;
+  std::string what, detail; ///< why it waits
+  std::size_t noted = 0;    ///< entries from the front that have been told so
+  std::size_t sweep_at = 1024;
+};
+
+class placement {
+ public:
+  placement(roster& workers, ledger& l) : workers_(workers), ledger_(l) {}
+  placement(const placement&) = delete;
+
+  void enqueue(const requirement& need, const operation_id& id);
+  /// Slots became free, or a worker takes STARTs again.
+  void capacity_changed() { retry_ = true; }
+  /// A worker came, went, was drained, resumed or enrolled. Call it before a member is erased, with `gone` set to it.
+  void roster_changed(const member* gone = nullptr);
+  /// Assigns at most `max_starts` tasks; `start` gets each. True while there is more that could be placed now.
+  bool place(moment now, const std::function<void(member&, wire::start)>& start);
+  std::size_t queued() const;
+
+  static constexpr std::size_t max_starts = 256;          ///< in one call
+  static constexpr std::uint32_t max_unacknowledged = 16; ///< STARTs on their way to a worker above its slots
+  static constexpr std::uint64_t patience =
+      64; ///< placements that pass over a waiting head before it reserves a worker
+
+ private:
+  using queue_map = std::map<requirement, waiting_queue>;
+
+  void make_ready(waiting_queue& q);
+  void forget(waiting_queue& q);
+  void pop_head(waiting_queue& q);
+  bool drop_stale_heads(waiting_queue& q, std::size_t& budget);
+  void refresh_candidates(waiting_queue& q);
+  member* choose(const waiting_queue& q) const;
+  void block(waiting_queue& q);
+  void reserve(waiting_queue& q);
+  void release(waiting_queue& q);
+  void sweep(waiting_queue& q);
+  void note_waiting(moment now);
+  std::pair<std::string, std::string> reason(const waiting_queue& q) const;
+
+  roster& workers_;
+  ledger& ledger_;
+  queue_map queues_;
+  std::set<std::pair<std::uint64_t, waiting_queue*>> ready_; ///< by the arrival of the head
+  std::uint64_t arrivals_ = 0;
+  std::uint64_t placements_ = 0;
+  std::uint64_t roster_version_ = 1;
+  bool retry_ = false;
+  bool notes_due_ = false;
+};
+
+/// Why no worker can take it at all, for people; "" if one could.
+std::string nobody_can(const requirement& need, const roster& workers);
+/// Name, labels, containment and size of the worker are right for it.
+bool matches(const requirement& need, const member& m);
+
+} // namespace quell::controller

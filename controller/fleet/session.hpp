@@ -1,0 +1,78 @@
+// One session of one worker: a hello that was taken, its connection, and the two halves of its ordered channel. No
+// decisions.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/channel.hpp"
+#include "protocol/messages.hpp"
+
+namespace quell::controller {
+
+struct session {
+  session_id id;
+  std::string route;     ///< the connection that it began on; frames from another one are not of this session
+  wire::hello said;      ///< the hello without its inventory and results
+  wire::welcome welcome; ///< frame 1, kept so that a repeated hello gets the very same answer
+  channel_sender sender;
+  channel_receiver receiver;
+
+  /// What became known with an acknowledgement.
+  struct news {
+    bool sane = true;                 ///< false: it acknowledges what was never sent
+    bool welcome_taken = false;       ///< now, for the first time
+    std::vector<std::uint64_t> stops; ///< seqs of the stops that are applied now, each once, in order
+    bool starts_taken = false;
+  };
+
+  /// Numbers `body` and keeps it until it is acknowledged.
+  std::uint64_t push(wire::message body, boot_time now) {
+    if (!outstanding()) progress_at = now; // moves on when it leaves, if that is told
+    const auto* stop = std::get_if<wire::stop>(&body);
+    const bool is_start = std::holds_alternative<wire::start>(body);
+    const std::uint64_t seq = stop ? stop->seq : 0;
+    const bool is_stop = stop != nullptr;
+    const std::uint64_t number = sender.push(std::move(body), now);
+    if (is_stop) stops.emplace_back(number, seq);
+    if (is_start) starts.push_back(number);
+    return number;
+  }
+
+  news acknowledged(std::uint64_t number, boot_time now) {
+    const std::uint64_t before = sender.last_acknowledged();
+    news n;
+    n.sane = sender.acknowledged(number, now);
+    if (!n.sane || number <= before) return n;
+    progress_at = now;
+    n.welcome_taken = before == 0;
+    for (; !stops.empty() && stops.front().first <= number; stops.pop_front()) n.stops.push_back(stops.front().second);
+    for (; !starts.empty() && starts.front() <= number; starts.pop_front()) n.starts_taken = true;
+    return n;
+  }
+
+  /// The frame is on its way now.
+  void departed(std::uint64_t number, boot_time now) {
+    if (number <= left || number > sender.last_sent()) return;
+    if (left <= sender.last_acknowledged()) progress_at = now;
+    left = number;
+  }
+  /// The worker has frames that it has not applied.
+  bool owes(bool departures_told) const { return departures_told ? left > sender.last_acknowledged() : outstanding(); }
+
+  bool outstanding() const { return sender.last_sent() > sender.last_acknowledged(); }
+  std::size_t unacknowledged_starts() const { return starts.size(); }
+
+  boot_time progress_at{};    ///< when the worker last applied something, or first had to
+  std::uint64_t left = 0;     ///< the highest number that has left
+  std::uint64_t ack_told = 0; ///< the highest ack that has gone out
+  bool ack_again = false;     ///< a repeat came: its sender has not seen the ack
+  bool gap_seen = false;      ///< ask for a resend at the end of the turn
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> stops; ///< (number, stop seq), unacknowledged
+  std::deque<std::uint64_t> starts;                          ///< numbers of unacknowledged STARTs
+};
+
+} // namespace quell::controller

@@ -1,0 +1,85 @@
+// What coroutines of the gateway wait for: answers of the controller, signals, and the clock. Includes as little of Asio as a coroutine
+// needs, because every handler includes this.
+#pragma once
+
+#include <utility>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "controller/gateway/problem.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+// g++ 12 sees Asio's frame allocator inlined on one side of a coroutine and not on the other, and takes the pair for a mismatch.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+namespace quell::controller::http {
+
+template <class T = void>
+using awaitable = boost::asio::awaitable<T>;
+using io_context = boost::asio::io_context;
+
+using patience = std::chrono::steady_clock::time_point;
+
+/// Runs `work` on the thread of `io`, later. Any thread.
+void post_to(io_context& io, std::function<void()> work);
+
+/// Wakes one waiting coroutine. Belongs to the io thread; a notice given while nobody waits is kept.
+class signal {
+ public:
+  explicit signal(io_context& io);
+  ~signal();
+  signal(const signal&) = delete;
+  signal& operator=(const signal&) = delete;
+
+  void notify();
+  /// True once notified (the notice is taken), false at `until`.
+  awaitable<bool> wait_until(patience until);
+
+ private:
+  struct timer;
+  std::unique_ptr<timer> timer_;
+  bool notified_ = false;
+};
+
+/// How long a handler waits for the controller or the store before it says so. Both answer within a commit; this is for what must not happen.
+inline constexpr std::chrono::seconds controller_patience{30};
+
+/// The place where an answer from another thread arrives. Keeps the io_context alive, so that an answer after the end of the gateway
+/// falls on the floor instead of into freed memory.
+template <class T>
+struct answer_slot {
+  explicit answer_slot(std::shared_ptr<io_context> context) : io(std::move(context)), arrived(*io) {}
+  std::shared_ptr<io_context> io;
+  signal arrived;
+  std::optional<T> value;
+};
+
+[[noreturn]] void give_up_waiting();
+
+/// Calls `start(reply)` and waits for the one answer, which may come on any thread. Throws the problem `internal` when none comes.
+template <class T>
+awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::function<void(T)>)> start) {
+  auto slot = std::make_shared<answer_slot<T>>(std::move(io));
+  start([slot](T value) {
+    auto kept = std::make_shared<T>(std::move(value));
+    post_to(*slot->io, [slot, kept] {
+      slot->value = std::move(*kept);
+      slot->arrived.notify();
+    });
+  });
+  co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_patience);
+  if (!slot->value) give_up_waiting();
+  co_return std::move(*slot->value);
+}
+
+} // namespace quell::controller::http

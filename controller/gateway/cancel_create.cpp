@@ -1,0 +1,183 @@
+// POST /v1/cancels and POST /v1/operations/{id}/cancel: from request to fence by the shortest way.
+#include <algorithm>
+
+#include "controller/gateway/cancel_body.hpp"
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// Listed in an answer that waits for the fence only: the whole list is a GET away, and a cancel must not wait for titles.
+constexpr std::size_t unproven_in_first_answer = 10;
+
+/// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
+std::string channel_of(const request& req) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+  if (!req.channel.empty() && req.channel.size() <= 32 && std::all_of(req.channel.begin(), req.channel.end(), plain)) return req.channel;
+  return req.user_agent.starts_with("quell/") || req.user_agent.starts_with("quell-cli") ? "cli" : "api";
+}
+
+void check_rights(exchange& x, cancel_order& order) {
+  need(x, right::cancel);
+  auto& target = order.target;
+  if (std::holds_alternative<storage::target_everything>(target)) {
+    need(x, right::cancel_everything);
+    target = storage::target_everything{x.who.prefix};
+  }
+  if (x.who.task && !std::holds_alternative<storage::target_operation>(target))
+    throw problem{.code = "forbidden", .detail = "a task's token may cancel operations below its own only, one by one; name an /operation"};
+  if (const auto* scope = std::get_if<storage::target_scope>(&target)) need_scope(x, scope->scope);
+  if (auto* owner = std::get_if<storage::target_owner>(&target)) {
+    if (owner->below)
+      need_scope(x, *owner->below);
+    else
+      owner->below = x.who.prefix;
+  }
+}
+
+/// Nothing is recorded for finished work: the answer is that of the cancel that ended it, if one did.
+awaitable<response> already_finished(exchange& x, storage::operation_record row, cancel_order order) {
+  auto& gw = x.gw;
+  cancel_view view;
+  auto what = recorded::no;
+  if (row.hot.stop && row.hot.stop->cancel && !order.dry_run) {
+    auto earlier = co_await find_cancel(gw, *row.hot.stop->cancel);
+    if (earlier && earlier->record.status == cancel_status::settled) {
+      view = std::move(*earlier);
+      what = recorded::yes;
+    }
+  }
+  if (what == recorded::no) {
+    view.record.target = order.target;
+    view.record.reason = order.reason;
+    view.record.by = order.by.value_or(x.who.owner);
+    view.record.via_channel = order.via_channel;
+    view.record.via_token = x.who.token_name;
+    view.record.grace = order.grace;
+    view.record.up_to_seq = order.up_to_seq;
+    view.record.status = cancel_status::settled;
+    view.proven = true;
+  }
+  view.record.outcome = cancel_outcome::already_finished;
+  if (order.dry_run) co_return json_answer(dry_run_json(view, {}));
+  json_writer to;
+  write_cancel(to, view, max_unproven_listed, what);
+  co_return json_answer(to.take());
+}
+
+/// A cancel whose id the client chose and that is in the store already.
+awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& order) {
+  if (!order.id || order.dry_run) co_return std::nullopt;
+  auto known = co_await find_cancel(x.gw, *order.id);
+  if (!known) co_return std::nullopt;
+  const bool visible = co_await sees(x, known->record);
+  if (!visible || known->record.fingerprint != order.fingerprint)
+    throw problem{.code = "id_conflict", .detail = "the id " + order.id->text() +
+                                                   " belongs to another cancel; choose a fresh id, or send the same body"};
+  const auto status_code = cancel_http_status(*known);
+  auto text = co_await cancel_text(x.gw, std::move(*known), max_unproven_listed);
+  co_return json_answer(std::move(text), status_code);
+}
+
+bool has_reached(const cancel_view& view, cancel_status wanted) {
+  return static_cast<int>(view.record.status) >= static_cast<int>(wanted);
+}
+
+/// Waits until the cancel has reached `wanted` or the time is over; `view` is as of then.
+awaitable<cancel_view> wait_for(core& gw, cancel_view view, cancel_status wanted, patience until) {
+  if (has_reached(view, wanted)) co_return view;
+  const auto id = view.record.id;
+  const auto first_outcome = view.record.outcome;
+  auto wake = std::make_shared<signal>(*gw.io);
+  const auto ticket = gw.hub.watch(id, wake);
+  while (!gw.stopping) {
+    auto fresh = co_await find_cancel(gw, id);
+    if (fresh) view = std::move(*fresh);
+    view.record.outcome = first_outcome;  // `joined` is about this request, not about the cancel
+    if (has_reached(view, wanted)) break;
+    const bool woken = co_await wake->wait_until(until);
+    if (!woken) break;
+  }
+  co_return view;
+}
+
+awaitable<response> dry_run(exchange& x, cancel_view view) {
+  auto& gw = x.gw;
+  const auto ids = view.would_stop;
+  auto job = [ids](storage::queries& q) -> result<std::vector<storage::operation_record>> {
+        std::vector<storage::operation_record> found;
+        for (const auto& id : ids) {
+          auto row = q.operation(id);
+          if (!row) return tl::unexpected(row.error());
+          if (*row) found.push_back(std::move(**row));
+        }
+        return found;
+      };
+  auto rows = co_await gw.read<std::vector<storage::operation_record>>(
+      job);
+  const auto shown = co_await present(gw, std::move(rows));
+  co_return json_answer(dry_run_json(view, shown));
+}
+
+awaitable<response> perform(exchange& x, cancel_request asked) {
+  auto& gw = x.gw;
+  auto& order = asked.order;
+  check_rights(x, order);
+  order.by_token = x.who;
+  order.via_channel = channel_of(x.req);
+  order.received = x.req.received;
+  auto repeat = co_await repeated(x, order);
+  if (repeat) co_return std::move(*repeat);
+  const auto* target = std::get_if<storage::target_operation>(&order.target);
+  if (target) {
+    auto row = co_await find_row(gw, target->id);
+    if (!row && order.must_exist) throw no_such_operation(target->id);
+    if (row) {
+      const bool visible = co_await sees(x, *row);
+      if (!visible) throw no_such_operation(target->id);
+      if (x.who.task == row->id)
+        throw problem{.code = "forbidden", .detail = "a task's token may cancel what is below its operation, not the operation itself"};
+      if (is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), order);
+      order.must_exist = true;  // it may end before the ledger looks: that must not leave a tombstone
+    }
+  }
+  const auto kept = order;
+  auto answered = co_await gw.answer<outcome<cancel_view>>(
+      [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
+  if (!answered) {
+    if (const auto* ended = std::get_if<storage::target_operation>(&kept.target); ended && answered.error().error.code == "operation_not_found") {
+      auto row = co_await find_row(gw, ended->id);
+      if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), kept);
+    }
+    throw from_refusal(answered.error());
+  }
+  auto view = std::move(*answered);
+  if (kept.dry_run) co_return co_await dry_run(x, std::move(view));
+  gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
+  std::size_t listed = unproven_in_first_answer;
+  if (asked.wait != cancel_status::fenced) {
+    listed = max_unproven_listed;
+    const auto until = std::chrono::steady_clock::now() + asked.wait_for;
+    view = co_await wait_for(gw, std::move(view), asked.wait, until);
+  }
+  const auto status_code = cancel_http_status(view);
+  auto text = co_await cancel_text(gw, std::move(view), listed);
+  co_return json_answer(std::move(text), status_code);
+}
+
+} // namespace
+
+awaitable<response> create_cancel(exchange& x) {
+  auto asked = value_or_throw(read_cancel(x.req.body));
+  co_return co_await perform(x, std::move(asked));
+}
+
+awaitable<response> cancel_operation(exchange& x) {
+  const auto id = path_id<operation_id>(x);
+  auto asked = value_or_throw(read_cancel_of(id, x.req.body));
+  co_return co_await perform(x, std::move(asked));
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,28 @@
+// The cancel with its report as SURFACE 3 shows it, and the dry run.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "controller/gateway/operation_json.hpp"
+#include "controller/orders.hpp"
+
+namespace quell::controller::http {
+
+/// `id`, `seq` and `status` stand for something that was recorded; a dry run and a cancel of finished work record nothing.
+enum class recorded : std::uint8_t { yes, no };
+
+/// `view.unproven[i].title` must be filled in; at most `most_unproven` of them are listed.
+void write_cancel(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what = recorded::yes);
+/// The answer to a dry run. `would_stop` in the order of `view.would_stop`.
+std::string dry_run_json(const cancel_view& view, const std::vector<shown_operation>& would_stop);
+/// The short form inside a problem (SURFACE 4).
+void write_cancel_reference(json_writer& to, const storage::cancel_record& record);
+/// `{"scope": …}`, `{"operation": …}`, `{"owner": …, "scope": …}` or `{"everything": true}`.
+void write_target(json_writer& to, const storage::cancel_target& target);
+
+/// 200 if settled or nothing was live, else 202.
+unsigned cancel_http_status(const cancel_view& view);
+
+} // namespace quell::controller::http

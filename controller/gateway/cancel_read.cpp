@@ -1,0 +1,126 @@
+// GET /v1/cancels and GET /v1/cancels/{id}, with the long poll until a level is reached.
+#include <algorithm>
+
+#include "controller/gateway/cancel_body.hpp"
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/query_reader.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+problem no_such_cancel(const cancel_id& id) {
+  return {.code = "cancel_not_found", .detail = "there is no cancel " + id.text() + " that this token may see; look with `quell cancels`"};
+}
+
+awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
+  auto view = co_await find_cancel(x.gw, id);
+  if (!view) throw no_such_cancel(id);
+  const bool visible = co_await sees(x, view->record);
+  if (!visible) throw no_such_cancel(id);
+  co_return std::move(*view);
+}
+
+struct list_request {
+  storage::cancel_filter filter;
+  std::optional<cancel_status> exact;   ///< as it is now
+  std::uint32_t limit = 100;
+};
+
+list_request read_list(const exchange& x) {
+  query_reader query(x.req);
+  list_request list;
+  auto& filter = list.filter;
+  filter.scopes = query.scopes("scope");
+  if (const auto text = query.one("status")) {
+    if (*text == "open")
+      filter.only_open = true;
+    else if (list.exact = parse_name<cancel_status>(*text); !list.exact)
+      query.complain("status", "must be open, fenced, signalled or settled");
+  }
+  // Rows may lag behind the ledger while a cancel is open: only `settled` is the store's to decide.
+  if (list.exact == cancel_status::settled)
+    filter.status = list.exact;
+  else if (list.exact)
+    filter.only_open = true;
+  filter.operation = query.id<operation_id>("operation");
+  filter.owner = query.one("owner");
+  filter.ascending = query.ascending();
+  list.limit = query.limit();
+  if (const auto text = query.one("cursor")) {
+    const auto cursor = parse_cursor(*text);
+    if (!cursor || cursor->ascending != filter.ascending)
+      query.complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+    else
+      filter.after_seq = cursor->seq;
+  }
+  query.finish();
+  for (const auto& scope : filter.scopes) need_scope(x, scope);
+  filter.within = x.who.prefix;
+  filter.limit = std::min<std::uint32_t>(list.limit + 1, 1000);
+  return list;
+}
+
+} // namespace
+
+awaitable<response> get_cancel(exchange& x) {
+  auto& gw = x.gw;
+  const auto id = path_id<cancel_id>(x);
+  query_reader query(x.req);
+  const auto wait = query.words<cancel_status>("wait");
+  if (wait.size() > 1) query.complain("wait", "may be given only once");
+  const auto wait_ms = query.number("wait_ms", 0, static_cast<std::uint64_t>(max_wait.count())).value_or(30'000);
+  query.finish();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+  auto wake = std::make_shared<signal>(*gw.io);
+  std::shared_ptr<void> ticket;
+  if (!wait.empty()) ticket = gw.hub.watch(id, wake);
+  auto view = co_await visible_cancel(x, id);
+  while (!wait.empty() && static_cast<int>(view.record.status) < static_cast<int>(wait.front()) && !gw.stopping) {
+    const bool woken = co_await wake->wait_until(until);
+    view = co_await visible_cancel(x, id);
+    if (!woken) break;
+  }
+  auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);
+  co_return json_answer(std::move(text));
+}
+
+awaitable<response> list_cancels(exchange& x) {
+  auto& gw = x.gw;
+  const auto list = read_list(x);
+  if (list.filter.operation) co_await visible_row(x, *list.filter.operation);
+  const auto filter = list.filter;
+  auto job = [filter](storage::queries& q) { return q.cancels(filter); };
+  auto rows = co_await gw.read<std::vector<storage::cancel_record>>(job);
+  const auto open = co_await gw.answer<std::vector<cancel_view>>([&gw](auto reply) { gw.controller.open_cancels(std::move(reply)); });
+  json_writer to;
+  to.open_object().key("cancels").open_array();
+  std::uint32_t taken = 0;
+  std::uint64_t last_seq = 0;
+  bool more = rows.size() >= filter.limit;
+  for (auto& row : rows) {
+    if (taken == list.limit) {
+      more = true;
+      break;
+    }
+    ++taken;
+    last_seq = row.seq;
+    if (x.who.task) {
+      const bool visible = co_await sees(x, row);
+      if (!visible) continue;
+    }
+    const auto at = std::find_if(open.begin(), open.end(), [&](const cancel_view& v) { return v.record.id == row.id; });
+    auto view = at != open.end() ? *at : view_of_row(std::move(row));
+    if (list.exact && view.record.status != *list.exact) continue;
+    if (filter.only_open && view.record.status == cancel_status::settled) continue;
+    auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);
+    to.raw(text);
+  }
+  to.close_array();
+  to.field("next_cursor", more && last_seq > 0 ? std::optional(to_text(seq_cursor{filter.ascending, last_seq})) : std::nullopt);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+} // namespace quell::controller::http

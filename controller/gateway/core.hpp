@@ -1,0 +1,59 @@
+// What all handlers share. Belongs to the io thread, except where said.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "controller/gateway/event_hub.hpp"
+#include "controller/gateway/recent.hpp"
+#include "controller/gateway/server.hpp"
+#include "controller/gateway/store_reader.hpp"
+#include "controller/gateway/tokens.hpp"
+
+namespace quell::controller::http {
+
+/// Why and by whom a cancel was ordered; fixed with its first request.
+struct cancel_words {
+  std::string reason;
+  storage::person by;
+};
+
+/// What a task's token needs to know of its operation; never changes.
+struct task_owner {
+  storage::person owner;
+  scope_path scope;
+};
+
+struct core {
+  core(gateway_options o, service& s, output_store& out, std::shared_ptr<io_context> context)
+      : options(std::move(o)), controller(s), output(out), io(std::move(context)), hub(*io, options.max_lag_events) {}
+
+  gateway_options options;
+  service& controller;
+  output_store& output;
+  std::shared_ptr<io_context> io;
+  std::unique_ptr<store_reader> store;
+  token_book tokens;
+  event_hub hub;
+  recent<cancel_id, cancel_words> cancel_reasons{4096};
+  recent<operation_id, std::string> titles{16'384};
+  recent<operation_id, task_owner> task_owners{4096};
+  std::map<unsigned, std::uint64_t> answers_by_status;
+  std::size_t connections = 0, event_streams = 0;
+  bool stopping = false;
+  /// Connections that wait for a request, with what makes them stop waiting.
+  std::map<const void*, std::function<void()>> idle;
+
+  /// An answer of the controller: `call(reply)` calls one method of `controller`.
+  template <class T>
+  awaitable<T> answer(std::function<void(std::function<void(T)>)> call) {
+    return ask<T>(io, std::move(call));
+  }
+  template <class T>
+  awaitable<T> read(std::function<result<T>(storage::queries&)> job) {
+    return store->read<T>(std::move(job));
+  }
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,96 @@
+// Hashes, random secrets and base64.
+#include "controller/gateway/encoding.hpp"
+
+#include <array>
+#include <cstdint>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::string_view plain_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string encode(std::string_view bytes, std::string_view alphabet) {
+  std::string text;
+  text.reserve(bytes.size() * 4 / 3 + 4);
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : bytes) {
+    bits = (bits << 8) | static_cast<std::uint8_t>(c);
+    for (held += 8; held >= 6; held -= 6) text += alphabet[(bits >> (held - 6)) & 63];
+  }
+  if (held > 0) text += alphabet[(bits << (6 - held)) & 63];
+  return text;
+}
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    text += digits[static_cast<std::uint8_t>(c) >> 4];
+    text += digits[static_cast<std::uint8_t>(c) & 15];
+  }
+  return text;
+}
+
+} // namespace
+
+std::string base64(std::string_view bytes) {
+  auto text = encode(bytes, plain_alphabet);
+  while (text.size() % 4 != 0) text += '=';
+  return text;
+}
+
+std::string base64url(std::string_view bytes) { return encode(bytes, url_alphabet); }
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    const auto value = url_alphabet.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = (bits << 6) | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held >= 8) {
+      held -= 8;
+      bytes += static_cast<char>((bits >> held) & 0xff);
+    }
+  }
+  if (base64url(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  return hex({reinterpret_cast<const char*>(digest.data()), size});
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+       digest.data(), &size);
+  return {reinterpret_cast<const char*>(digest.data()), size};
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::optional<std::string> random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) != 1) return std::nullopt;
+  return bytes;
+}
+
+} // namespace quell::controller::http

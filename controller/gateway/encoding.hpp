@@ -1,0 +1,26 @@
+// Hashes, random secrets and base64, over OpenSSL.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quell::controller::http {
+
+/// Standard alphabet with padding.
+std::string base64(std::string_view bytes);
+/// URL alphabet without padding (RFC 4648 section 5).
+std::string base64url(std::string_view bytes);
+/// nullopt for anything that `base64url` does not write.
+std::optional<std::string> from_base64url(std::string_view text);
+
+/// SHA-256 as 64 lower-case hex digits.
+std::string sha256_hex(std::string_view bytes);
+/// HMAC-SHA256, 32 raw bytes.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+/// Compares without telling by its time where the difference is.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+/// `count` bytes of the kernel's randomness; nullopt if there is none.
+std::optional<std::string> random_bytes(std::size_t count);
+
+} // namespace quell::controller::http

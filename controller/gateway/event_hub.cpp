@@ -1,0 +1,157 @@
+// Distribution of committed events.
+#include "controller/gateway/event_hub.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::size_t batch = 256;
+constexpr std::size_t max_unrendered = 100'000;
+
+bool ends_an_operation(const std::string& type) {
+  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
+}
+
+/// Takes one waiter out again when the ticket dies.
+template <class Map>
+std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomic<int>& interested) {
+  ++interested;
+  return {nullptr, [&map, at, &interested](void*) {
+            map.erase(at);
+            --interested;
+          }};
+}
+
+} // namespace
+
+bool passes(const storage::event_filter& filter, bool sees_audit, const storage::event_record& event) {
+  if (event.id <= filter.after) return false;
+  if (event.type == "audit" && !sees_audit) return false;
+  if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end()) return false;
+  // What has no scope (workers) is shown to everybody who did not ask for a scope.
+  if (filter.within && event.scope && !event.scope->is_at_or_below(*filter.within)) return false;
+  if (filter.scopes.empty()) return true;
+  return event.scope && std::any_of(filter.scopes.begin(), filter.scopes.end(),
+                                    [&](const scope_path& s) { return event.scope->is_at_or_below(s); });
+}
+
+void event_hub::publish(const storage::event_record& event) {
+  if (interested_.load() == 0) return;
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wake = inbox_.empty();
+    inbox_.push_back(event);
+  }
+  if (wake) post_to(io_, [this] { drain(); });
+}
+
+std::shared_ptr<void> event_hub::watch(const operation_id& id, std::shared_ptr<signal> wake) {
+  return ticket_for(by_operation_, by_operation_.emplace(id, std::move(wake)), interested_);
+}
+
+std::shared_ptr<void> event_hub::watch(const cancel_id& id, std::shared_ptr<signal> wake) {
+  return ticket_for(by_cancel_, by_cancel_.emplace(id, std::move(wake)), interested_);
+}
+
+std::shared_ptr<event_watcher> event_hub::watch(storage::event_filter filter, bool sees_audit) {
+  ++interested_;
+  std::shared_ptr<event_watcher> watcher(new event_watcher(io_), [this](event_watcher* gone) {
+    --interested_;
+    delete gone;
+  });
+  watcher->filter = std::move(filter);
+  watcher->sees_audit = sees_audit;
+  streams_.push_back(watcher);
+  return watcher;
+}
+
+void event_hub::drain() {
+  std::vector<storage::event_record> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    fresh.swap(inbox_);
+  }
+  for (auto& event : fresh) {
+    if (event.operation && ends_an_operation(event.type)) {
+      const auto [first, last] = by_operation_.equal_range(*event.operation);
+      for (auto it = first; it != last; ++it) it->second->notify();
+    }
+    if (event.cancel) {
+      const auto [first, last] = by_cancel_.equal_range(*event.cancel);
+      for (auto it = first; it != last; ++it) it->second->notify();
+    }
+    if (anybody_wants(event)) unrendered_.push_back(std::move(event));
+  }
+  if (unrendered_.size() > max_unrendered) {
+    // Nobody could follow this.
+    lose_all();
+  }
+  if (!unrendered_.empty()) fresh_.notify();
+}
+
+void event_hub::lose_all() {
+  unrendered_.clear();
+  for (auto& weak : streams_)
+    if (const auto watcher = weak.lock()) {
+      watcher->lagging = true;
+      watcher->arrived.notify();
+    }
+}
+
+bool event_hub::anybody_wants(const storage::event_record& event) {
+  bool wanted = false;
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    if (const auto watcher = it->lock()) {
+      wanted = wanted || passes(watcher->filter, watcher->sees_audit, event);
+      ++it;
+    } else {
+      it = streams_.erase(it);
+    }
+  }
+  return wanted;
+}
+
+void event_hub::distribute(const rendered_event& event) {
+  for (auto& weak : streams_) {
+    const auto watcher = weak.lock();
+    if (!watcher || watcher->lagging || !passes(watcher->filter, watcher->sees_audit, event.record)) continue;
+    if (watcher->queue.size() >= max_lag_) {
+      watcher->lagging = true;
+      watcher->queue.clear();
+    } else {
+      watcher->queue.push_back(event);
+    }
+    watcher->arrived.notify();
+  }
+}
+
+awaitable<> event_hub::run(renderer render) {
+  while (!closed_) {
+    if (unrendered_.empty()) {
+      co_await fresh_.wait_until(std::chrono::steady_clock::now() + std::chrono::hours(24));
+      continue;
+    }
+    std::vector<storage::event_record> events;
+    while (!unrendered_.empty() && events.size() < batch) {
+      events.push_back(std::move(unrendered_.front()));
+      unrendered_.pop_front();
+    }
+    const auto rendered = co_await render(std::move(events));
+    for (const auto& event : rendered) distribute(event);
+  }
+}
+
+void event_hub::close() {
+  closed_ = true;
+  fresh_.notify();
+  for (auto& [id, wake] : by_operation_) wake->notify();
+  for (auto& [id, wake] : by_cancel_) wake->notify();
+  for (auto& weak : streams_)
+    if (const auto watcher = weak.lock()) watcher->arrived.notify();
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,82 @@
+// Where committed events meet those who wait for them: long polls (one operation or cancel) and event streams (a filter and a queue).
+//
+// Order: the controller publishes in commit order, after the commit. A watcher subscribes first and reads the store then, so nothing falls
+// between; what comes twice is told apart by the event's id. Only `publish` may be called from other threads.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/gateway/awaiting.hpp"
+#include "controller/service.hpp"
+#include "storage/queries.hpp"
+
+namespace quell::controller::http {
+
+/// An event with its JSON, made once for all who watch.
+struct rendered_event {
+  storage::event_record record;
+  std::shared_ptr<const std::string> json;
+};
+
+/// Whether the part of `filter` that needs no store lets `event` through (`below` is judged by the watcher). `audit` needs `sees_audit`.
+bool passes(const storage::event_filter& filter, bool sees_audit, const storage::event_record& event);
+
+struct event_watcher {
+  event_watcher(io_context& io) : arrived(io) {}
+  storage::event_filter filter;
+  bool sees_audit = false;
+  std::deque<rendered_event> queue;
+  bool lagging = false;   ///< too far behind: to be closed
+  signal arrived;
+};
+
+class event_hub {
+ public:
+  using renderer = std::function<awaitable<std::vector<rendered_event>>(std::vector<storage::event_record>)>;
+
+  event_hub(io_context& io, std::size_t max_lag) : io_(io), max_lag_(max_lag), fresh_(io) {}
+
+  /// Any thread. Cheap while nobody watches.
+  void publish(const storage::event_record& event);
+
+  /// Wakes `wake` at each terminal event of this operation, or each event of this cancel, while the ticket lives.
+  [[nodiscard]] std::shared_ptr<void> watch(const operation_id& id, std::shared_ptr<signal> wake);
+  [[nodiscard]] std::shared_ptr<void> watch(const cancel_id& id, std::shared_ptr<signal> wake);
+  /// A stream watcher; it is forgotten when the last owner lets go.
+  std::shared_ptr<event_watcher> watch(storage::event_filter filter, bool sees_audit);
+
+  /// Renders and distributes until `close`.
+  awaitable<> run(renderer render);
+  /// Marks every stream as lagging: they close and resume from the store by id.
+  void lose_all();
+  /// Wakes everybody for the last time.
+  void close();
+  bool closed() const { return closed_; }
+  std::size_t watchers() const { return static_cast<std::size_t>(interested_.load()); }
+
+ private:
+  void drain();
+  void distribute(const rendered_event& event);
+  bool anybody_wants(const storage::event_record& event);
+
+  io_context& io_;
+  const std::size_t max_lag_;
+  std::atomic<int> interested_{0};
+  std::mutex mutex_;
+  std::vector<storage::event_record> inbox_;  // under mutex_; all else belongs to the io thread
+  std::unordered_multimap<operation_id, std::shared_ptr<signal>> by_operation_;
+  std::unordered_multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
+  std::list<std::weak_ptr<event_watcher>> streams_;
+  std::deque<storage::event_record> unrendered_;
+  signal fresh_;
+  bool closed_ = false;
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,241 @@
+// GET /v1/events and /v1/operations/{id}/events: as SSE from any kept event on, or as JSON pages of what is kept.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_map>
+
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/query_reader.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::uint32_t replay_page = 250;
+constexpr std::size_t write_bytes = 64 * 1024;
+constexpr auto known_types = std::to_array<std::string_view>(
+    {"operation_created", "operation_started", "operation_paused", "operation_resumed", "operation_cancelling", "operation_completed",
+     "operation_failed", "operation_cancelled", "cancel_fenced", "cancel_signalled", "cancel_progress", "cancel_settled", "worker_joined",
+     "worker_unreachable", "worker_lost", "worker_draining", "worker_removed", "audit"});
+
+struct events_request {
+  storage::event_filter filter;
+  std::optional<operation_id> exactly;   ///< only of this operation, not of those below
+  std::optional<std::uint64_t> after;
+  bool sees_audit = false;
+};
+
+void read_types(query_reader& query, events_request& into) {
+  for (const auto& list : query.many("types")) {
+    std::size_t from = 0;
+    while (from <= list.size()) {
+      const auto comma = std::min(list.find(',', from), list.size());
+      const auto type = list.substr(from, comma - from);
+      from = comma + 1;
+      if (type == "output")
+        query.complain("types", "output is served by GET /v1/operations/{id}/output with Accept: text/event-stream");
+      else if (std::find(known_types.begin(), known_types.end(), type) == known_types.end())
+        query.complain("types", "'" + type.substr(0, 64) + "' is no event type");
+      else
+        into.filter.types.push_back(type);
+    }
+  }
+}
+
+std::optional<std::uint64_t> event_id(std::string_view text) {
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return id;
+}
+
+events_request read_request(const exchange& x, std::optional<operation_id> below) {
+  query_reader query(x.req);
+  events_request asked;
+  asked.filter.scopes = query.scopes("scope");
+  if (!below) asked.exactly = query.id<operation_id>("operation");
+  read_types(query, asked);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  asked.after = query.number("after", 0, most);
+  if (const auto cursor = query.number("cursor", 0, most)) asked.after = cursor;
+  asked.filter.limit = query.limit();
+  query.finish();
+  if (!x.req.last_event_id.empty()) {
+    const auto last = event_id(x.req.last_event_id);
+    if (!last) throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
+    asked.after = last;  // a reconnecting client knows better than the address it first used
+  }
+  for (const auto& scope : asked.filter.scopes) need_scope(x, scope);
+  asked.filter.within = x.who.prefix;
+  asked.filter.below = below ? below : asked.exactly ? asked.exactly : x.who.task;
+  asked.sees_audit = x.who.role == role::admin && !x.who.prefix;
+  return asked;
+}
+
+/// Throws `events_expired` if something behind `after` is no longer kept.
+awaitable<> need_kept(core& gw, std::uint64_t after) {
+  if (after == 0) co_return;
+  const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](storage::queries& q) { return q.oldest_event(); });
+  if (!oldest || after + 1 >= *oldest) co_return;
+  throw problem{.code = "events_expired",
+                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " + std::to_string(*oldest) +
+                          ": read the operations anew and follow from there",
+                .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
+}
+
+awaitable<std::vector<storage::event_record>> read_kept(core& gw, storage::event_filter filter) {
+  auto job = [filter](storage::queries& q) { return q.events(filter); };
+  auto events = co_await gw.read<std::vector<storage::event_record>>(job);
+  co_return events;
+}
+
+/// One SSE client: first what is kept, then what comes.
+class event_stream {
+ public:
+  event_stream(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher, stream_writer& to)
+      : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to) {}
+
+  awaitable<> run() {
+    to_.wake_on_close(std::shared_ptr<signal>(watcher_, &watcher_->arrived));
+    bool alive = co_await to_.write("retry: 1000\n\n");
+    if (alive) alive = co_await replay();
+    while (alive && !to_.closed() && !gw_.stopping) {
+      if (watcher_->lagging) co_return;  // it resumes by id
+      if (watcher_->queue.empty()) {
+        const auto until = std::chrono::steady_clock::now() + gw_.options.comment_interval;
+        const bool woken = co_await watcher_->arrived.wait_until(until);
+        if (!woken) alive = co_await to_.write(": still here\n\n");
+        continue;
+      }
+      std::string frames;
+      while (!watcher_->queue.empty() && frames.size() < write_bytes) {
+        const auto event = std::move(watcher_->queue.front());
+        watcher_->queue.pop_front();
+        const bool wanted = co_await admits(event.record);
+        if (wanted) append(frames, event);
+      }
+      if (!frames.empty()) alive = co_await to_.write(std::move(frames));
+    }
+  }
+
+ private:
+  /// What is kept behind `last_`, page by page, until there is no more. New events gather in the watcher's queue meanwhile; if they are
+  /// too many they are dropped there, because they are in the store too.
+  awaitable<bool> replay() {
+    auto filter = asked_.filter;
+    filter.limit = replay_page;
+    while (!to_.closed() && !gw_.stopping) {
+      watcher_->lagging = false;
+      filter.after = last_;
+      auto events = co_await read_kept(gw_, filter);
+      if (events.empty() && !watcher_->lagging) break;
+      if (events.empty()) continue;
+      const auto newest = events.back().id;
+      std::erase_if(events, [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
+      const auto rendered = co_await render_events(gw_, std::move(events));
+      std::string frames;
+      for (const auto& event : rendered) append(frames, event);
+      last_ = newest;
+      if (frames.empty()) continue;
+      const bool alive = co_await to_.write(std::move(frames));
+      if (!alive) co_return false;
+    }
+    co_return true;
+  }
+
+  bool is_exact(const storage::event_record& event) const { return !asked_.exactly || event.operation == asked_.exactly; }
+
+  /// The part of the filter that needs the tree, and what was written already.
+  awaitable<bool> admits(storage::event_record event) {
+    if (event.id <= last_ || !is_exact(event)) co_return false;
+    if (!asked_.filter.below || asked_.exactly) co_return true;
+    if (!event.operation) co_return false;
+    const auto below = *asked_.filter.below;
+    const auto id = *event.operation;
+    if (id == below || event.root == asked_.filter.below) co_return true;
+    if (const auto known = is_below_.find(id); known != is_below_.end()) co_return known->second;
+    const bool inside = co_await gw_.read<bool>([id, below](storage::queries& q) { return q.is_below(id, below); });
+    if (is_below_.size() >= 10'000) is_below_.clear();
+    is_below_.emplace(id, inside);
+    co_return inside;
+  }
+
+  void append(std::string& frames, const rendered_event& event) {
+    frames += "id: " + std::to_string(event.record.id) + "\nevent: " + event.record.type + "\ndata: ";
+    frames += *event.json;
+    frames += "\n\n";
+    last_ = std::max(last_, event.record.id);
+  }
+
+  core& gw_;
+  events_request asked_;
+  std::uint64_t last_;
+  std::shared_ptr<event_watcher> watcher_;
+  stream_writer& to_;
+  std::unordered_map<operation_id, bool> is_below_;
+};
+
+awaitable<> write_events(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher, stream_writer& to) {
+  ++gw.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
+  event_stream events(gw, std::move(asked), after, std::move(watcher), to);
+  co_await events.run();
+}
+
+awaitable<response> as_stream(exchange& x, events_request asked) {
+  auto& gw = x.gw;
+  auto watcher = gw.hub.watch(asked.filter, asked.sees_audit);  // before the store is read
+  std::uint64_t after = 0;
+  if (asked.after) {
+    after = *asked.after;
+    co_await need_kept(gw, after);
+  } else {
+    after = co_await gw.read<std::uint64_t>([](storage::queries& q) { return q.newest_event(); });
+  }
+  response answer;
+  answer.content_type = "text/event-stream";
+  answer.stream = [&gw, asked = std::move(asked), after, watcher = std::move(watcher)](stream_writer& to) {
+    return write_events(gw, asked, after, watcher, to);
+  };
+  co_return answer;
+}
+
+awaitable<response> as_page(exchange& x, events_request asked) {
+  auto& gw = x.gw;
+  auto filter = asked.filter;
+  filter.after = asked.after.value_or(0);
+  co_await need_kept(gw, filter.after);
+  auto events = co_await read_kept(gw, filter);
+  const bool more = events.size() >= filter.limit;
+  const auto newest = events.empty() ? filter.after : events.back().id;
+  std::erase_if(events, [&](const auto& e) {
+    return !passes(filter, asked.sees_audit, e) || (asked.exactly && e.operation != asked.exactly);
+  });
+  const auto rendered = co_await render_events(gw, std::move(events));
+  json_writer to;
+  to.open_object().key("events").open_array();
+  for (const auto& event : rendered) to.raw(*event.json);
+  to.close_array();
+  to.field("next_cursor", more ? std::optional(std::to_string(newest)) : std::nullopt);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> answer_events(exchange& x, std::optional<operation_id> below) {
+  auto asked = read_request(x, below);
+  if (asked.filter.below) co_await visible_row(x, *asked.filter.below);
+  if (x.req.wants_event_stream()) co_return co_await as_stream(x, std::move(asked));
+  co_return co_await as_page(x, std::move(asked));
+}
+
+} // namespace
+
+awaitable<response> get_events(exchange& x) { co_return co_await answer_events(x, std::nullopt); }
+
+awaitable<response> get_operation_events(exchange& x) {
+  const auto id = path_id<operation_id>(x);
+  co_return co_await answer_events(x, id);
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,100 @@
+// One request on its way to an answer: what every handler gets and gives.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/gateway/core.hpp"
+#include "controller/gateway/request.hpp"
+#include "controller/orders.hpp"
+
+namespace quell::controller::http {
+
+/// Where a streaming answer writes. Belongs to the io thread.
+class stream_writer {
+ public:
+  virtual ~stream_writer() = default;
+  /// False when the client is gone; then the stream ends.
+  virtual awaitable<bool> write(std::string bytes) = 0;
+  /// True once the client has closed its side. `wake_on_close` is notified then.
+  virtual bool closed() const = 0;
+  virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
+  /// A field behind the last chunk, for what is known only at the end. Its name stands in the head's `Trailer`.
+  virtual void end_with(std::string name, std::string value) = 0;
+};
+
+struct response {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  std::vector<name_value> headers = {};
+  std::string body = {};
+  /// Set: the head is sent at once and this writes the body, in chunks.
+  std::function<awaitable<>(stream_writer&)> stream = {};
+};
+
+struct exchange {
+  core& gw;
+  request req;
+  caller who;
+  std::optional<token_id> token;       ///< of a stored token
+  std::vector<std::string> arguments;  ///< of the path, decoded
+};
+
+using handler = awaitable<response> (*)(exchange&);
+
+response json_answer(std::string body, unsigned status = 200);
+response problem_answer(const problem& p, const request_id& id);
+
+/// Parses an id in the path. Throws `bad_id`.
+template <class Id>
+Id path_id(const exchange& x, std::size_t index = 0) {
+  const auto parsed = Id::parse(x.arguments.at(index));
+  if (!parsed)
+    throw problem{.code = "bad_id",
+                  .detail = "'" + x.arguments.at(index).substr(0, 64) +
+                            "' in the path is no id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};
+  return *parsed;
+}
+
+/// The value, or its problem thrown.
+template <class T>
+T value_or_throw(tl::expected<T, problem> e) {
+  if (!e) throw std::move(e.error());
+  if constexpr (!std::is_void_v<T>) return std::move(*e);
+}
+
+// ---- handlers, by file ------------------------------------------------------------------------------------------
+awaitable<response> create_operation(exchange& x);   // operation_create.cpp
+awaitable<response> list_operations(exchange& x);    // operation_list.cpp
+awaitable<response> get_operation(exchange& x);      // operation_get.cpp
+awaitable<response> create_cancel(exchange& x);      // cancel_create.cpp
+awaitable<response> cancel_operation(exchange& x);
+awaitable<response> list_cancels(exchange& x);       // cancel_read.cpp
+awaitable<response> get_cancel(exchange& x);
+awaitable<response> resolve_operation(exchange& x);  // resolve.cpp
+awaitable<response> resolve_worker(exchange& x);
+awaitable<response> get_output(exchange& x);         // output.cpp
+awaitable<response> output_events(exchange& x);      // output_events.cpp
+awaitable<response> post_input(exchange& x);         // input.cpp
+awaitable<response> post_resize(exchange& x);
+awaitable<response> get_events(exchange& x);         // events.cpp
+awaitable<response> get_operation_events(exchange& x);
+awaitable<response> list_workers(exchange& x);       // workers.cpp
+awaitable<response> get_worker(exchange& x);
+awaitable<response> add_worker(exchange& x);
+awaitable<response> drain_worker(exchange& x);
+awaitable<response> resume_worker(exchange& x);
+awaitable<response> remove_worker(exchange& x);
+awaitable<response> list_tokens(exchange& x);        // token_handlers.cpp
+awaitable<response> create_token(exchange& x);
+awaitable<response> delete_token(exchange& x);
+awaitable<response> list_scopes(exchange& x);        // status.cpp
+awaitable<response> get_status(exchange& x);
+awaitable<response> get_health(exchange& x);
+awaitable<response> get_ready(exchange& x);
+awaitable<response> get_openapi(exchange& x);
+awaitable<response> get_metrics(exchange& x);
+
+} // namespace quell::controller::http

@@ -1,0 +1,10 @@
+// The OpenAPI 3.1 document of what this gateway serves.
+#pragma once
+
+#include <string_view>
+
+namespace quell::controller::http {
+
+std::string_view openapi_document();
+
+} // namespace quell::controller::http

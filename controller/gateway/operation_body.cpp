@@ -1,0 +1,154 @@
+// Checks the body of a create, field by field.
+#include "controller/gateway/operation_body.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "controller/gateway/body.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::size_t max_command_bytes = 128 * 1024;
+constexpr std::size_t max_variables = 1000;
+constexpr std::size_t max_environment_bytes = 256 * 1024;
+constexpr std::uint64_t max_lease_ms = 7ULL * 24 * 3600 * 1000;
+constexpr auto stop_signals = std::to_array<std::string_view>({"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"});
+
+std::vector<std::string> read_command(body_reader& fields) {
+  std::vector<std::string> command;
+  const auto* value = fields.take("command");
+  if (!value) {
+    fields.complain("command", "is missing: give the program and its arguments as a list");
+    return command;
+  }
+  if (!value->is_array() || value->empty()) {
+    fields.complain("command", value->is_array() ? "must not be empty" : "must be a list of strings");
+    return command;
+  }
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const auto& word = (*value)[i];
+    if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos) {
+      fields.complain("command/" + std::to_string(i), "must be a string without NUL");
+      return {};
+    }
+    bytes += word.get_ref<const std::string&>().size() + 1;
+    command.push_back(word.get<std::string>());
+  }
+  if (command.front().empty()) fields.complain("command/0", "the program's name must not be empty");
+  if (bytes > max_command_bytes)
+    fields.complain("command", "is " + std::to_string(bytes) + " bytes, more than 128 KiB; pass long data in a file or on stdin");
+  return command;
+}
+
+std::map<std::string, std::string> read_environment(body_reader& fields) {
+  std::map<std::string, std::string> all;
+  const auto* value = fields.object("env");
+  if (!value) return all;
+  if (value->size() > max_variables) {
+    fields.complain("env", "has more than 1000 variables");
+    return all;
+  }
+  std::size_t bytes = 0;
+  for (const auto& [name, text] : value->items()) {
+    const auto where = "env/" + pointer_part(name);
+    if (name.empty() || name.find('=') != std::string::npos || name.find('\0') != std::string::npos || name.size() > 256) {
+      fields.complain(where, "the name must have 1 to 256 bytes, no = and no NUL");
+    } else if (!text.is_string() || text.get_ref<const std::string&>().find('\0') != std::string::npos) {
+      fields.complain(where, "must be a string without NUL");
+    } else {
+      bytes += name.size() + text.get_ref<const std::string&>().size() + 2;
+      all.emplace(name, text.get<std::string>());
+    }
+  }
+  if (bytes > max_environment_bytes) fields.complain("env", "is larger than 256 KiB; pass long data in a file");
+  return all;
+}
+
+std::optional<std::string> read_directory(body_reader& fields, const char* name) {
+  auto path = fields.text(name, 1, 4096);
+  if (path && path->front() != '/') {
+    fields.complain(name, "must be an absolute path");
+    return std::nullopt;
+  }
+  return path;
+}
+
+task_spec read_task(const nlohmann::json& object, std::vector<field_error>& errors) {
+  task_spec task;
+  body_reader fields(object, "/task", errors);
+  task.command = read_command(fields);
+  task.cwd = read_directory(fields, "cwd");
+  task.env = read_environment(fields);
+  task.pty = fields.flag("pty").value_or(false);
+  task.stdin_open = fields.flag("stdin").value_or(false);
+  if (auto signal = fields.text("stop_signal", 1, 16)) {
+    if (std::find(stop_signals.begin(), stop_signals.end(), *signal) == stop_signals.end())
+      fields.complain("stop_signal", "must be one of TERM, INT, HUP, QUIT, USR1, USR2 (without SIG)");
+    else
+      task.stop_signal = *signal;
+  }
+  task.worker = fields.text("worker", 1, 64);
+  task.on = fields.labels("on");
+  if (const auto slots = fields.number("slots", 0, 10'000)) task.slots = static_cast<std::uint32_t>(*slots);
+  task.leader_exit = fields.word<on_leader_exit>("on_leader_exit").value_or(on_leader_exit::wait);
+  if (const auto lease = fields.number("lease_ms", 1000, max_lease_ms)) task.lease = milliseconds(static_cast<std::int64_t>(*lease));
+  task.least_containment = fields.word<containment>("containment");
+  task.default_cwd = read_directory(fields, "default_cwd");
+  task.default_cwd_host = fields.text("default_cwd_host", 1, 255);
+  fields.finish();
+  return task;
+}
+
+/// What `ps` shows when no name was given: the program without its directory.
+std::string program_name(const task_spec& task) {
+  if (task.command.empty()) return {};
+  auto name = std::filesystem::path(task.command.front()).filename().string();
+  if (name.empty()) name = task.command.front();
+  std::size_t end = std::min<std::size_t>(name.size(), 128);
+  while (end > 0 && end < name.size() && (name[end] & 0xc0) == 0x80) --end;
+  return name.substr(0, end);
+}
+
+} // namespace
+
+tl::expected<create_order, problem> read_create(std::string_view text) {
+  auto parsed = parse_body(text);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const auto& body = *parsed;
+  std::vector<field_error> errors;
+  body_reader fields(body, "", errors);
+  create_order order;
+  order.id = fields.id<operation_id>("id");
+  const auto before_kind = errors.size();
+  const auto kind = fields.word<quell::kind>("kind");
+  if (!kind && errors.size() == before_kind) fields.complain("kind", "is missing: say task");
+  if (kind && *kind != quell::kind::task)
+    fields.complain("kind", "cannot be created by a client of this version: only task can");
+  order.scope = fields.scope("scope");
+  order.parent = fields.id<operation_id>("parent");
+  const auto name = fields.text("name", 1, 128);
+  order.title = fields.text("title", 0, 200).value_or("");
+  order.labels = fields.labels("labels");
+  order.owner = fields.person("owner");
+  order.timeout = fields.duration("timeout_ms").value_or(milliseconds{0});
+  order.grace = fields.duration("grace_ms");
+  order.on_parent_end = fields.word<quell::on_parent_end>("on_parent_end").value_or(quell::on_parent_end::cancel);
+  order.supersede = fields.text("supersede", 1, 128);
+  order.as_of_seq = fields.number("as_of_seq", 0, max_seq);
+  if (const auto* task = fields.object("task"))
+    order.task = read_task(*task, errors);
+  else if (kind == quell::kind::task && !fields.has("task"))
+    fields.complain("task/command", "is missing: give the program and its arguments as a list");
+  fields.finish();
+  if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
+  order.kind = *kind;
+  order.name = name.value_or(program_name(order.task));
+  order.fingerprint = fingerprint_of(body, {"id"});
+  return order;
+}
+
+} // namespace quell::controller::http

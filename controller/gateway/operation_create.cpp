@@ -1,0 +1,120 @@
+// POST /v1/operations.
+#include <chrono>
+
+#include "controller/gateway/operation_body.hpp"
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::chrono::hours id_window{12};
+
+/// A task's token creates below itself only, and cannot let its children outlive it.
+void confine_to_task(exchange& x, create_order& order) {
+  const auto& task = *x.who.task;
+  if (order.parent && *order.parent != task)
+    throw problem{.code = "forbidden", .detail = "a task's token creates children of its own operation " + task.text() +
+                                                 " only; leave out /parent"};
+  if (order.on_parent_end == on_parent_end::detach)
+    throw problem{.code = "forbidden", .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
+  order.parent = task;
+}
+
+void check_rights(exchange& x, create_order& order) {
+  need(x, right::create_task);
+  if (order.owner && *order.owner != x.who.owner) need_to_act_for_others(x, "/owner");
+  if (x.who.task)
+    confine_to_task(x, order);
+  else if (order.scope)
+    need_scope(x, *order.scope);
+  else if (!order.parent)
+    need_scope(x, scope_path{});
+}
+
+/// The answer to an id that is in the store already; the ledger knows only what lives.
+void check_existing(const storage::operation_record& row, const create_order& order) {
+  if (row.fingerprint == order.fingerprint) return;
+  throw problem{.code = "id_conflict",
+                .detail = "the id " + row.id.text() + " belongs to another operation (" + row.name + " in scope " + row.scope.text() +
+                          ", created " + instant_text(row.created_at) + "); choose a fresh id, or send the same body"};
+}
+
+/// The ledger knows only live parents; an ended one gets the reason of its end.
+awaitable<> explain_missing_parent(exchange& x, operation_id parent) {
+  const auto row = co_await find_row(x.gw, parent);
+  if (!row || !is_terminal(row->hot.now)) co_return;
+  const bool visible = co_await sees(x, *row);
+  if (!visible) co_return;
+  if (row->hot.now != status::cancelled)
+    throw problem{.code = "parent_ended", .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) +
+                                                    " since " + (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
+                                                    ". Nothing was started: leave out /parent or name a live one."};
+  problem stale{.code = "stale_start", .detail = "the parent " + parent.text() + " was cancelled. Nothing was started."};
+  if (row->hot.stop && row->hot.stop->cancel) {
+    const auto cancel = co_await find_cancel(x.gw, *row->hot.stop->cancel);
+    if (cancel) {
+      stale.cancel = cancel->record;
+      stale.detail = "the parent " + parent.text() + " was cancelled at " + instant_text(cancel->record.created_at) + " by " +
+                     cancel->record.by.name + (cancel->record.reason.empty() ? "" : ": " + cancel->record.reason) +
+                     ". Nothing was started.";
+    }
+  }
+  throw stale;
+}
+
+} // namespace
+
+awaitable<response> create_operation(exchange& x) {
+  auto& gw = x.gw;
+  auto order = value_or_throw(read_create(x.req.body));
+  check_rights(x, order);
+  order.by = x.who;
+  if (order.id) {
+    auto row = co_await find_row(gw, *order.id);
+    if (row) {
+      check_existing(*row, order);
+      const bool visible = co_await sees(x, *row);
+      if (!visible) check_existing({}, order);
+      const auto shown = co_await present_one(gw, std::move(*row));
+      co_return json_answer(operation_text(gw, shown));
+    }
+    const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    if (distance > id_window || distance < -id_window)
+      throw from_errors({{"bad_id", "/id", "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
+  }
+  if (gw.controller.storage_low())
+    throw problem{.code = "storage_unavailable",
+                  .detail = "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
+                  .headers = {{"Retry-After", "5"}}};
+  if (order.task.worker) {
+    const auto name = *order.task.worker;
+    auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
+    const auto worker = co_await gw.answer<std::optional<worker_view>>(
+        call);
+    if (!worker)
+      throw problem{.code = "no_such_worker",
+                    .detail = "there is no worker " + name + "; `quell workers` lists them. Nothing was started.",
+                    .errors = {{"no_such_worker", "/task/worker", "names an unknown worker"}}};
+  }
+  const auto parent = order.parent;
+  const auto title = order.title;
+  auto outcome_of_it = co_await gw.answer<outcome<created>>(
+      [&gw, &order](auto reply) { gw.controller.create(std::move(order), std::move(reply)); });
+  if (!outcome_of_it) {
+    const auto& refused = outcome_of_it.error();
+    if (parent && refused.error.code == "operation_not_found") co_await explain_missing_parent(x, *parent);
+    throw from_refusal(refused);
+  }
+  gw.titles.put(outcome_of_it->id, title);
+  auto row = co_await find_row(gw, outcome_of_it->id);
+  if (!row)
+    throw problem{.code = "internal", .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
+  const auto shown = co_await present_one(gw, std::move(*row));
+  auto answer = json_answer(operation_text(gw, shown), outcome_of_it->existed ? 200 : 201);
+  answer.headers.emplace_back("Location", "/v1/operations/" + outcome_of_it->id.text());
+  co_return answer;
+}
+
+} // namespace quell::controller::http

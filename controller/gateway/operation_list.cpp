@@ -1,0 +1,137 @@
+// GET /v1/operations: pages of committed rows, overlaid and filtered by what is true now.
+#include <algorithm>
+
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/query_reader.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// Pages of the store that one request may go through before it hands back a cursor.
+constexpr int max_pages = 20;
+constexpr std::uint32_t page_rows = 500;
+
+struct list_request {
+  storage::operation_filter filter;
+  std::vector<status> statuses;   ///< exact; empty = all
+  std::uint32_t limit = 100;
+};
+
+/// `status=`: exact ones, `live` and `ended`, all OR.
+void read_statuses(query_reader& query, list_request& into) {
+  for (const auto& text : query.many("status")) {
+    if (const auto exact = parse_name<status>(text)) {
+      into.statuses.push_back(*exact);
+    } else if (text == "live") {
+      for (const auto s : {status::pending, status::running, status::paused, status::cancelling}) into.statuses.push_back(s);
+    } else if (text == "ended") {
+      for (const auto s : {status::completed, status::failed, status::cancelled}) into.statuses.push_back(s);
+    } else {
+      query.complain("status", "must be live, ended, pending, running, paused, cancelling, completed, failed or cancelled");
+    }
+  }
+  if (into.statuses.empty()) return;
+  into.filter.want_live = into.filter.want_ended = false;
+  for (const auto s : into.statuses) {
+    if (!is_terminal(s)) {
+      into.filter.want_live = true;
+    } else {
+      into.filter.want_ended = true;
+      into.filter.ended_statuses.push_back(s);
+    }
+  }
+}
+
+void read_labels(query_reader& query, list_request& into) {
+  for (const auto& text : query.many("label")) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      query.complain("label", "must be KEY=VALUE");
+    else
+      into.filter.labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+}
+
+list_request read_list(const exchange& x) {
+  query_reader query(x.req);
+  list_request list;
+  auto& filter = list.filter;
+  filter.scopes = query.scopes("scope");
+  read_statuses(query, list);
+  filter.kinds = query.words<kind>("kind");
+  filter.names = query.many("name");
+  filter.owners = query.many("owner");
+  filter.workers = query.many("worker");
+  read_labels(query, list);
+  filter.parents = query.ids<operation_id>("parent");
+  filter.roots = query.ids<operation_id>("root");
+  filter.below = query.id<operation_id>("below");
+  filter.covered_by = query.id<cancel_id>("cancel");
+  filter.since = query.instant("since");
+  filter.until = query.instant("until");
+  filter.ascending = query.ascending();
+  list.limit = query.limit();
+  if (const auto text = query.one("cursor")) {
+    const auto cursor = parse_cursor(*text);
+    if (!cursor || cursor->ascending != filter.ascending)
+      query.complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+    else
+      filter.after_seq = cursor->seq;
+  }
+  query.finish();
+  for (const auto& scope : filter.scopes) need_scope(x, scope);
+  filter.within = x.who.prefix;
+  filter.within_operation = x.who.task;
+  return list;
+}
+
+} // namespace
+
+awaitable<response> list_operations(exchange& x) {
+  auto& gw = x.gw;
+  auto list = read_list(x);
+  // An operation or cancel named in the request that the caller cannot see is as if it did not exist.
+  if (list.filter.below) co_await visible_row(x, *list.filter.below);
+  if (list.filter.covered_by) {
+    auto cancel = co_await find_cancel(gw, *list.filter.covered_by);
+    bool visible = false;
+    if (cancel) visible = co_await sees(x, cancel->record);
+    if (!visible)
+      throw problem{.code = "cancel_not_found", .detail = "there is no cancel " + list.filter.covered_by->text() + " that this token may see"};
+  }
+  json_writer to;
+  to.open_object().key("operations").open_array();
+  std::uint32_t found = 0;
+  std::uint64_t last_seq = 0;
+  bool more = true;
+  for (int page = 0; page < max_pages && more && found < list.limit; ++page) {
+    auto filter = list.filter;
+    // One more than wanted tells whether there is more; with a filter that only the ledger can judge, whole pages.
+    filter.limit = list.statuses.empty() ? list.limit - found + 1 : page_rows;
+    if (last_seq > 0) filter.after_seq = last_seq;
+    auto job = [filter](storage::queries& q) { return q.operations(filter); };
+    auto rows = co_await gw.read<std::vector<storage::operation_record>>(
+        job);
+    more = rows.size() >= filter.limit;
+    const auto shown = co_await present(gw, std::move(rows));
+    for (const auto& op : shown) {
+      if (found == list.limit) {
+        more = true;
+        break;
+      }
+      last_seq = op.row.seq;
+      if (!list.statuses.empty() && std::find(list.statuses.begin(), list.statuses.end(), op.row.hot.now) == list.statuses.end())
+        continue;
+      write_operation(to, op, gw.options.worker_lease);
+      ++found;
+    }
+  }
+  to.close_array();
+  to.field("next_cursor", more && last_seq > 0 ? std::optional(to_text(seq_cursor{list.filter.ascending, last_seq})) : std::nullopt);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+} // namespace quell::controller::http

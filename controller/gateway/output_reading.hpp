@@ -1,0 +1,61 @@
+// Reading a task's output for answers: slices on the reader threads, waiting for more, and when a stream is over.
+#pragma once
+
+#include "controller/gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+inline constexpr std::size_t output_slice_bytes = 256 * 1024;
+/// An ended task whose streams never said their end is followed this long after the last byte. The output store itself gives up on
+/// bytes that do not come after 15 s, so this is for what it does not know.
+inline constexpr std::chrono::seconds output_linger{17};
+
+/// A slice; an operation without output gives an empty one.
+awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::size_t limit);
+
+/// Wakes `wake` once when there is more output than was seen; forgets the wish when it dies.
+class output_watch {
+ public:
+  output_watch(core& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::shared_ptr<signal> wake)
+      : output_(gw.output) {
+    auto io = gw.io;
+    ticket_ = output_.watch(id, seen_stdout, seen_stderr, [io, wake = std::move(wake)] {
+      post_to(*io, [wake] { wake->notify(); });
+    });
+  }
+  ~output_watch() { output_.forget(ticket_); }
+  output_watch(const output_watch&) = delete;
+  output_watch& operator=(const output_watch&) = delete;
+
+ private:
+  output_store& output_;
+  std::uint64_t ticket_ = 0;
+};
+
+/// Decides when to give up on a stream that does not say its end.
+class output_patience {
+ public:
+  output_patience(core& gw, operation_id id) : gw_(gw), id_(id) {}
+  void progress() {
+    quiet_since_ = std::chrono::steady_clock::now();
+    idle_rounds_ = 0;
+  }
+  /// Called when there is nothing new: true if the operation has ended and nothing came for a while.
+  awaitable<bool> is_over();
+  /// Until when to wait for more before asking again.
+  patience next_look() const;
+  /// A watch may fire at once for something that is no progress; the pause keeps that from becoming a busy loop.
+  awaitable<> pause_if_idle(signal& wake);
+
+ private:
+  core& gw_;
+  operation_id id_;
+  bool ended_ = false;
+  int idle_rounds_ = 0;
+  patience quiet_since_ = std::chrono::steady_clock::now();
+};
+
+/// Both streams' reads are allowed to the same people: whoever sees the operation.
+awaitable<storage::operation_record> output_owner(exchange& x);
+
+} // namespace quell::controller::http

@@ -1,0 +1,35 @@
+// From committed rows to what is shown: the live overlay, the words of the cancel that stops an operation, titles in reports.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/gateway/cancel_json.hpp"
+#include "controller/gateway/cluster_json.hpp"
+#include "controller/gateway/core.hpp"
+#include "controller/gateway/operation_json.hpp"
+
+namespace quell::controller::http {
+
+/// Rows with their overlay. A row that ended since it was read is read again, so that a live status is never stale.
+awaitable<std::vector<shown_operation>> present(core& gw, std::vector<storage::operation_record> rows);
+awaitable<shown_operation> present_one(core& gw, storage::operation_record row);
+/// The committed row, nullopt if there is none.
+awaitable<std::optional<storage::operation_record>> find_row(core& gw, operation_id id);
+std::string operation_text(const core& gw, const shown_operation& op);
+
+/// A cancel as it is now: the controller's word while it is open, else the committed row; nullopt if there is none.
+awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id);
+/// A settled (or otherwise committed) cancel as a view.
+cancel_view view_of_row(storage::cancel_record row);
+/// Fills in the titles of the first `most` of `unproven`.
+awaitable<> fill_titles(core& gw, cancel_view& view, std::size_t most);
+awaitable<std::string> cancel_text(core& gw, cancel_view view, std::size_t most_unproven);
+
+/// The JSON of events, built once for all watchers: operations and cancels as they are now, the status of an end as the event says.
+awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<storage::event_record> events);
+
+inline constexpr std::size_t max_unproven_listed = 100;
+
+} // namespace quell::controller::http

@@ -1,0 +1,36 @@
+// One HTTP request and its answer as plain values; what the session reads and writes and every handler sees.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "protocol/id.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::controller::http {
+
+using name_value = std::pair<std::string, std::string>;
+
+struct request {
+  request_id id;
+  std::string method;
+  std::string path;                 ///< as sent, without the query; never decoded as a whole
+  std::vector<name_value> query;    ///< decoded, in order
+  std::string accept, authorization, content_type, last_event_id, channel, user_agent;
+  std::string body;
+  boot_time received{};             ///< when the last byte of it had been read
+
+  bool wants_event_stream() const;
+};
+
+/// Splits and decodes a request target. Faults: `bad_request` (bad %XX, no UTF-8, NUL, no leading slash).
+result<void> read_target(std::string_view target, request& into);
+/// %XX and `+` decoded; nullopt for a broken escape.
+std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
+
+} // namespace quell::controller::http

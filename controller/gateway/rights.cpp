@@ -1,0 +1,143 @@
+// Tokens to callers, and what callers may and see.
+#include "controller/gateway/rights.hpp"
+
+#include <chrono>
+
+#include "controller/gateway/encoding.hpp"
+#include "controller/gateway/presenter.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+std::string_view name_of_right(right what) {
+  switch (what) {
+  case right::read: return "read this";
+  case right::cancel: return "cancel";
+  case right::cancel_everything: return "cancel everything";
+  case right::create_external: return "create external operations";
+  case right::create_task: return "create tasks";
+  case right::steer: return "send input to tasks";
+  case right::look_at_workers: return "look at workers and scopes";
+  case right::administer: return "administer";
+  }
+  return "do this";
+}
+
+problem unauthenticated(std::string detail) {
+  return {.code = "unauthenticated",
+          .detail = std::move(detail),
+          .headers = {{"WWW-Authenticate", "Bearer realm=\"quell\""}}};
+}
+
+wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
+
+/// A task's token is good while its operation lives.
+awaitable<> authenticate_task(exchange& x, operation_id id) {
+  auto& gw = x.gw;
+  const auto views = co_await gw.answer<std::vector<std::optional<live_view>>>(
+      [&gw, id](auto reply) { gw.controller.views({id}, std::move(reply)); });
+  if (views.empty() || !views.front())
+    throw unauthenticated("the operation of this task token has ended, and its token with it");
+  if (!gw.task_owners.find(id)) {
+    const auto row = co_await find_row(gw, id);
+    if (!row) throw unauthenticated("the operation of this task token is not known here");
+    gw.task_owners.put(id, {row->owner, row->scope});
+  }
+  x.who.role = role::task;
+  x.who.task = id;
+  x.who.owner = gw.task_owners.find(id)->owner;
+  x.who.token_name = "task " + id.text();
+}
+
+} // namespace
+
+awaitable<> authenticate(exchange& x) {
+  constexpr std::string_view scheme = "bearer ";
+  const std::string& header = x.req.authorization;
+  bool is_bearer = header.size() > scheme.size();
+  for (std::size_t i = 0; is_bearer && i < scheme.size(); ++i)
+    is_bearer = (header[i] >= 'A' && header[i] <= 'Z' ? header[i] - 'A' + 'a' : header[i]) == scheme[i];
+  if (!is_bearer)
+    throw unauthenticated("the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");
+  std::string secret = header.substr(scheme.size());
+  while (!secret.empty() && secret.back() == ' ') secret.pop_back();
+  auto& gw = x.gw;
+  if (!gw.options.admin_token.empty() && equal_in_constant_time(token_hash(secret), token_hash(gw.options.admin_token))) {
+    x.who = {.role = role::admin, .prefix = {}, .task = {}, .owner = gw.options.admin_owner, .token_name = "admin"};
+    co_return;
+  }
+  if (const auto task = verify_task_token(secret, gw.options.task_token_key)) {
+    co_await authenticate_task(x, *task);
+    co_return;
+  }
+  const auto* record = gw.tokens.find(secret, now());
+  if (!record) throw unauthenticated("the token is unknown, revoked or expired; ask an admin for `quell token create`");
+  x.who = {.role = record->role, .prefix = record->scope, .task = {}, .owner = record->owner, .token_name = record->name};
+  x.token = record->id;
+}
+
+void need(const exchange& x, right what) {
+  if (may(x.who.role, what)) return;
+  throw problem{.code = "forbidden", .detail = "the role " + std::string(name_of(x.who.role)) + " of token '" + x.who.token_name +
+                                               "' may not " + std::string(name_of_right(what)) + "; use a token with a wider role"};
+}
+
+void need_whole_cluster(const exchange& x) {
+  need(x, right::administer);
+  if (!x.who.prefix) return;
+  throw problem{.code = "forbidden", .detail = "workers belong to the whole cluster and this admin token only to scope " +
+                                               x.who.prefix->text() + "; use an admin token without scope"};
+}
+
+void need_scope(const exchange& x, const scope_path& named) {
+  if (!x.who.prefix || named.is_at_or_below(*x.who.prefix)) return;
+  throw problem{.code = "scope_forbidden", .detail = "scope " + named.text() + " lies outside the token's scope " +
+                                                     x.who.prefix->text() + "; name a scope at or below it"};
+}
+
+void need_to_act_for_others(const exchange& x, std::string_view field) {
+  if (x.who.role == role::chat || x.who.role == role::operator_ || x.who.role == role::admin) return;
+  throw problem{.code = "forbidden", .detail = "the role " + std::string(name_of(x.who.role)) + " may not act for others; leave out " +
+                                               std::string(field)};
+}
+
+problem no_such_operation(const operation_id& id) {
+  return {.code = "operation_not_found", .detail = "there is no operation " + id.text() + " that this token may see; look with `quell ps --all`"};
+}
+
+awaitable<bool> sees(exchange& x, storage::operation_record row) {
+  if (x.who.prefix && !row.scope.is_at_or_below(*x.who.prefix)) co_return false;
+  if (!x.who.task || row.id == *x.who.task || row.parent == x.who.task) co_return true;
+  const auto task = *x.who.task;
+  const auto id = row.id;
+  const bool below = co_await x.gw.read<bool>([id, task](storage::queries& q) { return q.is_below(id, task); });
+  co_return below;
+}
+
+awaitable<storage::operation_record> visible_row(exchange& x, operation_id id) {
+  auto row = co_await find_row(x.gw, id);
+  if (!row) throw no_such_operation(id);
+  const bool visible = co_await sees(x, *row);
+  if (!visible) throw no_such_operation(id);
+  co_return std::move(*row);
+}
+
+awaitable<bool> sees(exchange& x, storage::cancel_record cancel) {
+  if (!x.who.prefix && !x.who.task) co_return true;
+  if (const auto* operation = std::get_if<storage::target_operation>(&cancel.target)) {
+    auto row = co_await find_row(x.gw, operation->id);
+    // A tombstone has no operation: who left it may look at it.
+    if (!row) co_return cancel.via_token == x.who.token_name;
+    const bool visible = co_await sees(x, std::move(*row));
+    co_return visible;
+  }
+  if (x.who.task) co_return false;
+  std::optional<scope_path> covered;
+  if (const auto* scope = std::get_if<storage::target_scope>(&cancel.target)) covered = scope->scope;
+  if (const auto* owner = std::get_if<storage::target_owner>(&cancel.target)) covered = owner->below;
+  if (const auto* all = std::get_if<storage::target_everything>(&cancel.target)) covered = all->below;
+  co_return covered && covered->is_at_or_below(*x.who.prefix);
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,49 @@
+// Who asks and what they may: tokens to callers, the table of SURFACE 10, and who sees which operation.
+#pragma once
+
+#include <optional>
+
+#include "controller/gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+/// What a role may do inside its scope (SURFACE 10). `tree`: for a task's token, itself and below.
+enum class right : std::uint8_t { read, cancel, cancel_everything, create_external, create_task, steer, look_at_workers, administer };
+
+/// The table. `steer`: input and window size of a running task, for those who may create tasks.
+constexpr bool may(role who, right what) {
+  switch (what) {
+  case right::read: return true;
+  case right::look_at_workers: return who != role::task;
+  case right::cancel: return who != role::observer;
+  case right::create_external: return who != role::observer;
+  case right::create_task:
+  case right::steer: return who == role::operator_ || who == role::admin || who == role::task;
+  case right::cancel_everything: return who == role::operator_ || who == role::admin;
+  case right::administer: return who == role::admin;
+  }
+  return false;
+}
+
+/// Sets `x.who` from the Authorization header. Throws `unauthenticated`.
+awaitable<> authenticate(exchange& x);
+
+/// Throws `forbidden` with what the role lacks.
+void need(const exchange& x, right what);
+/// Administration of the whole cluster: an admin without a scope. Throws `forbidden`.
+void need_whole_cluster(const exchange& x);
+/// Throws `scope_forbidden` if a scope that the request names lies outside the token's.
+void need_scope(const exchange& x, const scope_path& named);
+/// Throws `forbidden` if the role may not speak for others.
+void need_to_act_for_others(const exchange& x, std::string_view field);
+
+/// Whether the caller sees this operation: inside the token's scope, and for a task's token it or below it.
+awaitable<bool> sees(exchange& x, storage::operation_record row);
+/// The row of `id` if it exists and the caller sees it. Throws `operation_not_found`.
+awaitable<storage::operation_record> visible_row(exchange& x, operation_id id);
+/// Whether the caller sees this cancel: its target lies inside the token's scope (or is, for a task's token, it or below it).
+awaitable<bool> sees(exchange& x, storage::cancel_record cancel);
+
+problem no_such_operation(const operation_id& id);
+
+} // namespace quell::controller::http

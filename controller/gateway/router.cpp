@@ -1,0 +1,165 @@
+// The table of routes, and the one place where problems and exceptions of handlers become answers.
+#include "controller/gateway/router.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <span>
+
+#include <spdlog/spdlog.h>
+
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+enum class access : std::uint8_t { open, token };
+enum class body_kind : std::uint8_t { none, json, bytes };
+
+struct route {
+  std::string_view method;
+  std::string_view path;   ///< segments; `*` takes one and hands it to the handler
+  handler handle;
+  access who = access::token;
+  body_kind body = body_kind::none;
+};
+
+constexpr auto routes = std::to_array<route>({
+    {"POST", "/v1/cancels", create_cancel, access::token, body_kind::json},
+    {"GET", "/v1/cancels", list_cancels},
+    {"GET", "/v1/cancels/*", get_cancel},
+    {"POST", "/v1/operations", create_operation, access::token, body_kind::json},
+    {"GET", "/v1/operations", list_operations},
+    {"GET", "/v1/operations/*", get_operation},
+    {"POST", "/v1/operations/*/cancel", cancel_operation, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/resolve", resolve_operation, access::token, body_kind::json},
+    {"GET", "/v1/operations/*/output", get_output},
+    {"POST", "/v1/operations/*/input", post_input, access::token, body_kind::bytes},
+    {"POST", "/v1/operations/*/resize", post_resize, access::token, body_kind::json},
+    {"GET", "/v1/operations/*/events", get_operation_events},
+    {"GET", "/v1/events", get_events},
+    {"GET", "/v1/scopes", list_scopes},
+    {"GET", "/v1/status", get_status},
+    {"GET", "/v1/workers", list_workers},
+    {"POST", "/v1/workers", add_worker, access::token, body_kind::json},
+    {"GET", "/v1/workers/*", get_worker},
+    {"DELETE", "/v1/workers/*", remove_worker},
+    {"POST", "/v1/workers/*/drain", drain_worker, access::token, body_kind::json},
+    {"POST", "/v1/workers/*/resume", resume_worker, access::token, body_kind::json},
+    {"POST", "/v1/workers/*/resolve", resolve_worker, access::token, body_kind::json},
+    {"GET", "/v1/tokens", list_tokens},
+    {"POST", "/v1/tokens", create_token, access::token, body_kind::json},
+    {"DELETE", "/v1/tokens/*", delete_token},
+    {"GET", "/v1/openapi.json", get_openapi, access::open},
+    {"GET", "/healthz", get_health, access::open},
+    {"GET", "/readyz", get_ready, access::open},
+    {"GET", "/metrics", get_metrics, access::open},  // asks for the token itself, unless public
+});
+
+/// The decoded wildcards if `path` matches `pattern`.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+  std::vector<std::string> arguments;
+  while (true) {
+    const auto pattern_end = pattern.find('/', 1), path_end = path.find('/', 1);
+    const auto expected = pattern.substr(0, pattern_end), given = path.substr(0, path_end);
+    if (expected == "/*") {
+      auto decoded = percent_decoded(given.substr(std::min<std::size_t>(1, given.size())), false);
+      if (!decoded || decoded->empty()) return std::nullopt;
+      arguments.push_back(std::move(*decoded));
+    } else if (expected != given) {
+      return std::nullopt;
+    }
+    if (pattern_end == std::string_view::npos || path_end == std::string_view::npos) {
+      if (pattern_end == path_end) return arguments;
+      return std::nullopt;
+    }
+    pattern.remove_prefix(pattern_end);
+    path.remove_prefix(path_end);
+  }
+}
+
+/// The route, its arguments into `x`. Throws `not_found` or `method_not_allowed`.
+const route& find_route(exchange& x) {
+  std::string allowed;
+  for (const auto& candidate : routes) {
+    auto arguments = match(candidate.path, x.req.path);
+    if (!arguments) continue;
+    if (candidate.method == x.req.method || (candidate.method == "GET" && x.req.method == "HEAD")) {
+      x.arguments = std::move(*arguments);
+      return candidate;
+    }
+    if (!allowed.empty()) allowed += ", ";
+    allowed += candidate.method;
+  }
+  if (allowed.empty())
+    throw problem{.code = "not_found", .detail = "there is nothing at " + x.req.path.substr(0, 200) + "; GET /v1/openapi.json lists what there is"};
+  throw problem{.code = "method_not_allowed",
+                .detail = x.req.method.substr(0, 20) + " is not possible at " + x.req.path.substr(0, 200) + "; possible: " + allowed,
+                .headers = {{"Allow", allowed}}};
+}
+
+/// An empty content type with an empty body is fine: there is nothing to misread.
+void check_content_type(const exchange& x, const route& to) {
+  if (to.body != body_kind::json || x.req.body.empty()) return;
+  auto type = x.req.content_type.substr(0, x.req.content_type.find(';'));
+  std::transform(type.begin(), type.end(), type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  if (type == "application/json") return;
+  throw problem{.code = "unsupported_media_type", .detail = "the body is " + (type.empty() ? "of no stated type" : type.substr(0, 64)) +
+                                                            "; send JSON with the header Content-Type: application/json"};
+}
+
+awaitable<response> handle(exchange& x) {
+  const auto& to = find_route(x);
+  if (x.gw.stopping && to.who == access::token)
+    throw problem{.code = "shutting_down", .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
+  if (to.who == access::token) co_await authenticate(x);
+  check_content_type(x, to);
+  auto answer = co_await to.handle(x);
+  co_return answer;
+}
+
+void log_problem(const exchange& x, const problem& p, unsigned status) {
+  if (status >= 500)
+    spdlog::warn("request {} ({} {}) failed with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), status, p.code, p.detail);
+  else
+    spdlog::debug("request {} ({} {}) was refused with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), status, p.code,
+                  p.detail);
+}
+
+} // namespace
+
+response json_answer(std::string body, unsigned status) {
+  response answer;
+  answer.status = status;
+  answer.body = std::move(body);
+  return answer;
+}
+
+response problem_answer(const problem& p, const request_id& id) {
+  response answer;
+  answer.status = kind_of_problem(p.code).status;
+  answer.content_type = "application/problem+json";
+  answer.headers = p.headers;
+  answer.body = problem_json(p, id);
+  return answer;
+}
+
+awaitable<response> answer_request(core& gw, request req) {
+  exchange x{.gw = gw, .req = std::move(req), .who = {}, .token = {}, .arguments = {}};
+  response answer;
+  try {
+    answer = co_await handle(x);
+  } catch (const problem& p) {
+    answer = problem_answer(p, x.req.id);
+    log_problem(x, p, answer.status);
+  } catch (const std::exception& e) {
+    spdlog::error("request {} ({} {}) broke off: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), e.what());
+    answer = problem_answer({.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"}, x.req.id);
+  }
+  ++gw.answers_by_status[answer.status];
+  co_return answer;
+}
+
+} // namespace quell::controller::http

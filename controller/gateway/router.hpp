@@ -1,0 +1,11 @@
+// From a request to its handler, and from whatever happens there to an answer.
+#pragma once
+
+#include "controller/gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+/// Answers one request; never throws. Belongs to the io thread.
+awaitable<response> answer_request(core& gw, request req);
+
+} // namespace quell::controller::http

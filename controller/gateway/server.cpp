@@ -1,0 +1,204 @@
+// Start and stop of the gateway: checks, listeners, the io thread, and an orderly end.
+#include "controller/gateway/server.hpp"
+
+#include <utility>
+
+#include <condition_variable>
+#include <thread>
+
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <spdlog/spdlog.h>
+
+#include "controller/gateway/listener.hpp"
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/session.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::chrono::seconds stop_patience{3};
+
+result<std::shared_ptr<boost::asio::ssl::context>> load_tls(const gateway_options& options) {
+  if (options.tls_cert.empty() && options.tls_key.empty()) return nullptr;
+  if (options.tls_cert.empty() || options.tls_key.empty())
+    return failure("bad_tls", "TLS needs both [http] tls_cert and tls_key; only one of them is set");
+  auto tls = std::make_shared<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
+  boost::system::error_code error;
+  tls->set_options(boost::asio::ssl::context::no_tlsv1 | boost::asio::ssl::context::no_tlsv1_1, error);
+  tls->use_certificate_chain_file(options.tls_cert, error);
+  if (error) return failure("bad_tls", "cannot use the certificate " + options.tls_cert + ": " + error.message());
+  tls->use_private_key_file(options.tls_key, boost::asio::ssl::context::pem, error);
+  if (error) return failure("bad_tls", "cannot use the key " + options.tls_key + ": " + error.message());
+  return tls;
+}
+
+class running_gateway : public gateway {
+ public:
+  running_gateway(gateway_options options, service& controller, output_store& output)
+      : io_(std::make_shared<boost::asio::io_context>(1)),
+        core_(std::make_shared<core>(std::move(options), controller, output, io_)), tcp_(*io_), unix_(*io_) {}
+
+  ~running_gateway() override { stop(); }
+
+  result<void> start() {
+    auto& options = core_->options;
+    if (options.task_token_key.empty()) return failure("bad_options", "the gateway needs a key for task tokens; none was given");
+    auto tls = load_tls(options);
+    if (!tls) return tl::unexpected(tls.error());
+    tls_ = *tls;
+    auto bound = listen_tcp(tcp_, options.listen);
+    if (!bound) return tl::unexpected(bound.error());
+    bound_ = *bound;
+    if (!bound_.is_loopback && !tls_ && !options.insecure)
+      return failure("insecure_listen", "will not serve plain HTTP on " + options.listen + ": tokens would travel in the clear; set [http] tls_cert and "
+                                        "tls_key, listen on 127.0.0.1, or give --insecure");
+    if (!options.unix_path.empty())
+      if (auto local = listen_unix(unix_, options.unix_path); !local) return local;
+    auto store = store_reader::open(options.state_directory, std::max(1U, options.readers), io_);
+    if (!store) return tl::unexpected(store.error());
+    core_->store = std::move(*store);
+    for (const auto& token : options.tokens) core_->tokens.put(token);
+    core_->controller.on_event([core = core_](const committed_event& e) { core->hub.publish(e.event); });
+    boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_), boost::asio::detached);
+    if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr), boost::asio::detached);
+    boost::asio::co_spawn(*io_, render(core_), boost::asio::detached);
+    thread_ = std::thread([this] { run(); });
+    return {};
+  }
+
+  std::string url() const override {
+    auto host = bound_.host;
+    if (host == "0.0.0.0") host = "127.0.0.1";
+    if (host == "[::]") host = "[::1]";
+    return (tls_ ? "https://" : "http://") + host + ':' + std::to_string(bound_.port);
+  }
+  std::uint16_t port() const override { return bound_.port; }
+
+  void stop() override {
+    if (!thread_.joinable()) {
+      if (core_->store) core_->store->stop();
+      return;
+    }
+    core_->controller.on_event([](const committed_event&) {});
+    boost::asio::post(*io_, [this] {
+      core_->stopping = true;
+      boost::system::error_code ignored;
+      tcp_.close(ignored);
+      unix_.close(ignored);
+      core_->hub.close();
+      for (auto& [session, close] : core_->idle) close();
+    });
+    {
+      std::unique_lock lock(mutex_);
+      all_closed_.wait_for(lock, stop_patience, [this] { return open_ == 0; });
+    }
+    io_->stop();
+    thread_.join();
+    core_->store->stop();
+    if (!core_->options.unix_path.empty()) ::unlink(core_->options.unix_path.c_str());
+  }
+
+ private:
+  void run() {
+    while (true) {
+      try {
+        io_->run();
+        return;
+      } catch (const std::exception& e) {
+        spdlog::error("the gateway's loop goes on after an unexpected error: {}", e.what());
+      }
+    }
+  }
+
+  awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, std::shared_ptr<boost::asio::ssl::context> tls) {
+    while (!gw->stopping) {
+      boost::system::error_code error;
+      any_socket socket = co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
+      if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
+      if (error) {
+        // Out of descriptors, most likely: a pause, and the listener lives on.
+        signal pause(*gw->io);
+        co_await pause.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
+        continue;
+      }
+      if (gw->connections >= gw->options.max_connections) continue;  // closed at once: a client that retries finds room or does not
+      boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls), boost::asio::detached);
+    }
+  }
+
+  awaitable<> serve(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls) {
+    const int yes = 1;
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);  // fails on a Unix socket, which needs none
+    const std::shared_ptr<void> counted = count_connection(*gw);
+    if (tls)
+      co_await serve_tls(gw, std::move(socket), tls);
+    else
+      co_await serve_plain(gw, std::move(socket));
+  }
+
+  std::shared_ptr<void> count_connection(core& gw) {
+    ++gw.connections;
+    {
+      const std::lock_guard lock(mutex_);
+      ++open_;
+    }
+    return {nullptr, [this, &gw](void*) {
+              --gw.connections;
+              const std::lock_guard lock(mutex_);
+              if (--open_ == 0) all_closed_.notify_all();
+            }};
+  }
+
+  static awaitable<> render(std::shared_ptr<core> gw) {
+    const auto show = [&gw = *gw](std::vector<storage::event_record> events) { return render_events(gw, std::move(events)); };
+    while (!gw->hub.closed()) {
+      try {
+        co_await gw->hub.run(show);
+      } catch (const problem& p) {
+        spdlog::warn("events could not be shown to watchers, who will resume from the store: {}", p.detail);
+        gw->hub.lose_all();
+      } catch (const std::exception& e) {
+        spdlog::error("events could not be shown to watchers, who will resume from the store: {}", e.what());
+        gw->hub.lose_all();
+      }
+    }
+  }
+
+  std::shared_ptr<boost::asio::io_context> io_;
+  std::shared_ptr<core> core_;
+  any_acceptor tcp_, unix_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;
+  listening_port bound_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable all_closed_;
+  std::size_t open_ = 0;
+};
+
+} // namespace
+} // namespace quell::controller::http
+
+namespace quell::controller {
+
+result<std::unique_ptr<gateway>> gateway::start(gateway_options options, service& controller, output_store& output) {
+  try {
+    auto running = std::make_unique<http::running_gateway>(std::move(options), controller, output);
+    if (auto started = running->start(); !started) return tl::unexpected(started.error());
+    return running;
+  } catch (const std::exception& e) {
+    return failure("internal", std::string("the gateway could not start: ") + e.what());
+  }
+}
+
+} // namespace quell::controller

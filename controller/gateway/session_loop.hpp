@@ -1,0 +1,265 @@
+// The loop of one connection over any stream; instantiated once for plain and once for TLS. For session_plain.cpp and session_tls.cpp only.
+#pragma once
+
+#include <utility>
+
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <spdlog/spdlog.h>
+
+#include "controller/gateway/reply_text.hpp"
+#include "controller/gateway/router.hpp"
+#include "controller/gateway/session.hpp"
+
+namespace quell::controller::http {
+
+namespace beast = boost::beast;
+
+using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
+
+/// Notices a client that goes while we only write. It waits on a duplicate of the descriptor, so that it never meddles with the stream.
+struct hangup {
+  explicit hangup(boost::asio::io_context& io) : probe(io) {}
+  any_socket probe;
+  bool gone = false;
+  std::shared_ptr<signal> wake;
+  void tell() {
+    gone = true;
+    if (wake) wake->notify();
+  }
+  /// Ends the watch.
+  void finish() {
+    boost::system::error_code ignored;
+    probe.close(ignored);
+  }
+};
+
+template <class Stream>
+class session_loop {
+ public:
+  session_loop(std::shared_ptr<core> gw, Stream& stream) : gw_(std::move(gw)), stream_(stream) {}
+  ~session_loop() { gw_->idle.erase(this); }
+  session_loop(const session_loop&) = delete;
+  session_loop& operator=(const session_loop&) = delete;
+
+  awaitable<> run() {
+    while (!gw_->stopping) {
+      parser_.emplace();
+      parser_->header_limit(static_cast<std::uint32_t>(gw_->options.max_header_bytes));
+      parser_->body_limit(gw_->options.max_body_bytes);
+      request req;
+      const bool read = co_await read_request(req);
+      if (!read) co_return;
+      const bool keep_alive = parser_->get().keep_alive();
+      const bool chunks_possible = parser_->get().version() >= 11;
+      const bool head_only = req.method == "HEAD";
+      auto answer = co_await answer_request(*gw_, std::move(req));
+      bool go_on = false;
+      if (answer.stream && !head_only)
+        go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible, chunks_possible);
+      else
+        go_on = co_await write_answer(std::move(answer), keep_alive, head_only);
+      if (!go_on) co_return;
+    }
+  }
+
+ private:
+  using parser = beast::http::request_parser<beast::http::string_body>;
+
+  auto patience_of_io() { return gw_->options.idle_timeout; }
+  static auto token(beast::error_code& error) { return boost::asio::redirect_error(boost::asio::use_awaitable, error); }
+
+  /// False: the connection is over (an answer to a broken request has been written).
+  awaitable<bool> read_request(request& req) {
+    beast::error_code error;
+    beast::get_lowest_layer(stream_).expires_after(patience_of_io());
+    gw_->idle[this] = [this] { beast::get_lowest_layer(stream_).cancel(); };
+    co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
+    gw_->idle.erase(this);
+    if (!error && beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
+      const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
+      if (!alive) co_return false;
+    }
+    if (!error) {
+      beast::get_lowest_layer(stream_).expires_after(patience_of_io());
+      co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
+    }
+    req.id = request_id::fresh();
+    if (error) {
+      co_await refuse(error, req.id);
+      co_return false;
+    }
+    req.received = boot_now();
+    auto& message = parser_->get();
+    const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
+    req.method = text(message.method_string());
+    const auto header = [&](auto name) { return text(message[name]); };
+    req.accept = header(beast::http::field::accept);
+    req.authorization = header(beast::http::field::authorization);
+    req.content_type = header(beast::http::field::content_type);
+    req.last_event_id = header("Last-Event-ID");
+    req.channel = header("Quell-Channel");
+    req.user_agent = header(beast::http::field::user_agent);
+    req.body = std::move(message.body());
+    const auto target = read_target(text(message.target()), req);
+    if (!target) {
+      const auto keep_alive = message.keep_alive();
+      ++gw_->answers_by_status[400];
+      co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, false);
+      co_return false;
+    }
+    co_return true;
+  }
+
+  /// Answers what could not be read, if it was a request at all.
+  awaitable<> refuse(beast::error_code error, request_id id) {
+    problem p;
+    if (error == beast::http::error::body_limit)
+      p = {.code = "too_large", .detail = "the body is larger than " + std::to_string(gw_->options.max_body_bytes) +
+                                          " bytes; pass long data in a file or on stdin, or split the request"};
+    else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
+      p = {.code = "too_large", .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
+    else if (error.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
+             error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
+      p = {.code = "bad_request", .detail = "this is no HTTP/1.1 request: " + error.message()};
+    else
+      co_return;  // closed, reset or timed out
+    auto answer = problem_answer(p, id);
+    ++gw_->answers_by_status[answer.status];
+    co_await write_answer(std::move(answer), false, false);
+    co_await drain_input();
+  }
+
+  /// Reads on for a moment, so that a client that is still sending sees the answer and not a reset.
+  awaitable<> drain_input() {
+    beast::error_code error;
+    beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(2));
+    std::string sink(64 * 1024, '\0');
+    for (std::size_t total = 0; !error && total < 32 * 1024 * 1024;)
+      total += co_await stream_.async_read_some(boost::asio::buffer(sink), token(error));
+  }
+
+  awaitable<bool> write_all(std::string bytes) {
+    beast::error_code error;
+    beast::get_lowest_layer(stream_).expires_after(patience_of_io());
+    co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), token(error));
+    beast::get_lowest_layer(stream_).expires_never();
+    co_return !error;
+  }
+
+  awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
+    auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
+    if (!head_only) text += answer.body;
+    const bool alive = co_await write_all(std::move(text));
+    co_return alive && keep_alive;
+  }
+
+  class chunk_writer : public stream_writer {
+   public:
+    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end) : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
+    awaitable<bool> write(std::string bytes) override {
+      if (end_->gone) co_return false;
+      if (bytes.empty()) co_return true;
+      if (chunked_) bytes = as_chunk(bytes);
+      const bool alive = co_await loop_.write_all(std::move(bytes));
+      if (!alive) end_->gone = true;
+      co_return alive;
+    }
+    bool closed() const override { return end_->gone; }
+    void wake_on_close(std::shared_ptr<signal> wake) override { end_->wake = std::move(wake); }
+    void end_with(std::string name, std::string value) override { trailer_ += name + ": " + value + "\r\n"; }
+    const std::string& trailer() const { return trailer_; }
+
+   private:
+    std::string trailer_;
+    session_loop& loop_;
+    bool chunked_;
+    std::shared_ptr<hangup> end_;
+  };
+
+  /// A client that sends on (pipelining) is not gone: then the writes will tell.
+  static awaitable<> watch_hangup(std::shared_ptr<hangup> end) {
+    beast::error_code error;
+    while (end->probe.is_open()) {
+      co_await end->probe.async_wait(boost::asio::socket_base::wait_read, token(error));
+      if (error || !end->probe.is_open()) co_return;
+      char byte = 0;
+      const auto got = ::recv(end->probe.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      if (got > 0) co_return;
+      if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        end->tell();
+        co_return;
+      }
+    }
+  }
+
+  std::shared_ptr<hangup> start_watch() {
+    auto end = std::make_shared<hangup>(*gw_->io);
+    const int duplicate = ::fcntl(beast::get_lowest_layer(stream_).socket().native_handle(), F_DUPFD_CLOEXEC, 0);
+    if (duplicate < 0) return end;  // out of descriptors: then only writes tell
+    beast::error_code error;
+    // For waiting the family does not matter.
+    end->probe.assign(boost::asio::generic::stream_protocol(AF_UNIX, 0), duplicate, error);
+    if (error)
+      ::close(duplicate);
+    else
+      boost::asio::co_spawn(*gw_->io, watch_hangup(end), boost::asio::detached);
+    return end;
+  }
+
+  awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
+    const auto form = chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
+    bool alive = co_await write_all(reply_head(answer, form));
+    if (!alive) co_return false;
+    const auto end = start_watch();
+    bool complete = false;
+    std::string last_chunk = "0\r\n";
+    {
+      chunk_writer writer(*this, chunked, end);
+      try {
+        co_await answer.stream(writer);
+        complete = true;
+        last_chunk += writer.trailer() + "\r\n";
+      } catch (const problem& p) {
+        spdlog::warn("an answer broke off while it was streamed: {}", p.detail);
+      } catch (const std::exception& e) {
+        spdlog::error("an answer broke off while it was streamed: {}", e.what());
+      }
+    }
+    end->finish();
+    // Half a stream must not look like a whole one: without the last chunk the client sees that it was cut.
+    if (!complete || end->gone || !chunked) co_return false;
+    alive = co_await write_all(std::move(last_chunk));
+    co_return alive && keep_alive && !gw_->stopping;
+  }
+
+  static boot_time boot_now() {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    return {static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec};
+  }
+
+  std::shared_ptr<core> gw_;
+  Stream& stream_;
+  beast::flat_buffer buffer_;
+  std::optional<parser> parser_;
+};
+
+} // namespace quell::controller::http

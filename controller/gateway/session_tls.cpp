@@ -1,0 +1,25 @@
+// HTTPS over TCP.
+#include "controller/gateway/session_loop.hpp"
+
+#include <boost/asio/ssl/stream.hpp>
+
+namespace quell::controller::http {
+
+awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls) {
+  using tls_stream = boost::asio::ssl::stream<plain_stream>;
+  try {
+    tls_stream stream(plain_stream(std::move(socket)), *tls);
+    beast::error_code error;
+    stream.next_layer().expires_after(std::chrono::seconds(10));
+    co_await stream.async_handshake(boost::asio::ssl::stream_base::server, boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    if (error) co_return;
+    session_loop<tls_stream> loop(gw, stream);
+    co_await loop.run();
+    stream.next_layer().expires_after(std::chrono::seconds(2));
+    co_await stream.async_shutdown(boost::asio::redirect_error(boost::asio::use_awaitable, error));
+  } catch (const std::exception& e) {
+    spdlog::error("an HTTPS connection broke off: {}", e.what());
+  }
+}
+
+} // namespace quell::controller::http

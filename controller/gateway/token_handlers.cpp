@@ -1,0 +1,85 @@
+// /v1/tokens: list, create, revoke. Secrets are in the 201 only.
+#include <chrono>
+
+#include "controller/gateway/admin_body.hpp"
+#include "controller/gateway/cluster_json.hpp"
+#include "controller/gateway/query_reader.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// An admin with a scope handles tokens of that scope and below; one without, all.
+bool handles(const exchange& x, const storage::token_record& token) {
+  return !x.who.prefix || (token.scope && token.scope->is_at_or_below(*x.who.prefix));
+}
+
+} // namespace
+
+awaitable<response> list_tokens(exchange& x) {
+  need(x, right::administer);
+  finish_small_list(x.req);
+  json_writer to;
+  to.open_object().key("tokens").open_array();
+  for (const auto& token : x.gw.tokens.list()) {
+    if (!handles(x, token)) continue;
+    write_token_open(to, token);
+    to.close_object();
+  }
+  to.close_array();
+  to.field("next_cursor", nullptr);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> create_token(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::administer);
+  auto asked = value_or_throw(read_token(x.req.body));
+  if (!asked.scope) asked.scope = x.who.prefix;
+  if (asked.scope) need_scope(x, *asked.scope);
+  auto secret = fresh_token_secret();
+  if (!secret) throw from_fault(secret.error());
+  storage::token_record record;
+  record.id = token_id::fresh();
+  record.name = asked.name;
+  record.role = asked.role;
+  record.scope = asked.scope;
+  record.hash = token_hash(*secret);
+  record.owner = asked.owner.value_or(storage::person{asked.name, asked.name});
+  record.created_at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  record.expires_at = asked.expires_at;
+  const auto done = co_await gw.answer<result<void>>([&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
+  if (!done) throw from_fault(done.error());
+  gw.tokens.put(record);
+  gw.controller.audit("token_create", record.name, x.who, "api");
+  json_writer to;
+  write_token_open(to, record);
+  to.field("token", *secret);
+  to.close_object();
+  auto answer = json_answer(to.take(), 201);
+  answer.headers.emplace_back("Cache-Control", "no-store");
+  co_return answer;
+}
+
+awaitable<response> delete_token(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::administer);
+  const auto id = path_id<token_id>(x);
+  query_reader(x.req).finish();
+  const auto* record = gw.tokens.by_id(id);
+  if (!record || !handles(x, *record))
+    throw problem{.code = "token_not_found", .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
+  const auto name = record->name;
+  const auto done = co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
+  if (!done) throw from_fault(done.error());
+  gw.tokens.drop(id);
+  gw.controller.audit("token_revoke", name, x.who, "api");
+  response answer;
+  answer.status = 204;
+  answer.content_type.clear();
+  co_return answer;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,81 @@
+// Minting, hashing and looking up bearer tokens.
+#include "controller/gateway/tokens.hpp"
+
+#include <algorithm>
+
+#include "controller/gateway/encoding.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+constexpr std::string_view task_prefix = "qt_";
+constexpr std::string_view stored_prefix = "qk_";
+constexpr std::size_t id_digits = 32;
+
+std::string bare_hex(const operation_id& id) {
+  auto text = id.text();
+  std::erase(text, '-');
+  return text;
+}
+
+} // namespace
+
+std::string mint_task_token(const operation_id& id, std::string_view key) {
+  const auto hex = bare_hex(id);
+  return std::string(task_prefix) + hex + http::base64url(http::hmac_sha256(key, "task " + hex));
+}
+
+std::optional<operation_id> verify_task_token(std::string_view token, std::string_view key) {
+  if (!token.starts_with(task_prefix) || token.size() < task_prefix.size() + id_digits) return std::nullopt;
+  std::string text(token.substr(task_prefix.size(), id_digits));
+  for (const std::size_t at : {8U, 13U, 18U, 23U}) text.insert(at, 1, '-');
+  const auto id = operation_id::parse(text);
+  if (!id || !http::equal_in_constant_time(mint_task_token(*id, key), token)) return std::nullopt;
+  return id;
+}
+
+result<std::string> fresh_token_secret() {
+  const auto bytes = http::random_bytes(32);
+  if (!bytes) return failure("internal", "the kernel gave no random bytes for a new token; nothing was made, try again");
+  return std::string(stored_prefix) + http::base64url(*bytes);
+}
+
+std::string token_hash(std::string_view secret) { return http::sha256_hex(secret); }
+
+void token_book::put(storage::token_record record) {
+  drop(record.id);
+  hashes_[record.id] = record.hash;
+  by_hash_[record.hash] = std::move(record);
+}
+
+void token_book::drop(const token_id& id) {
+  const auto found = hashes_.find(id);
+  if (found == hashes_.end()) return;
+  by_hash_.erase(found->second);
+  hashes_.erase(found);
+}
+
+const storage::token_record* token_book::find(std::string_view secret, wall_time now) {
+  // Looked up by the hash of what was sent: the time of the lookup tells nothing about a secret that somebody else has.
+  const auto hash = token_hash(secret);
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end() || !http::equal_in_constant_time(found->second.hash, hash)) return nullptr;
+  if (found->second.expires_at && *found->second.expires_at <= now) return nullptr;
+  found->second.last_used_at = now;
+  return &found->second;
+}
+
+const storage::token_record* token_book::by_id(const token_id& id) const {
+  const auto found = hashes_.find(id);
+  return found == hashes_.end() ? nullptr : &by_hash_.at(found->second);
+}
+
+std::vector<storage::token_record> token_book::list() const {
+  std::vector<storage::token_record> all;
+  for (const auto& [hash, record] : by_hash_) all.push_back(record);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return b.id < a.id; });
+  return all;
+}
+
+} // namespace quell::controller

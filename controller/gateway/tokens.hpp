@@ -1,0 +1,42 @@
+// Bearer tokens: stored ones (`qk_…`, only their hash is kept) and those minted for tasks (`qt_…`, a pure function of id and key).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "protocol/id.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller {
+
+/// QUELL_TOKEN of a task: "qt_", the id as 32 hex digits, and HMAC-SHA256(key, id) as base64url. Pure; needs no store.
+std::string mint_task_token(const operation_id& id, std::string_view key);
+/// The operation that `token` was minted for with this key; nullopt for anything else. Whether it still lives is another question.
+std::optional<operation_id> verify_task_token(std::string_view token, std::string_view key);
+
+/// A fresh secret "qk_" and 32 random bytes as base64url. Fault `internal` without randomness.
+result<std::string> fresh_token_secret();
+/// What is stored of a secret: SHA-256, hex.
+std::string token_hash(std::string_view secret);
+
+/// The stored tokens in memory, by hash. One thread.
+class token_book {
+ public:
+  void put(storage::token_record record);
+  void drop(const token_id& id);
+  /// The token of this secret if it is not expired at `now`; notes its use.
+  const storage::token_record* find(std::string_view secret, wall_time now);
+  const storage::token_record* by_id(const token_id& id) const;
+  /// Newest first.
+  std::vector<storage::token_record> list() const;
+
+ private:
+  std::unordered_map<std::string, storage::token_record> by_hash_;
+  std::unordered_map<token_id, std::string> hashes_;
+};
+
+} // namespace quell::controller

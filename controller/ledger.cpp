@@ -1,0 +1,17 @@
+// The door to the ledger: the rest of it stands in ledger/.
+#include "controller/ledger.hpp"
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller {
+
+bool ledger_effects::empty() const {
+  return journal.empty() && placeable.empty() && stops.empty() && freed.empty() && stored.empty() &&
+         cancels_changed.empty() && ended.empty();
+}
+
+std::unique_ptr<ledger> ledger::make(ledger_settings s, storage::recovered_state recovered, moment now) {
+  return std::make_unique<heart::core>(std::move(s), std::move(recovered), now);
+}
+
+} // namespace quell::controller

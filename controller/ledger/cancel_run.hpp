@@ -1,0 +1,38 @@
+// One open cancel: its row with the counts so far, what is left of it, and the workers whose word is awaited.
+#pragma once
+
+#include <vector>
+
+#include "controller/ledger/slab.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller::heart {
+
+struct cancel_run {
+  storage::cancel_record record;
+  std::uint64_t remaining = 0; ///< live operations that it covers
+  boot_time received{};        ///< times of the report count from here
+  bool is_fenced = false;      ///< the owner has said that the intent is durable (or cannot be)
+  bool is_dirty = false;       ///< the row is to be written with the next effects
+  bool has_progress = false;   ///< counts changed since the last progress event
+  boot_time last_progress{};
+  std::vector<index> awaited; ///< workers that have not applied it yet
+  /// A smaller grace that a later cancel of the same target brought, where the record's own says "each its own".
+  std::optional<milliseconds> tighter;
+
+  index operation = none; ///< target_operation: while it lives
+  std::uint64_t operation_seq = 0;
+  index scope = none; ///< target_scope; for owner and everything the scope below which it holds (the root: everywhere)
+  index owner = none; ///< target_owner: interned
+
+  std::optional<scope_path> event_scope; ///< what its events are filed under
+  std::optional<operation_id> event_root;
+
+  bool is_broad() const {
+    return std::holds_alternative<storage::target_owner>(record.target) ||
+           std::holds_alternative<storage::target_everything>(record.target);
+  }
+  bool is_scope() const { return std::holds_alternative<storage::target_scope>(record.target); }
+};
+
+} // namespace quell::controller::heart

@@ -1,0 +1,86 @@
+// What time does: timeouts, the bound of what is no process of ours, expiries, and the progress of open cancels once a
+// second.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+constexpr std::chrono::seconds progress_every{1};
+constexpr std::chrono::hours look_again{1};
+} // namespace
+
+void core::set_deadline(index x, boot_time at) {
+  details(x).deadline = at;
+  timers_.push({at, x, operations_[x].seq, timer::purpose::deadline});
+}
+
+std::optional<boot_time> core::tick(moment now) {
+  while (!timers_.empty() && timers_.top().at <= now.boot) {
+    const timer due = timers_.top();
+    timers_.pop();
+    if (!is_same(due.operation, due.seq) || operations_[due.operation].has_own_end) continue;
+    switch (due.what) {
+    case timer::purpose::deadline:
+      stop_operations({due.operation}, stop_cause::timeout, now);
+      break;
+    case timer::purpose::unconfirmed:
+      end_own_work(due.operation, stopped_end(due.operation, receipt::unconfirmed, proof::none), now);
+      break;
+    }
+  }
+  expire(now);
+  recent_.forget_old(now.boot);
+
+  std::optional<boot_time> next;
+  const auto soonest = [&](boot_time at) {
+    if (!next || at < *next) next = at;
+  };
+  for (auto& [seq, run] : runs_) {
+    if (!run.has_progress || !run.is_fenced) continue;
+    const boot_time due = run.last_progress + progress_every;
+    if (due > now.boot) {
+      soonest(due);
+      continue;
+    }
+    run.has_progress = false;
+    run.last_progress = now.boot;
+    touch(run);
+    write_event("cancel_progress", run, now);
+  }
+  if (!timers_.empty()) soonest(timers_.top().at);
+  if (!expiries_.empty()) soonest(expiries_.top().at);
+  return next;
+}
+
+void core::expire(moment now) {
+  while (!expiries_.empty() && expiries_.top().at <= now.boot) {
+    const expiry due = expiries_.top();
+    expiries_.pop();
+    if (due.tombstone) {
+      const auto grave = tombstones_.find(*due.tombstone);
+      if (grave != tombstones_.end() && grave->second.expires_at <= now.wall) {
+        drop_tombstone(*due.tombstone);
+      } else if (grave != tombstones_.end()) { // renewed, or the wall clock was set back
+        expiries_.push({now.boot + std::min<std::chrono::nanoseconds>(grave->second.expires_at - now.wall, look_again),
+                        due.tombstone, none, 0, 0});
+      }
+      continue;
+    }
+    scope_node& node = scopes_[due.scope];
+    if (node.generation != due.generation || node.cutoff == 0) continue;
+    // A later cancel of the same scope has an expiry of its own, not before this one's.
+    if (node.cutoff != due.cutoff) continue;
+    if (node.live > 0 || node.holders > 0) {
+      expiries_.push({now.boot + look_again, {}, due.scope, due.generation, due.cutoff});
+      continue;
+    }
+    effects_.journal.emplace_back(storage::drop_cutoff{node.path});
+    node.cutoff = 0;
+    node.cutoff_cancel = {};
+    scopes_.release_unused(due.scope);
+  }
+}
+
+} // namespace quell::controller::heart

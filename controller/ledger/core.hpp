@@ -1,0 +1,290 @@
+// The ledger's state and the names of its steps. Each step lives in the file that its comment names.
+//
+// Three ideas carry it:
+//  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped is read off its chain
+//  (itself and its ancestors
+//    up to a detached edge) when somebody looks (judge.cpp). Sweeps later *materialise* that leaf by leaf (sweep.cpp).
+//  - An operation ends in two steps: its own work ends (`end_own_work`), and it becomes terminal when nothing below it
+//  lives (`finish`). So a
+//    covered operation keeps its chain until it has been counted, and a report never loses a leaf (ends.cpp).
+//  - Every change and the counts that follow from it leave in the same `take()`, so that any prefix of batches is a
+//  consistent past (recovery.cpp).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "controller/ledger.hpp"
+#include "controller/ledger/cancel_run.hpp"
+#include "controller/ledger/id_index.hpp"
+#include "controller/ledger/interner.hpp"
+#include "controller/ledger/memory.hpp"
+#include "controller/ledger/operation.hpp"
+#include "controller/ledger/scope_tree.hpp"
+#include "controller/ledger/sweep.hpp"
+
+namespace quell::controller::heart {
+
+/// The first stop that covers an operation.
+struct found_stop {
+  std::uint64_t seq = 0;
+  stop_cause cause = stop_cause::cancel;
+  std::optional<cancel_id> cancel;
+};
+
+/// How an operation's own work ended.
+struct own_end {
+  status as = status::completed;
+  std::optional<receipt> how;
+  std::optional<proof> evidence;
+  std::optional<exit_state> exit;
+  std::optional<storage::operation_error> error;
+};
+
+enum class announce : bool { no, yes };
+
+class core final : public ledger {
+ public:
+  core(ledger_settings s, storage::recovered_state recovered, moment now);
+
+  void ask_reachability(std::function<reachability(const std::string&)> ask) override { ask_ = std::move(ask); }
+  ledger_effects take() override;
+  bool step(moment now) override;
+  std::optional<boot_time> tick(moment now) override;
+  outcome<created> create(const create_order& order, operation_id fresh, moment now) override;
+  outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) override;
+  void cancel_fenced(const cancel_id& id, bool durable, moment now) override;
+  outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
+                                     moment now) override;
+  std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) override;
+  std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) override;
+  std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) override;
+  bool is_placeable(const operation_id& id) const override;
+  void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) override;
+  void started(const std::string& worker, const wire::task_started& m, moment now) override;
+  void stopping(const std::string& worker, const wire::task_stopping& m, moment now) override;
+  void ended(const std::string& worker, const wire::task_ended& m, moment now) override;
+  void unproven(const std::string& worker, const wire::task_unproven& m, moment now) override;
+  void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) override;
+  void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) override;
+  void reachability_changed(const std::string& worker, moment now) override;
+  std::optional<boot_time> lease_expired(const std::string& worker,
+                                         const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
+                                         moment now) override;
+  void output_counts(const operation_id& id, const quell::output_counts& counts) override;
+  std::optional<live_view> view(const operation_id& id, moment now) const override;
+  std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const override;
+  std::vector<cancel_view> open_cancels(moment now) const override;
+  std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
+                                 std::size_t limit) const override;
+  bool visible(const operation_id& id, const caller& by) const override;
+  std::uint64_t last_seq() const override { return next_seq_ - 1; }
+  std::map<std::string, std::uint64_t> live_by_status() const override;
+  std::size_t live_count() const override { return operations_.size(); }
+  std::uint32_t slots_on(const std::string& worker) const override;
+  std::uint64_t live_on(const std::string& worker) const override;
+  void add_event(storage::event_record e, moment now) override;
+
+ private:
+  struct worker_state {
+    index head = none; ///< held operations
+    std::uint64_t live = 0;
+    std::uint32_t slots = 0;
+  };
+  struct timer {
+    enum class purpose : std::uint8_t { deadline, unconfirmed };
+    boot_time at;
+    index operation;
+    std::uint64_t seq;
+    purpose what;
+    friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
+  };
+  /// Something that is kept until an instant: a tombstone, or a cutoff (scope and generation).
+  struct expiry {
+    boot_time at;
+    std::optional<operation_id> tombstone;
+    index scope = none;
+    std::uint32_t generation = 0;
+    std::uint64_t cutoff = 0;
+    friend bool operator>(const expiry& a, const expiry& b) { return a.at > b.at; }
+  };
+  template <class T>
+  using soonest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
+  using stop_messages = std::map<index, wire::stop>; ///< by worker
+
+  // table.cpp: nodes and the lists and counts that they stand in
+  index find(const operation_id& id) const;
+  bool is_same(index x, std::uint64_t seq) const { return operations_[x].seq == seq; }
+  operation_details& details(index x);
+  index add_operation(const storage::operation_record& r);
+  void remove_operation(index x);
+  void put_in_list(index x);
+  void take_from_list(index x);
+  void hold(index x, index worker);
+  void release(index x);
+  index worker_index(const std::string& name);
+  index known_worker(const std::string& name) const;
+  std::vector<index> held_by(index worker) const;
+  void set_status(index x, status to);
+  index operation_parent(index x) const; ///< along non-detached edges; none = top
+  bool never_sent(index x) const;
+  std::uint32_t slots_of(index x) const;
+  requirement requirement_of(const task_spec& spec) const;
+  void offer(index x); ///< to the placing, if it may be placed
+
+  // record.cpp: rows, events and seqs
+  std::uint64_t take_seq();
+  storage::operation_hot hot_of(index x) const;
+  void write_row(index x);
+  void write_event(std::string type, index x, moment now);
+  void write_event(std::string type, const cancel_run& run, moment now);
+  void touch(cancel_run& run);
+
+  // judge.cpp: what stops an operation, and which cancels count it
+  std::optional<found_stop> stop_of(index x) const;
+  void covering(index x, std::vector<cancel_run*>& out) const;
+  bool broad_matches(const cancel_run& run, index x) const;
+  bool covers(const cancel_run& run, index x) const;
+  bool parent_end_stops(index parent, index child) const;
+  template <class Visit>
+  void each_in_scope(index scope, const Visit& visit) const;
+  bool is_below(index x, index ancestor) const; ///< along all edges
+  bool sees(const caller& by, index x) const;
+
+  // create.cpp
+  std::optional<refusal> refuse_id(const create_order& order, const std::optional<scope_path>& scope, moment now) const;
+  std::optional<refusal> refuse_parent(const operation_id& id) const;
+  std::optional<refusal> refuse_scope(const create_order& order, const scope_path& scope) const;
+  std::optional<refusal> refuse_size(index parent) const;
+  outcome<std::vector<index>> superseded_by(const create_order& order, const scope_path& scope, index parent) const;
+  refusal stale(const std::optional<found_stop>& stop, const std::string& otherwise) const;
+  refusal stale_by(const cancel_id& id, const storage::cancel_target& target, std::uint64_t seq) const;
+  void begin_at_once(index x, moment now);
+
+  // cancel.cpp
+  outcome<storage::cancel_target> resolve_target(const cancel_order& order) const;
+  outcome<cancel_view> cancel_absent(const cancel_order& order, storage::cancel_record r, const operation_id& id,
+                                     moment now);
+  cancel_run draft(const cancel_order& order, storage::cancel_record r);
+  bool is_full(const cancel_run& run) const;
+  std::vector<index> covered_list(const cancel_run& run) const;
+  std::uint64_t count_covered(const cancel_run& run) const;
+  std::vector<index> workers_below(const cancel_run& run) const;
+  cancel_run* joinable(const cancel_run& fresh, std::uint64_t covered);
+  void tighten(cancel_run& run, milliseconds grace);
+  cancel_view dry_view(cancel_run run) const;
+  cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
+  void enter(cancel_run& run); ///< makes it findable from its target
+  void leave(cancel_run& run);
+  void queue_sweep(const cancel_run& run);
+  void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
+  void put_tombstone(const storage::tombstone_record& t, moment now);
+  void drop_tombstone(const operation_id& id);
+
+  // progress.cpp: fenced, signalled, settled
+  void check_signalled(cancel_run& run, moment now);
+  void check_settled(std::uint64_t run_seq, moment now);
+  double since_received(const cancel_run& run, moment now) const;
+  bool is_reachable(index worker) const;
+  void tally(index x, receipt how, proof evidence, moment now);
+  void worker_is_done(index worker, moment now);
+
+  // ends.cpp
+  void set_stop(index x, const found_stop& stop, announce say, moment now);
+  void apply_stop(index x, const found_stop& stop, moment now);
+  void begin(index x, wall_time at, moment now);
+  void end_own_work(index x, own_end e, moment now);
+  void stop_children(index x, moment now);
+  void finish(index x, moment now);
+  void finish_one(index x, moment now);
+  void lose(index x, proof evidence, receipt how, std::string message, moment now);
+  own_end stopped_end(index x, receipt how, proof evidence) const;
+  void remember(index x, moment now);
+
+  // sweep.cpp
+  std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
+  void visit(index x, moment now);
+  void push_children(sweep& s, index x) const;
+  void queue_below(index x);
+
+  // stops.cpp: stops that are no cancels
+  void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now);
+  void add_stop_below(stop_messages& messages, index x) const;
+  void send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
+            std::optional<milliseconds> grace);
+  std::vector<index> workers_of(index x) const;
+
+  // reconcile.cpp
+  void take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now);
+  void missing(index x, const wire::hello& h, bool same_life, moment now);
+  void resend_stops(index worker, moment now);
+  void put_back(index x, moment now);
+  void note_late(const operation_id& id, const wire::task_ended& m);
+
+  // views.cpp
+  cancel_view view_of(const cancel_run& run, moment now) const;
+  unproven_operation unproven_of(const cancel_run& run, index x, moment now) const;
+  std::vector<index> oldest_left(const cancel_run& run, std::size_t limit) const;
+  std::uint64_t stopping_in(index scope) const;
+
+  // recovery.cpp
+  void recover(storage::recovered_state& recovered, moment now);
+  void recover_operation(const storage::operation_record& r, moment now);
+  void recover_cancel(const storage::cancel_record& r, moment now);
+  void recover_supersede();
+  void interrupt_actors(moment now);
+
+  // clock.cpp
+  void expire(moment now);
+  void set_deadline(index x, boot_time at);
+
+  ledger_settings settings_;
+  ledger_effects effects_;
+  std::function<reachability(const std::string&)> ask_;
+
+  std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
+  slab<operation_node> operations_;
+  id_index by_id_;
+  scope_tree scopes_;
+  interner<std::string> owners_;
+  interner<std::string> workers_; ///< never let go: as many as were ever enrolled
+  interner<requirement> needs_;
+  interner<std::pair<std::string, std::string>> reasons_;
+  std::vector<worker_state> worker_states_; ///< by interned worker
+  std::array<std::uint64_t, count_of<status>()> by_status_{};
+  std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< (scope, key): live ones, oldest first
+
+  std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
+  std::unordered_map<cancel_id, std::uint64_t> run_of_;
+  std::vector<cancel_run*> broad_; ///< those of an owner or of everything
+  std::size_t scope_cancels_ = 0;  ///< open ones of scopes
+  std::set<std::uint64_t> dirty_;
+  std::set<cancel_id> changed_;
+  std::deque<sweep> sweeps_;
+
+  ended_memory recent_;
+  bounded_memory<cancel_id, storage::cancel_record, 10'000> settled_;
+  /// Rows of operations that ended without their worker's word, for evidence that comes late.
+  bounded_memory<operation_id, storage::operation_hot, 10'000> silent_ends_;
+  std::unordered_map<operation_id, storage::tombstone_record> tombstones_;
+  std::map<std::string, std::size_t> tombstones_of_; ///< by token
+  soonest_first<timer> timers_;
+  soonest_first<expiry> expiries_;
+};
+
+template <class Visit>
+void core::each_in_scope(index scope, const Visit& visit) const {
+  std::vector<index> inner{scope};
+  while (!inner.empty()) {
+    const scope_node& node = scopes_[inner.back()];
+    inner.pop_back();
+    for (const index head : {node.plain.head, node.stopped.head})
+      for (index x = head; x != none; x = operations_[x].scope_next) visit(x);
+    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling) inner.push_back(child);
+  }
+}
+
+} // namespace quell::controller::heart

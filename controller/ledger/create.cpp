@@ -1,0 +1,225 @@
+// A create: everything that can refuse it, in the order in which a caller should hear of it, then one row.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+
+constexpr std::chrono::hours id_window{12};
+
+tl::unexpected<refusal> refuse(refusal r) { return tl::unexpected<refusal>(std::move(r)); }
+
+refusal because(std::string code, std::string detail, std::string pointer = {}) {
+  return {fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}};
+}
+
+} // namespace
+
+refusal core::stale_by(const cancel_id& id, const storage::cancel_target& target, std::uint64_t seq) const {
+  storage::cancel_record record;
+  if (const auto open = run_of_.find(id); open != run_of_.end())
+    record = runs_.at(open->second).record;
+  else if (const auto* settled = settled_.find(id))
+    record = *settled;
+  else { // long settled: the row has the rest
+    record.id = id;
+    record.seq = seq;
+    record.target = target;
+  }
+  refusal r = because("stale_start", stale_sentence(record));
+  r.cancel = std::move(record);
+  return r;
+}
+
+refusal core::stale(const std::optional<found_stop>& stop, const std::string& otherwise) const {
+  if (stop && stop->cancel) return stale_by(*stop->cancel, storage::target_scope{}, stop->seq);
+  std::string why = otherwise;
+  if (stop) why += " (" + std::string(name_of(stop->cause)) + ")";
+  return because("stale_start", why + ". Nothing was started.");
+}
+
+std::optional<refusal> core::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
+                                       moment now) const {
+  const auto grave = tombstones_.find(*order.id);
+  if (grave != tombstones_.end()) {
+    const auto& within = grave->second.within;
+    if (!within || !scope || scope->is_at_or_below(*within))
+      return stale_by(grave->second.cancel, storage::target_operation{*order.id}, 0);
+  }
+  const auto off = order.id->time() - now.wall;
+  if (off > id_window || off < -id_window)
+    return because("bad_id",
+                   "the id " + order.id->text() + " carries the time " + instant_text(order.id->time()) +
+                       ", more than 12 h from now; make a fresh UUIDv7",
+                   "/id");
+  return std::nullopt;
+}
+
+std::optional<refusal> core::refuse_parent(const operation_id& id) const {
+  const index parent = find(id);
+  if (parent == none) {
+    const ended_trace* trace = recent_.find(id);
+    if (trace == nullptr) return because("operation_not_found", "there is no operation " + id.text(), "/parent");
+    if (trace->as != status::cancelled) {
+      refusal r = because("parent_ended",
+                          "the parent " + id.text() + " has ended (" + std::string(name_of(trace->as)) +
+                              "); start the work without a parent or below a live one",
+                          "/parent");
+      r.operation = id;
+      return r;
+    }
+    found_stop stop{0, trace->cause.value_or(stop_cause::cancel), std::nullopt};
+    if (trace->has_cancel) stop.cancel = trace->cancel;
+    return stale(stop, "the parent " + id.text() + " was stopped");
+  }
+  if (const auto stop = stop_of(parent)) return stale(stop, "the parent " + id.text() + " is being stopped");
+  if (!operations_[parent].has_own_end) return std::nullopt;
+  refusal r =
+      because("parent_ended",
+              "the parent " + id.text() + " has ended its own work (" +
+                  std::string(name_of(operations_[parent].own_end)) + ") and waits only for what it has started",
+              "/parent");
+  r.operation = id;
+  return r;
+}
+
+std::optional<refusal> core::refuse_scope(const create_order& order, const scope_path& scope) const {
+  if (order.by.prefix && !scope.is_at_or_below(*order.by.prefix))
+    return because("scope_forbidden",
+                   "scope " + scope.text() + " lies outside " + order.by.prefix->text() +
+                       ", which this token is for; name a scope at or below it",
+                   "/scope");
+  if (!order.as_of_seq) return std::nullopt;
+  // The nearest known scope above: what is not in the tree has no cutoff.
+  for (std::optional<scope_path> at = scope; at; at = at->parent()) {
+    const index known = scopes_.find(at->text());
+    if (known == none || scopes_[known].cutoff < *order.as_of_seq || scopes_[known].cutoff == 0) continue;
+    return stale_by(scopes_[known].cutoff_cancel, storage::target_scope{*at}, scopes_[known].cutoff);
+  }
+  return std::nullopt;
+}
+
+std::optional<refusal> core::refuse_size(index parent) const {
+  if (operations_.size() >= settings_.max_live_operations)
+    return because("too_many_operations", std::to_string(operations_.size()) +
+                                              " operations are live, which is the limit; wait until some have ended");
+  if (parent == none) return std::nullopt;
+  const operation_node& p = operations_[parent];
+  if (p.depth >= settings_.max_depth)
+    return because("invalid_field", "the parent is " + std::to_string(p.depth) + " levels deep, which is the limit",
+                   "/parent");
+  if (p.children >= settings_.max_children)
+    return because("too_many_operations",
+                   "the parent has " + std::to_string(p.children) + " live children, which is the limit", "/parent");
+  return std::nullopt;
+}
+
+outcome<std::vector<index>> core::superseded_by(const create_order& order, const scope_path& scope,
+                                                index parent) const {
+  if (!order.supersede) return std::vector<index>{};
+  const index known = scopes_.find(scope.text());
+  const auto older = superseding_.find({known, *order.supersede});
+  if (known == none || older == superseding_.end()) return std::vector<index>{};
+  const bool hangs_on_parent = order.on_parent_end != on_parent_end::detach;
+  for (const index x : older->second) {
+    bool is_above = false;
+    for (index at = hangs_on_parent ? parent : none; at != none && !is_above; at = operation_parent(at))
+      is_above = at == x;
+    if (is_above)
+      return refuse(because("invalid_field",
+                            "the key belongs to " + operations_[x].id.text() +
+                                ", above the new operation, which would stop itself; use another key",
+                            "/supersede"));
+    const index own = order.by.task ? find(*order.by.task) : none;
+    if (order.by.task && (own == none || !is_below(x, own)))
+      return refuse(because("forbidden",
+                            "the key belongs to an operation that is not below this task's own; use another key",
+                            "/supersede"));
+  }
+  return older->second;
+}
+
+outcome<created> core::create(const create_order& order, operation_id fresh, moment now) {
+  std::optional<operation_id> parent_id = order.parent;
+  if (order.by.task && !parent_id) parent_id = order.by.task;
+  const index known_parent = parent_id ? find(*parent_id) : none;
+  std::optional<scope_path> scope = order.scope;
+  if (!scope && known_parent != none) scope = scopes_[operations_[known_parent].scope].path;
+  if (!scope) scope = scope_path{};
+
+  if (order.id) {
+    const std::uint64_t print = fingerprint_hash(order.fingerprint);
+    const index existing = find(*order.id);
+    const ended_trace* trace = recent_.find(*order.id);
+    if (existing != none || trace != nullptr) {
+      if ((existing != none ? operations_[existing].fingerprint : trace->fingerprint) == print)
+        return created{*order.id, true};
+      return refuse(because("id_conflict",
+                            "operation " + order.id->text() + " exists already with another body; choose a fresh id",
+                            "/id"));
+    }
+    if (auto r = refuse_id(order, scope, now)) return refuse(std::move(*r));
+  }
+  if (parent_id) {
+    if (known_parent != none && !sees(order.by, known_parent))
+      return refuse(because("operation_not_found", "there is no operation " + parent_id->text(), "/parent"));
+    if (auto r = refuse_parent(*parent_id)) return refuse(std::move(*r));
+    const scope_path& above = scopes_[operations_[known_parent].scope].path;
+    if (!scope->is_at_or_below(above))
+      return refuse(because("scope_outside_parent",
+                            "scope " + scope->text() + " is not at or below the parent's, " + above.text(), "/scope"));
+  }
+  if (order.by.task && order.on_parent_end == on_parent_end::detach)
+    return refuse(because("forbidden", "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
+  if (auto r = refuse_scope(order, *scope)) return refuse(std::move(*r));
+  if (auto r = refuse_size(known_parent)) return refuse(std::move(*r));
+  auto older = superseded_by(order, *scope, known_parent);
+  if (!older) return refuse(std::move(older.error()));
+  if (!older->empty()) stop_operations(*older, stop_cause::superseded, now);
+
+  storage::operation_record r;
+  r.id = order.id.value_or(fresh);
+  r.seq = take_seq();
+  r.as_of = std::min(order.as_of_seq.value_or(r.seq), r.seq);
+  r.kind = order.kind;
+  r.name = order.name;
+  r.title = order.title;
+  r.scope = *scope;
+  r.parent = parent_id;
+  r.detached = parent_id && order.on_parent_end == on_parent_end::detach;
+  r.owner = order.owner.value_or(order.by.owner);
+  r.labels = order.labels;
+  r.supersede = order.supersede;
+  r.timeout = order.timeout;
+  r.grace = order.grace.value_or(settings_.default_grace);
+  r.on_parent_end = order.on_parent_end;
+  r.created_at = now.wall;
+  r.task = order.task;
+  r.fingerprint = order.fingerprint;
+  const index x = add_operation(r);
+  index root = x;
+  while (operation_parent(root) != none) root = operation_parent(root);
+  r.root = operations_[root].id;
+  effects_.journal.emplace_back(storage::put_operation{std::move(r)});
+  write_event("operation_created", x, now);
+
+  if (order.supersede && superseding_[{operations_[x].scope, *order.supersede}].size() > 1) {
+    operations_[x].waits_for_older = true;
+    reasons_.release(operations_[x].waiting);
+    operations_[x].waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
+  }
+  if (!operations_[x].waits_for_older) begin_at_once(x, now);
+  return created{operations_[x].id, false};
+}
+
+void core::begin_at_once(index x, moment now) {
+  if (operations_[x].kind == quell::kind::task)
+    offer(x);
+  else
+    begin(x, now.wall, now);
+}
+
+} // namespace quell::controller::heart

@@ -1,0 +1,233 @@
+// How operations begin, are told to stop, and end.
+//
+// The end of an operation's own work decides its status. It becomes terminal when nothing below it lives any more, so
+// that a chain is whole as long as anything hangs on it. A normal end stops the children that asked for that; any other
+// end stops all that are not detached.
+#include <cassert>
+
+#include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+constexpr std::chrono::seconds unproven_after{10};
+constexpr std::size_t most_at_once = 1'000;
+} // namespace
+
+void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
+  operation_node& n = operations_[x];
+  if (!n.is_stopped) {
+    take_from_list(x);
+    n.is_stopped = true;
+    put_in_list(x);
+    scopes_.count_stopping(n.scope, 1);
+    storage::stop_state state;
+    state.cause = stop.cause;
+    state.seq = stop.seq;
+    state.cancel = stop.cancel;
+    details(x).stop = state;
+  }
+  if (say == announce::no || n.now == status::cancelling) return;
+  set_status(x, status::cancelling);
+  write_row(x);
+  write_event("operation_cancelling", x, now);
+}
+
+void core::apply_stop(index x, const found_stop& stop, moment now) {
+  operation_node& n = operations_[x];
+  if (n.is_stopped) return;
+  if (never_sent(x)) {
+    set_stop(x, stop, announce::no, now);
+    end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
+    return;
+  }
+  set_stop(x, stop, announce::yes, now);
+  if (n.kind == quell::kind::task || n.has_own_end) return;
+  // What is no process of ours: its owner has the grace and the bound, then it is over on our side.
+  milliseconds grace = n.grace;
+  if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
+    grace = *run->second.record.grace;
+  timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+}
+
+void core::begin(index x, wall_time at, moment now) {
+  operation_node& n = operations_[x];
+  if (n.has_started || n.has_own_end) return;
+  n.has_started = true;
+  n.since = at;
+  n.spec.reset();
+  if (n.waiting != none) reasons_.release(n.waiting);
+  n.waiting = none;
+  if (n.more && n.more->timeout.count() > 0) {
+    n.more->deadline_at = at + n.more->timeout;
+    set_deadline(x, now.boot + n.more->timeout);
+  }
+  const auto stop = stop_of(x);
+  if (n.now == status::pending) set_status(x, status::running);
+  if (!stop || n.is_stopped) write_row(x);
+  write_event("operation_started", x, now);
+  if (stop) apply_stop(x, *stop, now); // its start was under way when it was cancelled; the cancel follows it
+}
+
+own_end core::stopped_end(index x, receipt how, proof evidence) const {
+  const auto& stop = operations_[x].more->stop;
+  own_end e{status::cancelled, how, evidence, {}, {}};
+  if (stop->cause == stop_cause::timeout) {
+    e.as = status::failed;
+    e.error = {"timeout", "it ran for longer than its timeout of " +
+                              std::to_string(operations_[x].more->timeout.count()) + " ms and was stopped"};
+  } else if (stop->cause == stop_cause::worker_lost) {
+    e.as = status::failed;
+    e.error = {"worker_lost",
+               "its worker " + (operations_[x].worker == none ? "" : workers_[operations_[x].worker]) + " was lost"};
+  }
+  return e;
+}
+
+void core::end_own_work(index x, own_end e, moment now) {
+  operation_node& n = operations_[x];
+  assert(!n.has_own_end);
+  operation_details& d = details(x);
+  if (e.how && !n.is_stopped) {
+    const auto stop = stop_of(x);
+    assert(stop);
+    set_stop(x, *stop, announce::no, now);
+  }
+  release(x);
+  n.spec.reset();
+  n.has_own_end = true;
+  n.own_end = e.as;
+  d.end_how = e.how;
+  d.end_evidence = e.evidence;
+  if (e.exit) d.exit = std::move(e.exit);
+  if (e.error) d.error = std::move(e.error);
+  d.unproven.reset();
+  if (d.stop && e.how) {
+    d.stop->how = e.how;
+    d.stop->evidence = e.evidence;
+  }
+  if (n.live_below == 1) {
+    finish(x, now);
+    return;
+  }
+  if (n.is_stopped && n.now != status::cancelling) {
+    set_stop(x, {}, announce::yes, now);
+  } else {
+    write_row(x);
+  }
+  stop_children(x, now);
+}
+
+void core::stop_children(index x, moment now) {
+  operation_node& n = operations_[x];
+  if (stop_of(x)) return; // they are under the same stop, and on their way
+  const bool all = n.own_end != status::completed;
+  std::vector<index> stopped;
+  bool spares_some = false;
+  for (index c = n.first_child; c != none; c = operations_[c].next_sibling) {
+    if (operations_[c].detached) continue;
+    if (all || operations_[c].on_parent_end == on_parent_end::cancel)
+      stopped.push_back(c);
+    else
+      spares_some = true;
+  }
+  if (stopped.empty()) return;
+  n.more->children_stop_seq = take_seq();
+  stop_messages messages;
+  if (!spares_some) {
+    // One id says it: it has ended itself, and everything below it goes.
+    for (const auto& [worker, count] : n.more->workers_below) messages[worker].operations.push_back(n.id);
+  } else {
+    for (const index c : stopped) add_stop_below(messages, c);
+  }
+  send(std::move(messages), n.more->children_stop_seq, stop_cause::parent_ended, std::nullopt, std::nullopt);
+  // Direct children get their rows with the row that stops them: which stop was first must not depend on how far a
+  // sweep came before a crash. What lies further down derives it from them. Only a parent of very many leaves it to the
+  // sweep.
+  for (const index c : stopped) queue_below(c);
+  if (stopped.size() > most_at_once) return;
+  std::vector<std::uint64_t> guards;
+  for (const index c : stopped) guards.push_back(operations_[c].seq);
+  for (std::size_t i = 0; i < stopped.size(); ++i)
+    if (is_same(stopped[i], guards[i])) visit(stopped[i], now);
+}
+
+void core::finish(index x, moment now) {
+  while (x != none) {
+    const index parent = operation_parent(x);
+    const std::uint64_t parent_seq = parent == none ? 0 : operations_[parent].seq;
+    finish_one(x, now);
+    const bool parent_is_over = parent != none && is_same(parent, parent_seq) && operations_[parent].has_own_end &&
+                                operations_[parent].live_below == 1;
+    x = parent_is_over ? parent : none;
+  }
+}
+
+void core::finish_one(index x, moment now) {
+  operation_node& n = operations_[x];
+  operation_details& d = details(x);
+  if (!n.is_stopped)
+    if (const auto stop = stop_of(x)) set_stop(x, *stop, announce::no, now);
+  // Without a receipt of its own end it had ended by itself before the stop could reach it.
+  const receipt how = d.end_how.value_or(receipt::already_finished);
+  const proof evidence = d.end_how ? d.end_evidence.value_or(proof::exit_status) : proof::exit_status;
+  const bool was_told = d.end_how && how != receipt::never_started && n.own_end == status::cancelled;
+  if (was_told) set_stop(x, {}, announce::yes, now);
+  if (d.stop) {
+    d.stop->how = how;
+    d.stop->evidence = evidence;
+  }
+  set_status(x, n.own_end);
+  storage::operation_hot hot = hot_of(x);
+  hot.own_end.reset();
+  hot.ended_at = now.wall;
+  hot.ended_seq = take_seq();
+  if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
+  effects_.journal.emplace_back(storage::update_operation{n.id, std::move(hot)});
+  write_event("operation_" + std::string(name_of(n.own_end)), x, now);
+  effects_.ended.push_back(n.id);
+  remember(x, now);
+  tally(x, how, evidence, now);
+
+  std::vector<index> waiting;
+  if (!d.supersede.empty()) {
+    const auto key = superseding_.find({n.scope, d.supersede});
+    std::erase(key->second, x);
+    if (!key->second.empty()) waiting.push_back(key->second.front());
+    if (key->second.empty()) superseding_.erase(key);
+  }
+  remove_operation(x);
+  for (const index next : waiting) {
+    if (!operations_[next].waits_for_older) continue;
+    operations_[next].waits_for_older = false;
+    if (stop_of(next)) continue; // a sweep is on its way to it
+    note_waiting(operations_[next].id, "worker", "waiting to be placed on a worker", now);
+    begin_at_once(next, now);
+  }
+}
+
+void core::remember(index x, moment now) {
+  const operation_node& n = operations_[x];
+  ended_trace trace;
+  trace.as = n.own_end;
+  trace.fingerprint = n.fingerprint;
+  trace.at = now.boot;
+  if (n.more && n.more->stop) {
+    trace.cause = n.more->stop->cause;
+    trace.has_cancel = n.more->stop->cancel.has_value();
+    if (trace.has_cancel) trace.cancel = *n.more->stop->cancel;
+  }
+  recent_.add(n.id, trace, scopes_[n.scope].path.text());
+}
+
+void core::lose(index x, proof evidence, receipt how, std::string message, moment now) {
+  if (const auto stop = stop_of(x)) {
+    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    end_own_work(x, stopped_end(x, how, evidence), now);
+    return;
+  }
+  end_own_work(x, {status::failed, {}, evidence, {}, storage::operation_error{"worker_lost", std::move(message)}}, now);
+}
+
+} // namespace quell::controller::heart

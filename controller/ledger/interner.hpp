@@ -1,0 +1,48 @@
+// Equal values stored once and named by an index; a value goes when the last one who holds it lets go.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "controller/ledger/slab.hpp"
+
+namespace quell::controller::heart {
+
+template <class T>
+class interner {
+ public:
+  /// The index of `value`, held once more.
+  index hold(const T& value) {
+    auto [at, fresh] = by_value_.try_emplace(value, none);
+    if (fresh) {
+      at->second = slots_.make();
+      slots_[at->second].where = at;
+    }
+    ++slots_[at->second].holders;
+    return at->second;
+  }
+  void release(index i) {
+    slot& s = slots_[i];
+    if (--s.holders > 0) return;
+    by_value_.erase(s.where);
+    slots_.drop(i);
+  }
+  /// The index of `value` if anybody holds it, else `none`.
+  index find(const T& value) const {
+    const auto at = by_value_.find(value);
+    return at == by_value_.end() ? none : at->second;
+  }
+  const T& operator[](index i) const { return slots_[i].where->first; }
+  std::size_t size() const { return slots_.size(); }
+
+ private:
+  using map = std::map<T, index>;
+  struct slot {
+    typename map::iterator where{};
+    std::uint32_t holders = 0;
+  };
+  map by_value_;
+  slab<slot> slots_;
+};
+
+} // namespace quell::controller::heart

@@ -1,0 +1,76 @@
+// One live operation in memory: a small node for each, and details only for those that run, are stopped or asked for
+// something rare.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/ledger/slab.hpp"
+#include "controller/ledger/spec_blob.hpp"
+#include "protocol/messages.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller::heart {
+
+struct cancel_run;
+
+/// How many held operations a worker has below something.
+using worker_counts = std::vector<std::pair<index, std::uint32_t>>;
+
+/// What few operations have.
+struct operation_details {
+  std::optional<storage::stop_state> stop; ///< materialised: the first stop that covers it
+  std::optional<receipt> end_how;          ///< of its own end
+  std::optional<proof> end_evidence;
+  std::uint64_t children_stop_seq = 0; ///< the stop that its own end means for its children; 0 = none
+  std::optional<exit_state> exit;
+  std::optional<storage::operation_error> error;
+  std::optional<wall_time> deadline_at;
+  std::optional<boot_time> deadline;
+  std::optional<containment> level;
+  std::int32_t pid = 0;
+  output_counts output;
+  std::string result;
+  milliseconds timeout{0};
+  std::optional<milliseconds> lease;
+  std::string supersede;            ///< key; "" = none
+  std::vector<cancel_run*> targets; ///< open cancels of exactly this operation
+  worker_counts workers_below;      ///< through non-detached edges, itself not counted
+  std::unique_ptr<wire::task_unproven> unproven;
+};
+
+struct operation_node {
+  operation_id id;
+  std::uint64_t seq = 0; ///< 0 = the slot is free; never used twice, so (index, seq) names one operation for ever
+  std::uint64_t as_of = 0;
+  std::uint64_t fingerprint = 0; ///< hash of the create's body
+  wall_time since{};             ///< started: when it began; else since when it waits for what it waits for
+  milliseconds grace{2000};
+  spec_blob spec;
+  std::unique_ptr<operation_details> more;
+
+  index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
+  index scope = none, scope_next = none, scope_previous = none;
+  index worker = none, worker_next = none, worker_previous = none;
+  index owner = none;
+  index need = none;            ///< requirement
+  index waiting = none;         ///< interned reason
+  std::uint32_t live_below = 1; ///< itself and the live ones below it through non-detached edges
+  std::uint32_t children = 0;   ///< live direct children, detached ones too
+
+  quell::kind kind = quell::kind::task;
+  status now = status::pending;
+  status own_end = status::pending; ///< with `has_own_end`
+  quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
+  std::uint8_t depth = 1;
+  bool detached : 1 = false;
+  bool has_started : 1 = false;
+  bool is_stopped : 1 = false; ///< more->stop is set; it stands in its scope's list of stopping ones
+  bool has_own_end : 1 = false;
+  bool is_held : 1 = false;         ///< assigned to `worker`, not proven gone there
+  bool waits_for_older : 1 = false; ///< superseding what still lives
+};
+
+} // namespace quell::controller::heart

@@ -1,0 +1,96 @@
+// What leaves for the journal: rows, events, numbers. Rows of cancels are written once per batch, however often their
+// counts changed.
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+constexpr std::uint64_t seq_block = 10'000;
+}
+
+std::uint64_t core::take_seq() {
+  if (next_seq_ >= seq_limit_) {
+    seq_limit_ = next_seq_ + seq_block;
+    effects_.journal.emplace_back(storage::reserve_seq{seq_limit_});
+  }
+  return next_seq_++;
+}
+
+storage::operation_hot core::hot_of(index x) const {
+  const operation_node& n = operations_[x];
+  storage::operation_hot hot;
+  hot.now = n.now;
+  if (n.worker != none) hot.worker = workers_[n.worker];
+  if (n.has_started) hot.started_at = n.since;
+  if (n.has_own_end) hot.own_end = n.own_end;
+  if (!n.more) return hot;
+  const operation_details& d = *n.more;
+  hot.deadline_at = d.deadline_at;
+  hot.stop = d.stop;
+  hot.exit = d.exit;
+  hot.error = d.error;
+  hot.level = d.level;
+  hot.pid = d.pid;
+  hot.output = d.output;
+  hot.result = d.result;
+  return hot;
+}
+
+void core::write_row(index x) {
+  effects_.journal.emplace_back(storage::update_operation{operations_[x].id, hot_of(x)});
+}
+
+void core::write_event(std::string type, index x, moment now) {
+  const operation_node& n = operations_[x];
+  storage::event_record e;
+  e.id = next_event_++;
+  e.type = std::move(type);
+  e.at = now.wall;
+  e.scope = scopes_[n.scope].path;
+  e.operation = n.id;
+  index root = x;
+  while (operation_parent(root) != none) root = operation_parent(root);
+  e.root = operations_[root].id;
+  if (n.more && n.more->stop) e.cancel = n.more->stop->cancel;
+  if (n.worker != none) e.worker = workers_[n.worker];
+  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+}
+
+void core::write_event(std::string type, const cancel_run& run, moment now) {
+  storage::event_record e;
+  e.id = next_event_++;
+  e.type = std::move(type);
+  e.at = now.wall;
+  e.cancel = run.record.id;
+  if (const auto* o = std::get_if<storage::target_operation>(&run.record.target)) e.operation = o->id;
+  e.scope = run.event_scope;
+  e.root = run.event_root;
+  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+}
+
+void core::touch(cancel_run& run) {
+  run.is_dirty = true;
+  dirty_.insert(run.record.seq);
+}
+
+void core::add_event(storage::event_record e, moment now) {
+  e.id = next_event_++;
+  if (e.at == wall_time{}) e.at = now.wall;
+  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+}
+
+ledger_effects core::take() {
+  for (const std::uint64_t seq : dirty_) {
+    const auto at = runs_.find(seq);
+    if (at == runs_.end()) continue; // settled meanwhile: its last row is written already
+    at->second.is_dirty = false;
+    effects_.journal.emplace_back(storage::put_cancel{at->second.record});
+    changed_.insert(at->second.record.id);
+  }
+  dirty_.clear();
+  effects_.cancels_changed.assign(changed_.begin(), changed_.end());
+  changed_.clear();
+  return std::exchange(effects_, {});
+}
+
+} // namespace quell::controller::heart

@@ -1,0 +1,167 @@
+// From what stands on disk to the same state that wrote it. Whatever was not written (sweeps, who is awaited, which
+// children a parent's end stops) is derived again; nothing depends on how far the last life had come.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+core::core(ledger_settings s, storage::recovered_state recovered, moment now) : settings_(std::move(s)) {
+  next_seq_ = std::max<std::uint64_t>(recovered.next_seq, 1);
+  seq_limit_ = next_seq_;
+  next_event_ = std::max<std::uint64_t>(recovered.next_event, 1);
+  recover(recovered, now);
+}
+
+void core::recover(storage::recovered_state& recovered, moment now) {
+  for (const auto& r : recovered.live) recover_operation(r, now);
+  for (const auto& c : recovered.cutoffs) {
+    const index scope = scopes_.find_or_make(c.scope);
+    scopes_[scope].cutoff = c.cutoff;
+    scopes_[scope].cutoff_cancel = c.cancel;
+    expiries_.push({now.boot + settings_.tombstone_keep, {}, scope, scopes_[scope].generation, c.cutoff});
+  }
+  for (const auto& t : recovered.tombstones) {
+    tombstones_[t.id] = t;
+    ++tombstones_of_[t.via_token];
+    expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
+  }
+  for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
+  recover_supersede();
+  interrupt_actors(now);
+
+  std::vector<index> live;
+  for (const auto& r : recovered.live)
+    if (const index x = find(r.id); x != none) live.push_back(x);
+  for (const index x : live) {
+    if (operations_[x].live_below == 1) continue;
+    if (operations_[x].has_own_end) stop_children(x, now);
+    if (operations_[x].is_stopped) queue_below(x);
+  }
+  for (const index x : live)
+    if (!stop_of(x)) offer(x);
+
+  std::vector<cancel_id> open;
+  for (const auto& [seq, run] : runs_) open.push_back(run.record.id);
+  for (const cancel_id& id : open) {
+    cancel_run& run = runs_.at(run_of_.at(id));
+    if (run.remaining > 0) queue_sweep(run);
+    if (!run.is_fenced) {
+      cancel_fenced(id, run.record.durable, now);
+      continue;
+    }
+    check_signalled(run, now);
+    check_settled(run.record.seq, now);
+  }
+  effects_.stops.clear(); // no worker has a session yet; each is told again when it comes
+}
+
+void core::recover_operation(const storage::operation_record& r, moment now) {
+  const index x = add_operation(r);
+  operation_node& n = operations_[x];
+  const storage::operation_hot& hot = r.hot;
+  --by_status_[static_cast<std::size_t>(n.now)];
+  n.now = hot.now;
+  ++by_status_[static_cast<std::size_t>(n.now)];
+  if (hot.started_at) {
+    n.has_started = true;
+    n.since = *hot.started_at;
+    n.spec.reset();
+    reasons_.release(n.waiting);
+    n.waiting = none;
+  }
+  const bool has_details = hot.stop || hot.exit || hot.error || hot.own_end || hot.level || hot.deadline_at ||
+                           hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();
+  if (has_details) {
+    operation_details& d = details(x);
+    d.exit = hot.exit;
+    d.error = hot.error;
+    d.level = hot.level;
+    d.pid = hot.pid;
+    d.output = hot.output;
+    d.result = hot.result;
+    d.deadline_at = hot.deadline_at;
+  }
+  if (hot.own_end) {
+    n.has_own_end = true;
+    n.own_end = *hot.own_end;
+    n.spec.reset();
+    if (hot.stop) {
+      details(x).end_how = hot.stop->how;
+      details(x).end_evidence = hot.stop->evidence;
+    }
+  }
+  if (hot.stop) {
+    take_from_list(x);
+    n.is_stopped = true;
+    put_in_list(x);
+    scopes_.count_stopping(n.scope, 1);
+    details(x).stop = hot.stop;
+    if (n.kind != quell::kind::task && !n.has_own_end)
+      timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
+  }
+  if (hot.deadline_at && !n.has_own_end)
+    set_deadline(x, now.boot + std::max(*hot.deadline_at - now.wall, milliseconds{0}));
+  if (!hot.worker) return;
+  const index w = worker_index(*hot.worker);
+  if (n.has_own_end)
+    n.worker = w;
+  else
+    hold(x, w);
+}
+
+void core::recover_cancel(const storage::cancel_record& r, moment now) {
+  if (r.status == cancel_status::settled) return;
+  cancel_order order;
+  order.received = now.boot - (now.wall - r.created_at);
+  const std::uint64_t seq = r.seq;
+  cancel_run& run = runs_.emplace(seq, draft(order, r)).first->second;
+  run_of_.emplace(run.record.id, seq);
+  run.is_fenced = run.record.report.fenced_ms.has_value();
+  run.last_progress = now.boot;
+  enter(run);
+  run.remaining = covered_list(run).size();
+  if (!run.record.report.signalled_ms) run.awaited = workers_below(run);
+}
+
+void core::recover_supersede() {
+  for (auto& [key, live] : superseding_)
+    for (std::size_t i = 1; i < live.size(); ++i) {
+      operation_node& n = operations_[live[i]];
+      if (!never_sent(live[i])) continue;
+      n.waits_for_older = true;
+      if (n.waiting != none) reasons_.release(n.waiting);
+      n.waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
+    }
+}
+
+/// Turns and calls lived in actors that are gone; what waits for a human only, and tasks, live on.
+void core::interrupt_actors(moment now) {
+  std::vector<std::pair<std::uint64_t, index>> gone;
+  for (const auto& [text, scope] : scopes_.by_text())
+    for (const index head : {scopes_[scope].plain.head, scopes_[scope].stopped.head})
+      for (index x = head; x != none; x = operations_[x].scope_next) {
+        const operation_node& n = operations_[x];
+        const bool is_actor =
+            n.kind == quell::kind::turn || n.kind == quell::kind::model_call || n.kind == quell::kind::tool_call;
+        if (is_actor && n.has_started && !n.has_own_end && n.now != status::paused) gone.emplace_back(n.seq, x);
+      }
+  std::sort(gone.rbegin(), gone.rend());
+  for (const auto& [seq, x] : gone) {
+    if (!is_same(x, seq)) continue;
+    if (const auto stop = stop_of(x)) {
+      if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+      end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
+    } else {
+      end_own_work(x,
+                   {status::failed,
+                    {},
+                    proof::internal,
+                    {},
+                    storage::operation_error{"interrupted", "the controller was restarted while it ran"}},
+                   now);
+    }
+  }
+}
+
+} // namespace quell::controller::heart

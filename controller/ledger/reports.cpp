@@ -1,0 +1,155 @@
+// Placing, and what workers report of single tasks. Any report may come twice, late, or about something that is over.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::heart {
+
+bool core::is_placeable(const operation_id& id) const {
+  const index x = find(id);
+  return x != none && operations_[x].kind == quell::kind::task && operations_[x].now == status::pending &&
+         never_sent(x) && !operations_[x].waits_for_older && !stop_of(x);
+}
+
+std::optional<wire::start> core::assign(const operation_id& id, const std::string& worker, moment now) {
+  if (!is_placeable(id)) return std::nullopt;
+  const index x = find(id);
+  operation_node& n = operations_[x];
+  hold(x, worker_index(worker));
+  write_row(x);
+  wire::start s;
+  s.operation = n.id;
+  s.seq = n.seq;
+  s.as_of = n.as_of;
+  s.scope = scopes_[n.scope].path;
+  s.root = n.id;
+  for (index at = operation_parent(x); at != none; at = operation_parent(at)) {
+    s.ancestors.push_back(operations_[at].id);
+    s.root = operations_[at].id;
+  }
+  s.spec = n.spec.decode();
+  const requirement& need = needs_[n.need];
+  s.spec.worker = need.worker;
+  s.spec.on = need.on;
+  s.spec.slots = need.slots;
+  s.spec.least_containment = need.least;
+  s.grace = n.grace;
+  if (n.more && n.more->timeout.count() > 0) s.deadline = now.wall + n.more->timeout;
+  return s;
+}
+
+void core::note_waiting(const operation_id& id, std::string what, std::string detail, moment now) {
+  const index x = find(id);
+  if (x == none || operations_[x].has_started) return;
+  operation_node& n = operations_[x];
+  const index reason = reasons_.hold({std::move(what), std::move(detail)});
+  if (n.waiting != none) reasons_.release(n.waiting);
+  if (n.waiting == reason) return;
+  n.waiting = reason;
+  n.since = now.wall;
+}
+
+void core::started(const std::string& worker, const wire::task_started& m, moment now) {
+  const index x = find(m.operation);
+  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
+  if (operations_[x].has_started) return;
+  details(x).pid = m.pid;
+  details(x).level = m.level;
+  begin(x, m.at, now);
+}
+
+void core::stopping(const std::string& worker, const wire::task_stopping& m, moment now) {
+  const index x = find(m.operation);
+  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
+  const auto stop = stop_of(x);
+  if (!stop) return;
+  set_stop(x, *stop, announce::no, now);
+  storage::stop_state& state = *details(x).stop;
+  const auto before = state;
+  if (!state.signalled_at) state.signalled_at = m.signalled_at;
+  if (!state.kill_at || m.kill_at < *state.kill_at) state.kill_at = m.kill_at;
+  if (operations_[x].now != status::cancelling)
+    set_stop(x, *stop, announce::yes, now);
+  else if (state != before)
+    write_row(x);
+}
+
+void core::unproven(const std::string& worker, const wire::task_unproven& m, moment now) {
+  const index x = find(m.operation);
+  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
+  details(x).unproven = std::make_unique<wire::task_unproven>(m);
+  std::vector<cancel_run*> runs;
+  covering(x, runs);
+  for (const cancel_run* run : runs) changed_.insert(run->record.id);
+  (void)now;
+}
+
+void core::output_counts(const operation_id& id, const quell::output_counts& counts) {
+  const index x = find(id);
+  if (x != none) details(x).output = counts;
+}
+
+void core::ended(const std::string& worker, const wire::task_ended& m, moment now) {
+  effects_.stored.emplace_back(worker, m.operation);
+  const index x = find(m.operation);
+  if (x == none) {
+    note_late(m.operation, m);
+    return;
+  }
+  operation_node& n = operations_[x];
+  if (!n.is_held || workers_[n.worker] != worker) return; // counted already, or not its business
+  const bool ran = m.started_at != wall_time{};
+  const auto stop = stop_of(x);
+  if (ran && !n.has_started) begin(x, m.started_at, now);
+  // Began together with a stop: the frames may be read in any order, the chain is the same.
+  operation_details& d = details(x);
+  d.output.stdout_bytes = std::max(d.output.stdout_bytes, m.output.stdout_bytes);
+  d.output.stderr_bytes = std::max(d.output.stderr_bytes, m.output.stderr_bytes);
+  d.output.dropped_bytes = std::max(d.output.dropped_bytes, m.output.dropped_bytes);
+  if (m.exit) d.exit = m.exit;
+
+  if (m.error_code == "worker_lost") { // cleared by a later life of the worker
+    lose(x, m.evidence, m.how.value_or(receipt::killed), m.error_message, now);
+    return;
+  }
+  if (m.stop_seq != 0 && stop) {
+    const bool never_ran = m.evidence == proof::never_ran;
+    const receipt how = m.how.value_or(never_ran ? receipt::never_started : receipt::terminated);
+    if (!n.is_stopped) set_stop(x, *stop, announce::no, now);
+    own_end e = stopped_end(x, how, m.evidence);
+    e.exit = m.exit;
+    end_own_work(x, std::move(e), now);
+    return;
+  }
+  own_end e; // it ended by itself, whatever was ordered meanwhile
+  e.exit = m.exit;
+  if (!m.error_code.empty())
+    e.error = storage::operation_error{m.error_code, m.error_message};
+  else if (m.stop_seq != 0)
+    e.error = storage::operation_error{"error", "its worker stopped it without an order from here"};
+  else if (m.exit)
+    e.error = error_of(*m.exit);
+  else
+    e.error = storage::operation_error{"start_failed", "it never ran"};
+  e.as = e.error ? status::failed : status::completed;
+  end_own_work(x, std::move(e), now);
+}
+
+void core::note_late(const operation_id& id, const wire::task_ended& m) {
+  storage::operation_hot* hot = silent_ends_.find(id);
+  if (hot == nullptr || !hot->late.empty()) return;
+  // Kept beside the terminal status, never over it.
+  std::string json = "{\"evidence\":\"" + std::string(name_of(m.evidence)) + "\"";
+  if (m.how) json += ",\"receipt\":\"" + std::string(name_of(*m.how)) + "\"";
+  if (m.exit && m.exit->code) json += ",\"exit\":{\"code\":" + std::to_string(*m.exit->code) + "}";
+  if (m.exit && m.exit->signal && m.exit->signal->size() <= 16 &&
+      std::all_of(m.exit->signal->begin(), m.exit->signal->end(),
+                  [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-'; }))
+    json += ",\"exit\":{\"signal\":\"" + *m.exit->signal + "\"}";
+  json += ",\"ended_at\":\"" + instant_text(m.ended_at) + "\"}";
+  hot->late = std::move(json);
+  effects_.journal.emplace_back(storage::update_operation{id, *hot});
+}
+
+} // namespace quell::controller::heart

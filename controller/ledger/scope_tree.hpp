@@ -1,0 +1,60 @@
+// The tree of scopes that hold live work, a cutoff or an open cancel; each knows the counts of all that lies in and
+// below it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/ledger/operation.hpp"
+#include "controller/ledger/slab.hpp"
+#include "protocol/scope.hpp"
+
+namespace quell::controller::heart {
+
+/// Live operations of exactly one scope in the order in which they were put there.
+struct operation_list {
+  index head = none, tail = none;
+};
+
+struct scope_node {
+  scope_path path; ///< means nothing in the root
+  index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
+  std::uint32_t generation = 0; ///< differs each time the slot is used
+  std::uint32_t holders = 0;    ///< open cancels that name it
+  std::uint64_t live = 0;       ///< in and below it
+  std::uint64_t stopping = 0;   ///< of these, with a materialised stop
+  std::uint64_t cutoff = 0;     ///< 0 = none
+  cancel_id cutoff_cancel;
+  operation_list plain, stopped;
+  std::vector<cancel_run*> cancels; ///< open scope cancels of exactly this scope
+  worker_counts workers;
+};
+
+class scope_tree {
+ public:
+  scope_tree();
+  /// The root lies above every scope and is one for counting only.
+  static constexpr index root = 0;
+  index find(const std::string& text) const;
+  index find_or_make(const scope_path& path);
+  scope_node& operator[](index i) { return nodes_[i]; }
+  const scope_node& operator[](index i) const { return nodes_[i]; }
+  bool is_at_or_below(index scope, index other) const;
+  void count_live(index scope, std::int64_t change);
+  void count_stopping(index scope, std::int64_t change);
+  void count_worker(index scope, index worker, std::int64_t change);
+  /// Forgets the scope, and those above it, as far as nothing keeps them.
+  void release_unused(index scope);
+  const std::map<std::string, index, std::less<>>& by_text() const { return by_text_; }
+
+ private:
+  slab<scope_node> nodes_;
+  std::map<std::string, index, std::less<>> by_text_;
+  std::uint32_t generations_ = 0;
+};
+
+/// Adds `change` to the worker's count; entries of 0 go.
+void count_worker(worker_counts& counts, index worker, std::int64_t change);
+
+} // namespace quell::controller::heart

@@ -1,0 +1,70 @@
+// Pure text; time is UTC and computed from the calendar, no locale.
+#include "controller/ledger/sentences.hpp"
+
+#include <cstdio>
+
+namespace quell::controller::heart {
+
+std::string instant_text(wall_time at) {
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{at - day};
+  char text[40];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+std::string target_text(const storage::cancel_target& target) {
+  struct say {
+    static std::string within(const std::optional<scope_path>& below) {
+      return below ? " in scope " + below->text() : std::string();
+    }
+    std::string operator()(const storage::target_operation& t) const { return "operation " + t.id.text(); }
+    std::string operator()(const storage::target_scope& t) const { return "scope " + t.scope.text(); }
+    std::string operator()(const storage::target_owner& t) const {
+      return "everything of owner " + t.owner + within(t.below);
+    }
+    std::string operator()(const storage::target_everything& t) const { return "everything" + within(t.below); }
+  };
+  return std::visit(say{}, target);
+}
+
+std::string stale_sentence(const storage::cancel_record& cancel) {
+  std::string text = target_text(cancel.target) + " was cancelled";
+  if (cancel.created_at != wall_time{}) text += " at " + instant_text(cancel.created_at);
+  const std::string& by = cancel.by.name.empty() ? cancel.by.id : cancel.by.name;
+  if (!by.empty()) text += " by " + by;
+  if (!cancel.reason.empty()) text += ": " + cancel.reason;
+  return text + ". Nothing was started.";
+}
+
+std::optional<storage::operation_error> error_of(const exit_state& exit) {
+  if (exit.signal) return storage::operation_error{"error", "killed by signal " + *exit.signal};
+  const std::int32_t code = exit.code.value_or(0);
+  if (code == 0) return std::nullopt;
+  return storage::operation_error{"error", "exited with code " + std::to_string(code)};
+}
+
+proof proof_of(containment level) {
+  switch (level) {
+  case containment::group:
+    return proof::group_empty;
+  case containment::pidns:
+    return proof::pidns_gone;
+  case containment::cgroup:
+  case containment::cgroup_pidns:
+    return proof::cgroup_empty;
+  }
+  return proof::group_empty;
+}
+
+std::uint64_t fingerprint_hash(const std::string& fingerprint) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
+  for (const char c : fingerprint) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+} // namespace quell::controller::heart

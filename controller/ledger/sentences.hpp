@@ -1,0 +1,23 @@
+// The sentences and small derivations of the ledger that need no state: instants as text, who cancelled what, ends from
+// exits.
+#pragma once
+
+#include <string>
+
+#include "controller/orders.hpp"
+
+namespace quell::controller::heart {
+
+/// RFC 3339 UTC with milliseconds.
+std::string instant_text(wall_time at);
+/// "scope team/build", "operation 01…", "everything of owner alice", "everything".
+std::string target_text(const storage::cancel_target& target);
+/// "scope team/build was cancelled at … by Alice: wrong branch. Nothing was started."
+std::string stale_sentence(const storage::cancel_record& cancel);
+/// How a command ended by itself: completed, or failed with what is wrong.
+std::optional<storage::operation_error> error_of(const exit_state& exit);
+/// The proof that a worker's later life gives by having cleared what an earlier one left.
+proof proof_of(containment level);
+std::uint64_t fingerprint_hash(const std::string& fingerprint);
+
+} // namespace quell::controller::heart

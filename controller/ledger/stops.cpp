@@ -1,0 +1,87 @@
+// Stops that are no cancels: timeout, superseded, drain, the removal or loss of a worker. And who must be told of a
+// stop.
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+void core::add_stop_below(stop_messages& messages, index x) const {
+  for (const index worker : workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
+}
+
+void core::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
+                std::optional<milliseconds> grace) {
+  for (auto& [worker, message] : messages) {
+    message.seq = seq;
+    message.cause = cause;
+    message.cancel = cancel;
+    message.grace = grace;
+    effects_.stops.push_back({{workers_[worker]}, std::move(message)});
+  }
+}
+
+void core::stop_operations(const std::vector<index>& targets, stop_cause cause, moment now) {
+  std::vector<std::pair<index, std::uint64_t>> fresh;
+  for (const index x : targets)
+    if (!stop_of(x)) fresh.emplace_back(x, operations_[x].seq);
+  if (fresh.empty()) return;
+  const std::uint64_t seq = take_seq();
+  stop_messages messages;
+  for (const auto& [x, guard] : fresh) add_stop_below(messages, x);
+  send(std::move(messages), seq, cause, std::nullopt, std::nullopt);
+  for (const auto& [x, guard] : fresh) {
+    if (!is_same(x, guard)) continue; // it ended with one of the others
+    const auto above = stop_of(x);    // one of the others may lie above it
+    const bool has_more = operations_[x].live_below > 1;
+    apply_stop(x, above ? *above : found_stop{seq, cause, std::nullopt}, now);
+    if (has_more && is_same(x, guard)) queue_below(x);
+  }
+}
+
+std::size_t core::stop_worker(const std::string& worker, stop_cause cause, moment now) {
+  const index w = known_worker(worker);
+  const std::vector<index> held = held_by(w);
+  stop_operations(held, cause, now);
+  return held.size();
+}
+
+outcome<operation_id> core::declare_dead(const operation_id& id, const std::string& reason, const caller& by,
+                                         moment now) {
+  (void)reason; // stands in the audit event
+  const auto refuse = [&](std::string code, std::string detail) {
+    return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
+  };
+  const index x = find(id);
+  if (x == none) {
+    const ended_trace* trace = recent_.find(id);
+    if (trace == nullptr) return refuse("operation_not_found", "there is no live operation " + id.text());
+    return refuse("already_terminal",
+                  "operation " + id.text() + " has ended (" + std::string(name_of(trace->as)) + ")");
+  }
+  if (!sees(by, x)) return refuse("operation_not_found", "there is no live operation " + id.text());
+  const auto stop = stop_of(x);
+  if (!stop)
+    return refuse("not_cancelling",
+                  "operation " + id.text() + " is not being stopped; cancel it first, then declare it dead");
+  if (operations_[x].has_own_end)
+    return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
+  if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
+  if (find(id) == x && !operations_[x].has_own_end)
+    end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
+  return id;
+}
+
+std::size_t core::declare_worker_dead(const std::string& worker, const std::string& reason, moment now) {
+  (void)reason;
+  const index w = known_worker(worker);
+  std::size_t count = 0;
+  for (const index x : held_by(w)) {
+    const auto stop = stop_of(x);
+    set_stop(x, stop ? *stop : found_stop{take_seq(), stop_cause::worker_lost, std::nullopt}, announce::no, now);
+    end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
+    ++count;
+  }
+  if (w != none) worker_is_done(w, now);
+  return count;
+}
+
+} // namespace quell::controller::heart

@@ -1,0 +1,96 @@
+// Rolling stops out to their leaves, a bounded number per call, one sweep after the other in turn.
+//
+// Children go before their parents, so that most operations end with one row; within a scope the oldest go first,
+// because what came after the cancel stands at the end of the list and is never looked at.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+constexpr std::size_t looks_per_leaf = 8; // visiting what is stopped already is cheap, but not free
+}
+
+bool core::step(moment now) {
+  if (sweeps_.empty()) return false;
+  std::size_t budget = settings_.leaves_per_step;
+  if (scopes_[scope_tree::root].live > budget) effects_.journal.reserve(effects_.journal.size() + 2 * budget + 64);
+  for (std::size_t turn = sweeps_.size(); turn > 0 && budget > 0; --turn) {
+    sweep current = std::move(sweeps_.front());
+    sweeps_.pop_front();
+    budget = run_sweep(current, budget, now);
+    if (!current.stack.empty()) sweeps_.push_back(std::move(current));
+  }
+  return !sweeps_.empty();
+}
+
+std::size_t core::run_sweep(sweep& s, std::size_t budget, moment now) {
+  std::size_t looks = budget * looks_per_leaf;
+  while (!s.stack.empty() && budget > 0 && looks > 0) {
+    --looks;
+    const sweep::item top = s.stack.back();
+    s.stack.pop_back();
+    switch (top.what) {
+    case sweep::visit::scope: {
+      if (scopes_[top.at].generation != top.guard) break;
+      s.stack.push_back({sweep::visit::scope_list, top.at, top.guard});
+      for (index c = scopes_[top.at].first_child; c != none; c = scopes_[c].next_sibling)
+        s.stack.push_back({sweep::visit::scope, c, scopes_[c].generation});
+      break;
+    }
+    case sweep::visit::scope_list: {
+      if (scopes_[top.at].generation != top.guard) break;
+      const index head = scopes_[top.at].plain.head;
+      if (head == none || operations_[head].seq >= s.limit || operations_[head].seq == top.last) break;
+      s.stack.push_back({top.what, top.at, top.guard, operations_[head].seq});
+      s.stack.push_back({sweep::visit::above_leaf, head, operations_[head].seq});
+      break;
+    }
+    case sweep::visit::above_leaf: {
+      if (!is_same(top.at, top.guard)) break;
+      s.stack.push_back({sweep::visit::operation, top.at, top.guard});
+      if (operations_[top.at].live_below > 1) push_children(s, top.at);
+      break;
+    }
+    case sweep::visit::operation: {
+      if (!is_same(top.at, top.guard) || operations_[top.at].is_stopped) break;
+      --budget;
+      visit(top.at, now);
+      break;
+    }
+    }
+  }
+  return budget;
+}
+
+void core::visit(index x, moment now) {
+  if (const auto stop = stop_of(x)) apply_stop(x, *stop, now);
+}
+
+void core::push_children(sweep& s, index x) const {
+  for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
+    if (!operations_[c].detached) s.stack.push_back({sweep::visit::above_leaf, c, operations_[c].seq});
+}
+
+void core::queue_below(index x) {
+  // Many small ones (the children of one parent) share a sweep; it is theirs alone as long as nobody took it up.
+  if (sweeps_.empty() || sweeps_.back().limit != 0) sweeps_.emplace_back();
+  sweeps_.back().stack.push_back({sweep::visit::above_leaf, x, operations_[x].seq});
+}
+
+void core::queue_sweep(const cancel_run& run) {
+  sweep s;
+  s.limit = run.record.seq;
+  const bool by_scope = run.scope != none && run.owner == none && !run.record.up_to_seq;
+  if (run.operation != none) {
+    s.stack.push_back({sweep::visit::above_leaf, run.operation, run.operation_seq});
+  } else if (by_scope) {
+    s.stack.push_back({sweep::visit::scope, run.scope, scopes_[run.scope].generation});
+  } else {
+    for (const index x : covered_list(run)) s.stack.push_back({sweep::visit::operation, x, operations_[x].seq});
+  }
+  sweeps_.push_back(std::move(s));
+}
+
+} // namespace quell::controller::heart

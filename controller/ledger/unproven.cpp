@@ -1,0 +1,111 @@
+// The part of a report that is not proven yet: what still lives below a cancel, why, and what comes next and when.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+constexpr std::size_t most_shown = 100;
+constexpr std::size_t most_looked_at = 5'000; ///< a view must stay cheap with 100,000 left
+constexpr std::chrono::seconds unproven_after{10};
+} // namespace
+
+cancel_view core::view_of(const cancel_run& run, moment now) const {
+  cancel_view v;
+  v.record = run.record;
+  v.unproven_total = run.remaining;
+  if (run.remaining == 0) return v;
+  const std::vector<index> left = oldest_left(run, most_shown);
+  v.unproven.reserve(left.size());
+  for (const index x : left) v.unproven.push_back(unproven_of(run, x, now));
+  return v;
+}
+
+std::vector<index> core::oldest_left(const cancel_run& run, std::size_t limit) const {
+  std::vector<index> found;
+  std::size_t looked = 0;
+  if (run.operation != none) {
+    found.push_back(run.operation);
+    for (std::size_t i = 0; i < found.size() && looked < most_looked_at; ++i)
+      for (index c = operations_[found[i]].first_child; c != none && ++looked < most_looked_at;
+           c = operations_[c].next_sibling)
+        if (!operations_[c].detached) found.push_back(c);
+  } else if (run.scope != none) {
+    // Each list stands in the order of seq (nearly, for stopped ones): its first `limit` are all that can be among the
+    // oldest.
+    std::vector<index> inner{run.scope};
+    while (!inner.empty() && looked < most_looked_at) {
+      const scope_node& node = scopes_[inner.back()];
+      inner.pop_back();
+      for (const index head : {node.stopped.head, node.plain.head}) {
+        std::size_t taken = 0;
+        for (index x = head; x != none && taken < limit && ++looked < most_looked_at; x = operations_[x].scope_next)
+          if (covers(run, x)) {
+            found.push_back(x);
+            ++taken;
+          }
+      }
+      for (index c = node.first_child; c != none; c = scopes_[c].next_sibling) inner.push_back(c);
+    }
+  }
+  std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
+unproven_operation core::unproven_of(const cancel_run& run, index x, moment now) const {
+  const operation_node& n = operations_[x];
+  unproven_operation u;
+  u.operation = n.id;
+  u.scope = scopes_[n.scope].path;
+  u.since = run.record.created_at;
+  if (n.worker != none) u.worker = workers_[n.worker];
+  const auto* stop = n.more && n.more->stop ? &*n.more->stop : nullptr;
+  if (stop != nullptr && stop->signalled_at) u.since = *stop->signalled_at;
+  if (!n.is_held) {
+    if (n.kind == quell::kind::task || n.has_own_end) {
+      u.why = n.has_own_end ? unproven_why::in_grace : unproven_why::signal_in_flight;
+      u.next = next_action::signal;
+      return u;
+    }
+    u.why = unproven_why::awaiting_owner;
+    u.next = next_action::settle_unconfirmed;
+    u.next_at = run.record.created_at + run.record.grace.value_or(n.grace) + unproven_after;
+    return u;
+  }
+  if (ask_) {
+    const reachability r = ask_(workers_[n.worker]);
+    if (r.dead_by) u.dead_by = r.dead_by(n.more ? n.more->lease : std::nullopt);
+    if (!r.reachable) {
+      u.why = unproven_why::worker_unreachable;
+      u.since = r.since.value_or(u.since);
+      u.next = next_action::lease_expiry;
+      u.next_at = u.dead_by;
+      return u;
+    }
+  }
+  if (n.more && n.more->unproven) {
+    const wire::task_unproven& said = *n.more->unproven;
+    u.why = said.why;
+    u.since = said.since;
+    u.processes_total = said.processes_total;
+    u.processes = said.processes;
+    if (u.processes.size() > 20) u.processes.resize(20);
+    u.next = said.next;
+    if (said.next_at != wall_time{}) u.next_at = said.next_at;
+    return u;
+  }
+  if (stop == nullptr || !stop->kill_at) {
+    u.why = unproven_why::signal_in_flight;
+    u.next = next_action::signal;
+    return u;
+  }
+  const bool in_grace = now.wall < *stop->kill_at;
+  u.why = in_grace ? unproven_why::in_grace : unproven_why::kill_in_flight;
+  u.next = in_grace ? next_action::kill : next_action::kill_again;
+  if (in_grace) u.next_at = stop->kill_at;
+  return u;
+}
+
+} // namespace quell::controller::heart

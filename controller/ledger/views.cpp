@@ -1,0 +1,110 @@
+// Looking at live work and open cancels. Every status is derived at the moment of looking, so nobody sees work that a
+// cancel has reached already as running.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+std::optional<live_view> core::view(const operation_id& id, moment now) const {
+  const index x = find(id);
+  if (x == none) return std::nullopt;
+  const operation_node& n = operations_[x];
+  live_view v;
+  v.id = id;
+  v.hot = hot_of(x);
+  if (!v.hot.stop) {
+    if (const auto stop = stop_of(x)) {
+      v.hot.now = status::cancelling;
+      v.hot.stop.emplace();
+      v.hot.stop->cause = stop->cause;
+      v.hot.stop->seq = stop->seq;
+      v.hot.stop->cancel = stop->cancel;
+    }
+  } else {
+    v.hot.now = status::cancelling;
+    v.hot.stop->how.reset(); // comes with the terminal status
+    v.hot.stop->evidence.reset();
+  }
+  if (v.hot.now == status::pending && n.waiting != none) {
+    const auto& [what, detail] = reasons_[n.waiting];
+    v.waiting = waiting_for{what, n.since, detail};
+  }
+  if (n.is_held && ask_) {
+    const reachability r = ask_(workers_[n.worker]);
+    if (!r.reachable) {
+      v.unreachable_since = r.since.value_or(now.wall);
+      if (r.dead_by) v.dead_by = r.dead_by(n.more ? n.more->lease : std::nullopt);
+    }
+  }
+  return v;
+}
+
+std::uint64_t core::stopping_in(index scope) const {
+  const std::uint64_t told = scopes_[scope].stopping;
+  if (sweeps_.empty()) return told;
+  std::uint64_t derived = 0;
+  each_in_scope(scope, [&](index x) {
+    if (!operations_[x].is_stopped && stop_of(x)) ++derived;
+  });
+  return told + derived;
+}
+
+std::vector<scope_view> core::scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
+                                     std::size_t limit) const {
+  std::vector<scope_view> found;
+  const auto& all = scopes_.by_text();
+  auto at = prefix ? all.lower_bound(prefix->text()) : all.begin();
+  if (after != nullptr && (at == all.end() || at->first <= after->text())) at = all.upper_bound(after->text());
+  for (; at != all.end() && found.size() < limit; ++at) {
+    if (prefix && !std::string_view(at->first).starts_with(prefix->text())) break;
+    const scope_node& node = scopes_[at->second];
+    if (prefix && !node.path.is_at_or_below(*prefix)) continue;
+    if (node.live == 0 && (only_live || node.cutoff == 0)) continue;
+    scope_view v;
+    v.scope = node.path;
+    v.live = node.live;
+    v.cancelling = stopping_in(at->second);
+    v.cutoff_seq = node.cutoff;
+    if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
+    found.push_back(std::move(v));
+  }
+  return found;
+}
+
+std::optional<cancel_view> core::view_cancel(const cancel_id& id, moment now) const {
+  if (const auto open = run_of_.find(id); open != run_of_.end()) return view_of(runs_.at(open->second), now);
+  const storage::cancel_record* settled = settled_.find(id);
+  if (settled == nullptr) return std::nullopt;
+  cancel_view v;
+  v.record = *settled;
+  const auto count = [&](receipt r) { return settled->report.receipts[static_cast<std::size_t>(r)]; };
+  v.proven =
+      settled->status == cancel_status::settled && count(receipt::unconfirmed) == 0 && count(receipt::declared) == 0;
+  return v;
+}
+
+std::vector<cancel_view> core::open_cancels(moment now) const {
+  std::vector<cancel_view> all;
+  for (const auto& [seq, run] : runs_) all.push_back(view_of(run, now));
+  return all;
+}
+
+std::map<std::string, std::uint64_t> core::live_by_status() const {
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t i = 0; i < by_status_.size(); ++i)
+    if (!is_terminal(static_cast<status>(i))) counts[std::string(name_of(static_cast<status>(i)))] = by_status_[i];
+  return counts;
+}
+
+std::uint32_t core::slots_on(const std::string& worker) const {
+  const index w = known_worker(worker);
+  return w == none ? 0 : worker_states_[w].slots;
+}
+
+std::uint64_t core::live_on(const std::string& worker) const {
+  const index w = known_worker(worker);
+  return w == none ? 0 : worker_states_[w].live;
+}
+
+} // namespace quell::controller::heart

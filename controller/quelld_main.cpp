@@ -1,0 +1,140 @@
+// quelld, the controller of a cluster: options, configuration, start, wait for a signal, planned stop.
+#include <CLI/CLI.hpp>
+#include <poll.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <map>
+
+#include "controller/wiring.hpp"
+
+extern char** environ;
+
+namespace {
+
+constexpr int runtime_error = 1;
+constexpr int usage_error = 2;
+
+struct flags {
+  std::string config_file;
+  std::map<std::string, std::string> settings;  ///< key → text, over file and environment
+  bool print_config = false, check_config = false, restored = false, insecure = false;
+};
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> all;
+  for (char** e = environ; *e; ++e) {
+    const std::string pair = *e;
+    if (const auto equals = pair.find('='); equals != std::string::npos) all[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return all;
+}
+
+void declare(CLI::App& app, flags& f) {
+  app.set_version_flag("--version", std::string("quelld ") + QUELL_VERSION);
+  app.add_option("--config", f.config_file, "TOML configuration (see --print-config)")->type_name("FILE");
+  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
+    app.add_option_function<std::string>(flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help);
+  };
+  setting("--state", "store.dir", "state directory (default ~/.local/state/quell)");
+  setting("--listen,--http-listen", "http.listen", "HTTP address (default 127.0.0.1:7710, port 0 = a free one)");
+  setting("--workers-listen", "workers.listen", "control address for workers (default 127.0.0.1:7711)");
+  setting("--output-listen", "workers.output_listen", "bulk address for workers (default 127.0.0.1:7712)");
+  setting("--log-level", "log.level", "debug, info, warn or error (default info)");
+  app.add_option_function<std::vector<std::string>>(
+         "--set",
+         [&f](const std::vector<std::string>& pairs) {
+           for (const auto& pair : pairs) {
+             const auto equals = pair.find('=');
+             f.settings[pair.substr(0, equals)] = equals == std::string::npos ? "" : pair.substr(equals + 1);
+           }
+         },
+         "any configuration key, as in --set workers.lease=30s")
+      ->type_name("SECTION.KEY=VALUE");
+  app.add_flag("--insecure", f.insecure, "allow HTTP without TLS off loopback");
+  app.add_flag("--restored", f.restored, "the store is a restored backup: jump above every number that workers may have seen");
+  app.add_flag("--print-config", f.print_config, "print the configuration with every key and stop");
+  app.add_flag("--check-config", f.check_config, "check the configuration and stop");
+  app.footer("Examples:\n"
+             "  quelld                                  a controller on this machine, loopback only\n"
+             "  quelld --listen 127.0.0.1:0 --state /tmp/q   a free port and an own state directory\n"
+             "  quelld --print-config > quelld.toml     a configuration to start from\n"
+             "Then attach workers: quell worker add w1, and run the line that it prints.");
+}
+
+quell::result<quell::controller::config> configuration(const flags& f) {
+  auto c = quell::controller::load_config(f.config_file, environment());
+  if (!c) return c;
+  for (const auto& [key, text] : f.settings)
+    if (auto set = quell::controller::set_config(*c, key, text); !set) return tl::unexpected(set.error());
+  if (f.insecure) c->http_insecure = true;
+  if (auto sound = quell::controller::check_config(*c); !sound) return tl::unexpected(sound.error());
+  return c;
+}
+
+/// Waits for SIGTERM or SIGINT (true) or for the controller's own failure (false).
+bool wait_for_end(const quell::controller::controller_process& controller, const sigset_t& signals) {
+  const int signal_fd = ::signalfd(-1, &signals, SFD_CLOEXEC);
+  pollfd fds[2] = {{signal_fd, POLLIN, 0}, {controller.failure_descriptor(), POLLIN, 0}};
+  while (::poll(fds, 2, -1) < 0) {
+  }
+  ::close(signal_fd);
+  return !(fds[1].revents & POLLIN);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"quelld: the controller of a quell cluster"};
+  flags f;
+  declare(app, f);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : usage_error;
+  }
+  auto c = configuration(f);
+  if (!c) {
+    std::cerr << "quelld: " << c.error().detail << "\n";
+    return usage_error;
+  }
+  if (f.print_config) {
+    std::cout << quell::controller::config_text(*c);
+    return 0;
+  }
+  if (f.check_config) {
+    std::cout << "the configuration is sound\n";
+    return 0;
+  }
+
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("quelld"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  spdlog::set_level(spdlog::level::from_str(c->log_level));
+  spdlog::flush_on(spdlog::level::info);
+
+  auto controller = quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT});
+  if (!controller) {
+    std::cerr << "quelld: " << controller.error().detail << "\n";
+    return runtime_error;
+  }
+  std::cerr << "quelld is ready: " << (*controller)->url() << ", state " << (*controller)->state_directory() << std::endl;
+  const bool planned = wait_for_end(**controller, signals);
+  if (!planned) {
+    spdlog::critical("quelld ends: {}. Nothing that was answered is lost; start it again when there is space.", (*controller)->failure_reason());
+    // Memory and disk may differ: no orderly stop that would write memory's view.
+    std::_Exit(runtime_error);
+  }
+  (*controller)->stop();
+  spdlog::info("quelld has stopped; workers keep their tasks for the handover lease");
+  return 0;
+}

@@ -1,0 +1,81 @@
+// Private files: made with O_EXCL and 0600 under a temporary name, then renamed, so that a crash leaves no half a key.
+#include "controller/secrets.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace quell::controller {
+
+namespace {
+
+std::string random_hex(std::size_t bytes) {
+  std::string raw(bytes, '\0');
+  for (std::size_t got = 0; got < bytes;) {
+    const auto n = ::getrandom(raw.data() + got, bytes - got, 0);
+    if (n > 0) got += static_cast<std::size_t>(n);
+  }
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char c : raw) {
+    text += digits[c >> 4];
+    text += digits[c & 15];
+  }
+  return text;
+}
+
+/// The first line of a file; "" if it does not exist.
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+result<std::string> load_or_make(const std::string& path, std::string (*make)()) {
+  auto text = first_line(path);
+  if (!text.empty()) return text;
+  text = make();
+  if (auto written = write_private_file(path, text + "\n"); !written) return tl::unexpected(written.error());
+  return text;
+}
+
+} // namespace
+
+result<void> write_private_file(const std::string& path, const std::string& text) {
+  const auto temporary = path + ".new";
+  ::unlink(temporary.c_str());
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(written ? errno : error);
+    ::unlink(temporary.c_str());
+    return failure("storage_unavailable", path + " cannot be written: " + why + ". Check the permissions and the free space of the state directory.");
+  }
+  return {};
+}
+
+result<state_secrets> load_secrets(const std::string& directory) {
+  state_secrets s;
+  auto curve = load_or_make(directory + "/controller.key", [] { return key_pair::generate().secret_key; });
+  if (!curve) return tl::unexpected(curve.error());
+  auto pair = key_pair::from_secret(*curve);
+  if (!pair) return failure("invalid_field", directory + "/controller.key holds no CURVE key. Restore it from a backup: workers know this controller by it.");
+  s.curve = *pair;
+  auto admin = load_or_make(directory + "/admin.token", [] { return "qk_" + random_hex(32); });
+  if (!admin) return tl::unexpected(admin.error());
+  s.admin_token = *admin;
+  auto task = load_or_make(directory + "/task-token.key", [] { return random_hex(32); });
+  if (!task) return tl::unexpected(task.error());
+  s.task_token_key = *task;
+  return s;
+}
+
+} // namespace quell::controller

@@ -1,0 +1,23 @@
+// The secrets of a state directory: files of mode 0600, made on first start. Never logged.
+#pragma once
+
+#include <string>
+
+#include "protocol/fault.hpp"
+#include "protocol/socket.hpp"
+
+namespace quell::controller {
+
+struct state_secrets {
+  key_pair curve;              ///< `controller.key`
+  std::string admin_token;     ///< `admin.token`
+  std::string task_token_key;  ///< `task-token.key`
+};
+
+/// Reads them, making those that are missing. The directory exists and is locked by us.
+result<state_secrets> load_secrets(const std::string& directory);
+
+/// Writes `text` to `path` with mode 0600, whole or not at all (a temporary file and a rename).
+result<void> write_private_file(const std::string& path, const std::string& text);
+
+} // namespace quell::controller

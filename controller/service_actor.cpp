@@ -1,0 +1,191 @@
+// The service over the controller actor: each call becomes one message whose closure answers after the commit.
+#include <caf/all.hpp>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "controller/controller_actor.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+class actor_service final : public service {
+ public:
+  actor_service(actors::controller_actor handle, std::function<bool()> low, cluster_id cluster, std::uint64_t epoch)
+      : handle_(std::move(handle)), low_(std::move(low)), cluster_(cluster), epoch_(epoch) {}
+
+  void create(create_order order, reply<outcome<created>> done) override {
+    ask([order = std::move(order), fresh = operation_id::fresh(), done = std::move(done)](core& c) {
+      c.create(order, fresh, done, clock_now());
+    });
+  }
+  void cancel(cancel_order order, reply<outcome<cancel_view>> done) override {
+    ask([order = std::move(order), fresh = cancel_id::fresh(), done = std::move(done)](core& c) {
+      c.cancel(order, fresh, done, clock_now());
+    });
+  }
+  void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
+    with(std::move(done), [id, reason = std::move(reason), by = std::move(by)](ledger& l, fleet&, moment now) {
+      return l.declare_dead(id, reason, by, now);
+    });
+  }
+  void declare_worker_dead(std::string worker, std::string reason, caller, reply<outcome<std::size_t>> done) override {
+    with(std::move(done), [worker = std::move(worker), reason = std::move(reason)](ledger& l, fleet& f, moment now) -> outcome<std::size_t> {
+      if (!f.knows(worker)) return tl::unexpected(refusal{no_worker(worker), {}, {}});
+      return l.declare_worker_dead(worker, reason, now);
+    });
+  }
+
+  void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override {
+    with(std::move(done), [ids = std::move(ids)](ledger& l, fleet&, moment now) {
+      std::vector<std::optional<live_view>> views;
+      views.reserve(ids.size());
+      for (const auto& id : ids) views.push_back(l.view(id, now));
+      return views;
+    });
+  }
+  void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override {
+    with(std::move(done), [id](ledger& l, fleet&, moment now) { return l.view_cancel(id, now); });
+  }
+  void open_cancels(reply<std::vector<cancel_view>> done) override {
+    with(std::move(done), [](ledger& l, fleet&, moment now) { return l.open_cancels(now); });
+  }
+  void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
+              reply<std::vector<scope_view>> done) override {
+    with(std::move(done), [prefix = std::move(prefix), only_live, after = std::move(after), limit](ledger& l, fleet&, moment) {
+      return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
+    });
+  }
+  void cluster(reply<cluster_view> done) override {
+    with(std::move(done), [cluster = cluster_, epoch = epoch_](ledger& l, fleet& f, moment now) {
+      cluster_view view;
+      view.cluster = cluster;
+      view.epoch = epoch;
+      view.seq = l.last_seq();
+      view.operations = l.live_by_status();
+      for (const auto& w : f.workers(now)) ++view.workers[std::string(name_of(w.status))];
+      const auto open = l.open_cancels(now);
+      view.cancels_open = open.size();
+      if (!open.empty()) {
+        auto oldest = open.front().record.created_at;
+        for (const auto& c : open) oldest = std::min(oldest, c.record.created_at);
+        view.oldest_open_cancel_ms = static_cast<double>((now.wall - oldest).count());
+      }
+      return view;
+    });
+  }
+
+  void workers(reply<std::vector<worker_view>> done) override {
+    with(std::move(done), [](ledger&, fleet& f, moment now) { return f.workers(now); });
+  }
+  void worker(std::string name, reply<std::optional<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.worker(name, now); });
+  }
+  void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
+                    reply<result<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name), public_key = std::move(public_key), labels = std::move(labels)](
+                              ledger&, fleet& f, moment now) { return f.enrol(name, public_key, labels, now); });
+  }
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
+                    reply<result<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name), reason = std::move(reason), deadline, cancel](ledger&, fleet& f, moment now) {
+      return f.drain(name, reason, deadline, cancel, now);
+    });
+  }
+  void resume_worker(std::string name, reply<result<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.resume(name, now); });
+  }
+  void remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name), cancel](ledger&, fleet& f, moment now) { return f.remove(name, cancel, now); });
+  }
+
+  void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override {
+    with(std::move(done), [id, rows, columns](ledger& l, fleet& f, moment now) -> result<void> {
+      const auto view = l.view(id, now);
+      if (!view || !view->hot.worker) return failure("not_found", "operation " + id.text() + " is not running on a worker");
+      return f.resize(id, *view->hot.worker, rows, columns, now);
+    });
+  }
+
+  void put_token(storage::token_record record, reply<result<void>> done) override {
+    write({storage::put_token{std::move(record)}}, std::move(done));
+  }
+  void drop_token(token_id id, reply<result<void>> done) override { write({storage::drop_token{id}}, std::move(done)); }
+
+  void audit(std::string action, std::string target, caller by, std::string via) override {
+    ask([action = std::move(action), target = std::move(target), by = std::move(by), via = std::move(via)](core& c) {
+      const auto now = clock_now();
+      c.turn(
+          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
+            storage::event_record e;
+            e.type = "audit";
+            e.data = audit_data(action, target, by, via);
+            l.add_event(std::move(e), at);
+            return [] {};
+          },
+          now);
+    });
+  }
+
+  void on_event(std::function<void(const committed_event&)> listener) override {
+    std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+  }
+  bool storage_low() const override { return low_(); }
+
+  void deliver(const storage::event_record& event) {
+    std::function<void(const committed_event&)> listener;
+    {
+      std::lock_guard lock(mutex_);
+      listener = listener_;
+    }
+    if (listener) listener({event});
+  }
+
+
+ private:
+  static std::string audit_data(const std::string& action, const std::string& target, const caller& by, const std::string& via) {
+    const nlohmann::json who = {{"id", by.owner.id}, {"name", by.owner.name}};
+    return nlohmann::json{{"action", action}, {"target", target}, {"by", who}, {"via", via}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  static fault no_worker(const std::string& name) {
+    return {"worker_not_found", "There is no worker " + name + ". `quell worker list` shows those that exist.", {}};
+  }
+
+  void ask(std::function<void(core&)> what) { caf::anon_send(handle_, actors::asked<core>{std::move(what)}); }
+
+  void write(std::vector<storage::entry> rows, reply<result<void>> done) {
+    ask([rows = std::move(rows), done = std::move(done)](core& c) { c.write(rows, done, clock_now()); });
+  }
+
+  /// Runs `what` on the actor's thread; its value leaves through `done` after everything that it may have seen is durable.
+  template <class Answer, class What>
+  void with(reply<Answer> done, What what) {
+    ask([done = std::move(done), what = std::move(what)](core& c) {
+      c.turn(
+          [&](ledger& l, fleet& f, moment now) -> std::function<void()> {
+            return [done, answer = Answer(what(l, f, now))]() mutable { done(std::move(answer)); };
+          },
+          clock_now());
+    });
+  }
+
+  actors::controller_actor handle_;
+  std::function<bool()> low_;
+  cluster_id cluster_;
+  std::uint64_t epoch_;
+  std::mutex mutex_;
+  std::function<void(const committed_event&)> listener_;
+};
+
+} // namespace
+
+std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low, cluster_id cluster,
+                                      std::uint64_t epoch) {
+  return std::make_unique<actor_service>(std::move(handle), std::move(journal_low), cluster, epoch);
+}
+
+void deliver_event(service& s, const storage::event_record& event) { static_cast<actor_service&>(s).deliver(event); }
+
+} // namespace quell::controller

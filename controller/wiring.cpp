@@ -1,0 +1,303 @@
+// Start from the bottom (store, sockets, actor, gateway), stop from the top.
+#include "controller/wiring.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/send.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "controller/bulk/bulk_server.hpp"
+#include "controller/controller_actor.hpp"
+#include "controller/gateway/server.hpp"
+#include "controller/gateway/tokens.hpp"
+#include "controller/secrets.hpp"
+#include "protocol/codec.hpp"
+#include "storage/journal.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+constexpr std::chrono::seconds stop_patience{10};
+
+struct actor_config : caf::actor_system_config {
+  actor_config() {
+    set("scheduler.policy", caf::atom("sharing"));  // work stealing polls: idle CPU
+    set("scheduler.max-threads", 2u);
+  }
+};
+
+/// The core's effects on the real world.
+class real_edges final : public core_edges {
+ public:
+  storage::journal* journal = nullptr;
+  server_socket* control = nullptr;
+  bulk_server* bulk = nullptr;
+  std::atomic<service*> front = nullptr;
+  std::function<void(const fault&)> on_failure;
+
+  std::uint64_t submit(std::vector<storage::entry> batch) override { return journal->submit(std::move(batch)); }
+  void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
+  void publish(const storage::event_record& event) override {
+    if (auto* s = front.load()) deliver_event(*s, event);
+  }
+  void allow_keys(std::vector<std::string> keys) override {
+    bulk->socket().allow(keys);
+    control->allow(std::move(keys));
+  }
+  void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
+  void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
+  bool storage_low() const override { return journal->is_low(); }
+  void fail_stop(const fault& why) override { on_failure(why); }
+};
+
+std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }
+
+/// What a worker on this or another machine is told to connect to.
+std::string advertised(const std::string& listen, const std::string& host, std::uint16_t port) {
+  auto name = host.empty() ? listen.substr(0, listen.rfind(':')) : host;
+  if (name == "0.0.0.0" || name == "*" || name == "[::]") {
+    char own[256] = {};
+    ::gethostname(own, sizeof own - 1);
+    name = own;
+  }
+  return "tcp://" + name + ":" + std::to_string(port);
+}
+
+class process final : public controller_process {
+ public:
+  explicit process(options o) : options_(std::move(o)), failure_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~process() override {
+    stop();
+    ::close(failure_fd_);
+  }
+
+  result<void> run();
+  std::string url() const override { return url_; }
+  std::string state_directory() const override { return options_.settings.store_dir; }
+  int failure_descriptor() const override { return failure_fd_; }
+  std::string failure_reason() const override {
+    std::lock_guard lock(mutex_);
+    return failure_reason_;
+  }
+  void stop() override;
+
+ private:
+  result<void> open_store();
+  result<void> open_sockets();
+  void start_actor();
+  result<void> start_gateway();
+  void control_frame(const peer& from, std::string_view bytes);
+
+  options options_;
+  int failure_fd_;
+  mutable std::mutex mutex_;
+  std::string failure_reason_;
+  std::string url_;
+  bool stopped_ = false;
+
+  std::unique_ptr<storage::journal> journal_;
+  storage::recovered_state recovered_;
+  std::vector<storage::token_record> tokens_;
+  state_secrets secrets_;
+  std::unique_ptr<server_socket> control_;
+  std::unique_ptr<bulk_server> bulk_;
+  real_edges edges_;
+  actor_config actor_config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::promise<actors::controller_actor> handle_promise_;
+  std::shared_future<actors::controller_actor> handle_future_{handle_promise_.get_future()};
+  actors::controller_actor handle_;
+  std::unique_ptr<service> service_;
+  std::unique_ptr<gateway> gateway_;
+  std::jthread control_thread_;
+};
+
+result<void> process::open_store() {
+  const auto& s = options_.settings;
+  storage::journal::options o;
+  o.directory = s.store_dir;
+  o.reserve_bytes = s.store_reserve_bytes;
+  o.keep_events = s.store_keep_events;
+  o.restored = options_.restored;
+  auto opened = storage::journal::open(o);
+  if (!opened) return tl::unexpected(opened.error());
+  journal_ = std::move(*opened);
+  recovered_ = journal_->take_recovered();
+  tokens_ = recovered_.tokens;
+  auto secrets = load_secrets(s.store_dir);
+  if (!secrets) return tl::unexpected(secrets.error());
+  secrets_ = std::move(*secrets);
+  spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch, recovered_.live.size(),
+               recovered_.open_cancels.size());
+  return {};
+}
+
+result<void> process::open_sockets() {
+  const auto& s = options_.settings;
+  auto control = server_socket::bind({endpoint_of(s.workers_listen), secrets_.curve});
+  if (!control) return failure(control.error().code, "workers.listen " + s.workers_listen + ": " + control.error().detail);
+  control_ = std::move(*control);
+  auto bulk = server_socket::bind({endpoint_of(s.workers_output_listen), secrets_.curve});
+  if (!bulk) return failure(bulk.error().code, "workers.output_listen " + s.workers_output_listen + ": " + bulk.error().detail);
+  output_files::options files;
+  files.directory = s.store_dir + "/" + storage::output_folder;
+  files.keep_bytes_per_stream = s.store_keep_output_bytes;
+  bulk_ = std::make_unique<bulk_server>(
+      std::move(*bulk), files, s.store_dir + "/http.sock",
+      [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
+        caf::anon_send(handle_future_.get(), actors::asked<core>{[=](core& c) {
+                         answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key) : std::nullopt);
+                       }});
+      });
+  return {};
+}
+
+void process::control_frame(const peer& from, std::string_view bytes) {
+  actors::frames_arrived::frame f{from.route, from.public_key, {}, 0};
+  auto decoded = wire::decode(bytes);
+  if (decoded) {
+    f.content = std::move(*decoded);
+    if (const auto* ended = std::get_if<wire::task_ended>(&f.content.body)) {
+      bulk_->files().counted(ended->operation, ended->output);
+    } else if (const auto* hello = std::get_if<wire::hello>(&f.content.body)) {
+      for (const auto& r : hello->results) bulk_->files().counted(r.operation, r.output);
+      if (hello->version != wire::protocol_version) f.strange_version = hello->version;
+    }
+  } else if (const auto version = wire::hello_version(bytes); version && *version != wire::protocol_version) {
+    f.strange_version = *version;
+  } else {
+    spdlog::warn("control frame of key {} dropped: {}", from.public_key, decoded.error().detail);
+    return;
+  }
+  auto frames = std::make_shared<std::vector<actors::frames_arrived::frame>>();
+  frames->push_back(std::move(f));
+  caf::anon_send(handle_, actors::frames_arrived{std::move(frames)});
+}
+
+void process::start_actor() {
+  edges_.journal = journal_.get();
+  edges_.control = control_.get();
+  edges_.bulk = bulk_.get();
+  edges_.on_failure = [this](const fault& why) {
+    {
+      std::lock_guard lock(mutex_);
+      if (failure_reason_.empty()) failure_reason_ = why.detail;
+    }
+    ::eventfd_write(failure_fd_, 1);
+  };
+  journal_->on_commit([future = handle_future_](const storage::journal::commit_notice& n) {
+    actors::batch_committed m{n.ticket, n.failure.has_value(), {}, {}};
+    if (n.failure) {
+      m.code = n.failure->code;
+      m.detail = n.failure->detail;
+    }
+    caf::anon_send(future.get(), std::move(m));
+  });
+  const auto& s = options_.settings;
+  core_settings c;
+  c.ledger.default_grace = s.defaults_grace;
+  c.ledger.min_containment = s.defaults_min_containment;
+  c.ledger.tombstone_keep = s.defaults_tombstones;
+  c.ledger.max_live_operations = s.limits_operations;
+  c.ledger.worker_lease = s.workers_lease;
+  c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
+  c.token_for = [key = secrets_.task_token_key](const operation_id& id) { return mint_task_token(id, key); };
+  const auto cluster = recovered_.cluster;
+  const auto epoch = recovered_.epoch;
+  auto state = std::make_shared<storage::recovered_state>(std::move(recovered_));
+  system_ = std::make_unique<caf::actor_system>(actor_config_);
+  handle_ = spawn_controller(*system_, [this, c, state](moment now) { return std::make_unique<core>(c, std::move(*state), edges_, now); });
+  handle_promise_.set_value(handle_);
+  service_ = make_service(handle_, [j = journal_.get()] { return j->is_low(); }, cluster, epoch);
+  edges_.front = service_.get();
+  control_thread_ = std::jthread([this] {
+    control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
+                  [](std::string_view key) { spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`)", key); });
+  });
+}
+
+result<void> process::start_gateway() {
+  const auto& s = options_.settings;
+  gateway_options g;
+  g.listen = s.http_listen;
+  g.unix_path = s.store_dir + "/http.sock";
+  g.state_directory = s.store_dir;
+  g.admin_token = secrets_.admin_token;
+  g.task_token_key = secrets_.task_token_key;
+  g.tokens = tokens_;
+  g.version = options_.version;
+  g.commit = options_.commit;
+  g.started_at = clock_now().wall;
+  g.tls_cert = s.http_tls_cert;
+  g.tls_key = s.http_tls_key;
+  g.metrics_public = s.http_metrics_public;
+  g.insecure = s.http_insecure;
+  g.worker_lease = s.workers_lease;
+  g.max_connections = s.limits_connections;
+  g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
+  g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
+  g.server_public_key = secrets_.curve.public_key;
+  auto started = gateway::start(std::move(g), *service_, *bulk_);
+  if (!started) return failure(started.error().code, "http.listen " + s.http_listen + ": " + started.error().detail);
+  gateway_ = std::move(*started);
+  url_ = s.http_advertise_url.empty() ? gateway_->url() : s.http_advertise_url;
+  const nlohmann::json client = {{"url", url_}, {"token", secrets_.admin_token}};
+  return write_private_file(s.store_dir + "/client.json", client.dump() + "\n");
+}
+
+result<void> process::run() {
+  if (auto r = open_store(); !r) return r;
+  if (auto r = open_sockets(); !r) return r;
+  start_actor();
+  return start_gateway();
+}
+
+void process::stop() {
+  if (std::exchange(stopped_, true)) return;
+  if (handle_) {
+    // Frames of the handover leave after their commit; then the front closes.
+    std::promise<void> handed_over;
+    auto done = handed_over.get_future();
+    auto told = std::make_shared<std::atomic<bool>>(false);
+    caf::anon_send(handle_, actors::shut_down{[&handed_over, told] {
+                     if (!told->exchange(true)) handed_over.set_value();
+                   }});
+    if (done.wait_for(stop_patience) != std::future_status::ready) {
+      told->store(true);
+      spdlog::warn("the handover was not durable within 10 s: workers keep the lease they have");
+    }
+  }
+  if (gateway_) gateway_->stop();
+  if (control_) control_->stop();
+  if (control_thread_.joinable()) control_thread_.join();
+  edges_.front = nullptr;
+  if (journal_) journal_->close();
+  if (handle_) caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
+  handle_ = nullptr;
+  handle_promise_ = {};
+  handle_future_ = {};
+  service_.reset();
+  system_.reset();
+  gateway_.reset();
+  bulk_.reset();
+}
+
+} // namespace
+
+result<std::unique_ptr<controller_process>> controller_process::start(options o) {
+  auto p = std::make_unique<process>(std::move(o));
+  if (auto running = p->run(); !running) return tl::unexpected(running.error());
+  return p;
+}
+
+} // namespace quell::controller

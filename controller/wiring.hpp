@@ -1,0 +1,33 @@
+// The controller process put together: journal, sockets, actor, gateway. The only file that knows them all.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "controller/config.hpp"
+#include "protocol/fault.hpp"
+
+namespace quell::controller {
+
+class controller_process {
+ public:
+  struct options {
+    config settings;
+    bool restored = false;
+    std::string version;
+    std::string commit;
+  };
+  /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in use, …).
+  static result<std::unique_ptr<controller_process>> start(options o);
+  virtual ~controller_process() = default;
+
+  virtual std::string url() const = 0;
+  virtual std::string state_directory() const = 0;
+  /// Becomes readable (poll) when the process must end because memory and disk may differ; `failure_reason` says why.
+  virtual int failure_descriptor() const = 0;
+  virtual std::string failure_reason() const = 0;
+  /// A planned stop: hands over to the workers (their tasks live on), answers what is open, closes the store.
+  virtual void stop() = 0;
+};
+
+} // namespace quell::controller

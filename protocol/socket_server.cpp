@@ -1,0 +1,203 @@
+// The server's loop: one thread, woken by an eventfd for what other threads send and by ZeroMQ for what peers send.
+//
+// A turn: answer handshakes, hand all queued frames to ZeroMQ, take a batch of frames in, hand over what that produced,
+// sleep. There is no timeout anywhere: every cause of work has its own wake-up, so a frame waits for one thread switch
+// and an idle server costs nothing.
+#include <atomic>
+#include <cerrno>
+#include <deque>
+#include <limits>
+#include <thread>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "protocol/socket.hpp"
+#include "protocol/socket_options.hpp"
+#include "protocol/socket_zap.hpp"
+
+namespace quell {
+
+namespace {
+
+constexpr int frames_per_turn = 256; // then what is queued to leave gets its turn
+
+/// Wakes a poll from any thread. Many wake-ups before it is drained cost one system call.
+class wake_up {
+ public:
+  wake_up() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~wake_up() { ::close(fd_); }
+  wake_up(const wake_up&) = delete;
+  wake_up& operator=(const wake_up&) = delete;
+
+  int descriptor() const { return fd_; }
+  void signal() {
+    if (pending_.exchange(true)) return;
+    const std::uint64_t one = 1;
+    (void)!::write(fd_, &one, sizeof one);
+  }
+  bool is_signalled() const { return pending_.load(std::memory_order_relaxed); }
+  /// To be called before the queue is looked at: what is queued later signals anew. `readable`: what the poll said of
+  /// the descriptor.
+  void drain(bool readable) {
+    // First the counter, then the flag: a signal in between is swallowed, but its frame is in the queue that is read
+    // next.
+    std::uint64_t count = 0;
+    if (readable) (void)!::read(fd_, &count, sizeof count);
+    pending_.store(false);
+  }
+
+ private:
+  int fd_;
+  std::atomic<bool> pending_{false};
+};
+
+class zmq_server final : public server_socket {
+ public:
+  explicit zmq_server(const options& o) : zap_(context_), router_(context_, zmq::socket_type::router) {
+    set_link_options(router_, o.max_frame_bytes);
+    router_.set(zmq::sockopt::sndhwm, o.high_water_frames);
+    router_.set(zmq::sockopt::rcvhwm, o.high_water_frames);
+    router_.set(zmq::sockopt::router_mandatory, true);
+    // A client that ZeroMQ reconnects keeps its id, also while its old connection is not yet noticed to be dead. An id
+    // is 16 random bytes, so no other peer can take it over.
+    router_.set(zmq::sockopt::router_handover, true);
+    router_.set(zmq::sockopt::curve_server, true);
+    router_.set(zmq::sockopt::curve_secretkey, o.keys.secret_key);
+    router_.set(zmq::sockopt::zap_domain, "quell");
+    if (o.endpoint.find('[') != std::string::npos) router_.set(zmq::sockopt::ipv6, true);
+    router_.bind(o.endpoint);
+    const std::string bound = router_.get(zmq::sockopt::last_endpoint);
+    port_ = static_cast<std::uint16_t>(std::stoul(bound.substr(bound.rfind(':') + 1)));
+  }
+
+  std::uint16_t port() const override { return port_; }
+
+  void allow(std::vector<std::string> public_keys) override { zap_.allow(std::move(public_keys)); }
+
+  void send(std::string route, std::string frame) override {
+    {
+      const std::lock_guard lock(guard_);
+      queue_.push_back({std::move(route), std::move(frame)});
+    }
+    if (loop_thread_.load() != std::this_thread::get_id()) wake_.signal(); // the loop itself looks before it sleeps
+  }
+
+  void stop() override {
+    stopping_.store(true);
+    wake_.signal();
+  }
+
+  void run(std::function<void(const peer&, std::string_view)> frames,
+           std::function<void(std::string_view key)> refused) override {
+    loop_thread_.store(std::this_thread::get_id());
+    zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
+                               {zap_.socket().handle(), 0, ZMQ_POLLIN, 0},
+                               {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
+    for (;;) {
+      wake_.drain(items[2].revents != 0);
+      const bool last_turn = stopping_.load(); // read before the queue: what was sent before `stop` is in it
+      flush();
+      if (last_turn) break;
+      const bool more = take(frames);
+      zap_.answer(refused);
+      flush();
+      // libzmq keeps its own wake-ups edge triggered; zmq_poll looks at the sockets' state first, so none is missed.
+      // EINTR ends the wait early: the turn then finds nothing and sleeps again.
+      items[2].revents = 0;
+      if (!more) (void)zmq_poll(items, 3, -1);
+    }
+    loop_thread_.store(std::thread::id{});
+  }
+
+ private:
+  struct outgoing {
+    std::string route;
+    std::string frame;
+  };
+
+  void flush() {
+    std::deque<outgoing> batch;
+    {
+      const std::lock_guard lock(guard_);
+      batch.swap(queue_);
+    }
+    for (const auto& [route, frame] : batch) {
+      // With ROUTER_MANDATORY the first part says EHOSTUNREACH (route gone) or EAGAIN (its queue is full); both mean:
+      // dropped.
+      if (zmq_send(router_.handle(), route.data(), route.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) continue;
+      (void)zmq_send(router_.handle(), frame.data(), frame.size(), ZMQ_DONTWAIT);
+    }
+  }
+
+  /// Takes a batch in. True if there may be more.
+  bool take(const std::function<void(const peer&, std::string_view)>& frames) {
+    for (int i = 0; i < frames_per_turn; ++i) {
+      zmq::message_t route;
+      if (!receive(route, ZMQ_DONTWAIT)) return false;
+      zmq::message_t frame;
+      if (!route.more() || !receive(frame, 0)) continue;
+      bool extra_parts = false;
+      for (bool following = frame.more(); following;) { // we send one part; who sends more is not one of ours
+        zmq::message_t part;
+        extra_parts = true;
+        following = receive(part, 0) && part.more();
+      }
+      const char* key = zmq_msg_gets(frame.handle(), "User-Id");
+      if (extra_parts || !key || !zap_.is_allowed(key)) continue;
+      frames(peer{route.to_string(), key}, frame.to_string_view());
+      if (wake_.is_signalled()) return true; // a cancel does not wait for the rest of the batch
+    }
+    return true;
+  }
+
+  bool receive(zmq::message_t& part, int flags) { return zmq_msg_recv(part.handle(), router_.handle(), flags) >= 0; }
+
+  zmq::context_t context_{1};
+  zap_authenticator zap_;
+  zmq::socket_t router_;
+  std::uint16_t port_ = 0;
+  wake_up wake_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::thread::id> loop_thread_{};
+  std::mutex guard_;
+  std::deque<outgoing> queue_;
+};
+
+tl::unexpected<fault> bind_fault(const std::string& endpoint, const zmq::error_t& error) {
+  switch (error.num()) {
+  case EADDRINUSE:
+    return failure("address_in_use",
+                   "cannot listen on " + endpoint +
+                       ": the address is in use; stop the program that has it, or configure another port");
+  case EACCES:
+    return failure("bad_address",
+                   "cannot listen on " + endpoint + ": ports below 1024 need privileges; configure another port");
+  case EADDRNOTAVAIL:
+  case ENODEV:
+    return failure("bad_address", "cannot listen on " + endpoint +
+                                      ": no such address on this machine; use 127.0.0.1 or one of `ip addr`");
+  default:
+    return failure("bad_address",
+                   "cannot listen on " + endpoint + ": " + error.what() + "; expected tcp://ADDRESS:PORT");
+  }
+}
+
+} // namespace
+
+result<std::unique_ptr<server_socket>> server_socket::bind(options o) {
+  if (!is_public_key(o.keys.secret_key))
+    return failure("bad_key", "the server's secret key is no Z85 text of 40 characters");
+  if (!o.endpoint.starts_with("tcp://"))
+    return failure("bad_address", "cannot listen on " + o.endpoint + ": expected tcp://ADDRESS:PORT");
+  try {
+    return std::make_unique<zmq_server>(o);
+  } catch (const zmq::error_t& error) {
+    return bind_fault(o.endpoint, error);
+  } catch (const std::exception& error) {
+    return failure("bad_address",
+                   "cannot listen on " + o.endpoint + ": " + error.what() + "; expected tcp://ADDRESS:PORT");
+  }
+}
+
+} // namespace quell

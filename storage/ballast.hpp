@@ -1,0 +1,36 @@
+// Space for hard times: a file that is given up when the disk is full, so that cancels and ends can still be written.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace quell::storage {
+
+class ballast {
+ public:
+  /// On a small file system the reserve is at most a quarter of it, and the ballast at most half of the reserve.
+  ballast(std::string directory, std::uint64_t reserve_bytes, std::uint64_t ballast_bytes);
+
+  /// Looks at the free space, and makes the ballast (again) if that leaves the reserve untouched. Writer thread.
+  void tend();
+  /// Gives the ballast up. True if there was one. Writer thread.
+  bool drop();
+  /// True while there is less free space than the reserve. Looks itself if the last look is older than half a second.
+  /// Thread safe.
+  bool is_low() const;
+  /// True if there is no ballast although there should be one. Thread safe.
+  bool is_missing() const { return !held_ && wanted_ > 0; }
+
+ private:
+  /// Free bytes for this user; nullopt-like maximum if the file system does not say.
+  std::uint64_t look() const;
+
+  std::string directory_, path_;
+  std::uint64_t reserve_, wanted_;
+  std::atomic<bool> held_{false};
+  mutable std::atomic<bool> low_{false};
+  mutable std::atomic<std::int64_t> looked_at_{0}; // CLOCK_MONOTONIC, ns
+};
+
+} // namespace quell::storage

@@ -1,0 +1,111 @@
+// Batches into durable commits. The race that matters here: a transaction that failed may have left frames in the WAL,
+// but without a valid commit frame; the next transaction writes over them and recovery ignores them. Only an error of
+// the disk itself leaves that open: then nothing more is written, and the next start reads what is true.
+#include "storage/committer.hpp"
+
+#include <SQLiteCpp/Database.h>
+
+#include <algorithm>
+
+#include "storage/faults.hpp"
+#include "storage/schema.hpp"
+
+namespace quell::storage {
+namespace {
+
+constexpr std::uint64_t nudge_every_frames = 1'000; // 4 MiB
+// 64 MiB, which only a load without a pause reaches. The checkpointer has done nearly all by then, so that the writer's
+// part is short.
+constexpr std::uint64_t longest_wal_frames = 16'000;
+// 400 KiB, on a disk that is nearly full: there the WAL must not eat the room that the database needs to take it in.
+constexpr std::uint64_t longest_wal_frames_when_low = 100;
+constexpr std::uint64_t prune_every_events = 64;
+
+} // namespace
+
+committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve)
+    : options_(options), reserve_(reserve), database_(std::move(database)),
+      writer_(std::make_unique<writer>(*database_)), checkpointer_(options.directory + "/" + database_file) {}
+
+committer::~committer() = default;
+
+void committer::commit(std::span<const pending_batch> group, const notice_function& notice) {
+  const auto tell = [&](std::uint64_t ticket, std::optional<fault> failure) {
+    if (notice) notice({ticket, std::move(failure)});
+  };
+  const auto fail_all = [&](const fault& why) {
+    for (const auto& batch : group) tell(batch.ticket, why);
+  };
+  if (broken_) return fail_all(*broken_);
+  reserve_.tend();
+  auto result = attempt(group);
+  if (result.what != verdict::written && out_of_space_) result = attempt_again_without_ballast(group);
+  switch (result.what) {
+  case verdict::written:
+    tell(group.back().ticket, std::nullopt);
+    break;
+  case verdict::locked:
+    fail_all(result.why);
+    break; // each further try would wait as long again
+  case verdict::broken:
+    broken_ = result.why;
+    fail_all(result.why);
+    break;
+  case verdict::refused:
+    if (group.size() == 1) return tell(group.front().ticket, result.why);
+    // One of them is at fault, or they are too much together: a small cancel must not fail with its neighbour.
+    for (const auto& batch : group) commit({&batch, 1}, notice);
+    return;
+  }
+  if (result.what == verdict::written) keep_wal_short();
+}
+
+committer::outcome committer::attempt(std::span<const pending_batch> group) {
+  out_of_space_ = false;
+  if (std::all_of(group.begin(), group.end(), [](const auto& batch) { return batch.entries.empty(); })) return {};
+  try {
+    writer_->begin();
+    for (const auto& batch : group)
+      for (const auto& what : batch.entries) writer_->apply(what);
+    prune(group);
+    writer_->commit();
+    return {};
+  } catch (const std::exception& e) {
+    writer_->rollback();
+    out_of_space_ = is_out_of_space(e);
+    const auto why = to_fault(e, options_.directory, "write");
+    if (is_locked(e)) return {verdict::locked, why};
+    return {is_fatal(e) ? verdict::broken : verdict::refused, why};
+  }
+}
+
+committer::outcome committer::attempt_again_without_ballast(std::span<const pending_batch> group) {
+  reserve_.drop();
+  // What the WAL holds moves into the database, so that its room can be written over.
+  writer_->checkpoint();
+  return attempt(group);
+}
+
+void committer::prune(std::span<const pending_batch> group) {
+  for (const auto& batch : group)
+    events_since_prune_ +=
+        static_cast<std::uint64_t>(std::count_if(batch.entries.begin(), batch.entries.end(), [](const entry& what) {
+          return std::holds_alternative<put_event>(what);
+        }));
+  if (events_since_prune_ < prune_every_events) return;
+  // Twice what came in: it keeps up, and catches up when keep_events was lowered, without ever being long.
+  writer_->prune_events(options_.keep_events, 2 * events_since_prune_);
+  events_since_prune_ = 0;
+}
+
+void committer::keep_wal_short() {
+  const auto frames = writer_->wal_frames();
+  if (frames < frames_nudged_at_) frames_nudged_at_ = 0; // the WAL began anew
+  if (frames >= frames_nudged_at_ + nudge_every_frames) {
+    frames_nudged_at_ = frames;
+    checkpointer_.nudge();
+  }
+  if (frames >= (reserve_.is_low() ? longest_wal_frames_when_low : longest_wal_frames)) writer_->checkpoint();
+}
+
+} // namespace quell::storage

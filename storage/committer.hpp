@@ -1,0 +1,63 @@
+// Batches into durable commits, and what is done when that fails: give up the ballast, try again, tell.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/ballast.hpp"
+#include "storage/checkpointer.hpp"
+#include "storage/journal.hpp"
+#include "storage/writer.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace quell::storage {
+
+/// One submitted batch on its way.
+struct pending_batch {
+  std::uint64_t ticket = 0;
+  std::vector<entry> entries;
+};
+
+/// Everything that happens on the writer thread. Throws nothing.
+class committer {
+ public:
+  using notice_function = std::function<void(const journal::commit_notice&)>;
+
+  committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve);
+  ~committer();
+
+  /// Commits all of `group` in one transaction, or, where that fails, each batch on its own; tells every outcome in
+  /// ticket order.
+  void commit(std::span<const pending_batch> group, const notice_function& notice);
+
+ private:
+  enum class verdict { written, locked, broken, refused };
+  struct outcome {
+    verdict what = verdict::written;
+    fault why;
+  };
+
+  outcome attempt(std::span<const pending_batch> group);
+  outcome attempt_again_without_ballast(std::span<const pending_batch> group);
+  void prune(std::span<const pending_batch> group);
+  void keep_wal_short();
+
+  const journal::options& options_;
+  ballast& reserve_;
+  std::unique_ptr<SQLite::Database> database_;
+  std::unique_ptr<writer> writer_;
+  std::optional<fault> broken_; // once set, nothing is written until the next start
+  checkpointer checkpointer_;
+  std::uint64_t frames_nudged_at_ = 0;
+  std::uint64_t events_since_prune_ = 0;
+  bool out_of_space_ = false; // the last attempt failed for lack of space
+};
+
+} // namespace quell::storage

@@ -1,0 +1,81 @@
+// SQLite's result codes as faults that a person can act on.
+#include "storage/faults.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <sqlite3.h>
+
+namespace quell::storage {
+namespace {
+
+int extended_code(const std::exception& e) {
+  const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&e);
+  if (!sqlite) return SQLITE_OK;
+  return sqlite->getExtendedErrorCode() > 0 ? sqlite->getExtendedErrorCode() : sqlite->getErrorCode();
+}
+
+int primary_code(const std::exception& e) { return extended_code(e) & 0xff; }
+
+} // namespace
+
+bool is_out_of_space(const std::exception& e) {
+  switch (extended_code(e)) {
+  case SQLITE_FULL:
+  case SQLITE_IOERR_WRITE:   // a quota says so
+  case SQLITE_IOERR_SHMSIZE: // the shared index of the WAL could not grow
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool is_fatal(const std::exception& e) {
+  if (dynamic_cast<const corrupt_row*>(&e)) return true;
+  switch (primary_code(e)) {
+  case SQLITE_CORRUPT:
+  case SQLITE_NOTADB:
+  case SQLITE_IOERR:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool is_locked(const std::exception& e) { return primary_code(e) == SQLITE_BUSY || primary_code(e) == SQLITE_LOCKED; }
+
+fault to_fault(const std::exception& e, const std::string& directory, const std::string& doing) {
+  const std::string where = "could not " + doing + " in " + directory + ": ";
+  const std::string said = e.what();
+  if (dynamic_cast<const corrupt_row*>(&e))
+    return {
+        "database_corrupt", where + said + ". Restore quell.db from a backup and start with `quelld --restored`.", {}};
+  if (dynamic_cast<const mismatch*>(&e)) return {"store_mismatch", where + said, {}};
+  if (is_out_of_space(e))
+    return {"disk_full", where + "the disk is full (" + said + "). Free some space; nothing of this was written.", {}};
+  switch (primary_code(e)) {
+  case SQLITE_BUSY:
+  case SQLITE_LOCKED:
+    return {"database_locked",
+            where + "another process holds quell.db locked (" + said +
+                "). Close it (a sqlite3 shell, a backup program) and try again.",
+            {}};
+  case SQLITE_READONLY:
+  case SQLITE_CANTOPEN:
+  case SQLITE_PERM:
+  case SQLITE_AUTH:
+    return {"read_only", where + said + ". The state directory must be writable for the user that runs quelld.", {}};
+  case SQLITE_CORRUPT:
+  case SQLITE_NOTADB:
+    return {"database_corrupt",
+            where + "quell.db is damaged or no database of ours (" + said +
+                "). Restore it from a backup and start with `quelld --restored`.",
+            {}};
+  case SQLITE_IOERR:
+    return {"disk_error",
+            where + "the disk reported an error (" + said + "). Look at the system's log, then start quelld again.",
+            {}};
+  default:
+    return {"store_error", where + said, {}};
+  }
+}
+
+} // namespace quell::storage

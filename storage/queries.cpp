@@ -1,0 +1,155 @@
+// Reading the store: lists are found as keys, then each row is read by its key, all in one read transaction.
+#include "storage/queries.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include "storage/binding.hpp"
+#include "storage/faults.hpp"
+#include "storage/filters.hpp"
+#include "storage/rows.hpp"
+#include "storage/schema.hpp"
+
+namespace quell::storage {
+namespace {
+
+/// All that a list reads is from one instant.
+class snapshot {
+ public:
+  explicit snapshot(SQLite::Database& database) : database_(database) { database_.exec("BEGIN"); }
+  snapshot(const snapshot&) = delete;
+  ~snapshot() { database_.tryExec("ROLLBACK"); }
+
+ private:
+  SQLite::Database& database_;
+};
+
+class sqlite_queries final : public queries {
+ public:
+  sqlite_queries(std::string directory, std::unique_ptr<SQLite::Database> database)
+      : directory_(std::move(directory)), database_(std::move(database)),
+        operation_by_id_(*database_, "SELECT " + operation_columns + " FROM operation WHERE id = ?"),
+        operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
+        cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
+        cancel_by_seq_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE seq = ?"),
+        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?") {}
+
+  result<std::optional<operation_record>> operation(const operation_id& id) override {
+    return guarded<std::optional<operation_record>>([&] { return one(operation_by_id_, id, read_operation); });
+  }
+
+  result<std::optional<cancel_record>> cancel(const cancel_id& id) override {
+    return guarded<std::optional<cancel_record>>([&] { return one(cancel_by_id_, id, read_cancel); });
+  }
+
+  result<std::vector<operation_record>> operations(const operation_filter& f) override {
+    return guarded<std::vector<operation_record>>([&]() -> result<std::vector<operation_record>> {
+      const snapshot now(*database_);
+      std::optional<cancel_record> covering;
+      if (f.covered_by) {
+        covering = one(cancel_by_id_, *f.covered_by, read_cancel);
+        if (!covering) return std::vector<operation_record>{};
+      }
+      return page<operation_record>(search_for(f, covering), operation_by_seq_, read_operation);
+    });
+  }
+
+  result<std::vector<cancel_record>> cancels(const cancel_filter& f) override {
+    return guarded<std::vector<cancel_record>>([&] {
+      const snapshot now(*database_);
+      return page<cancel_record>(search_for(f), cancel_by_seq_, read_cancel);
+    });
+  }
+
+  result<std::vector<event_record>> events(const event_filter& f) override {
+    return guarded<std::vector<event_record>>([&] {
+      const snapshot now(*database_);
+      return page<event_record>(search_for(f), event_by_id_, read_event);
+    });
+  }
+
+  result<bool> is_below(const operation_id& id, const operation_id& ancestor) override {
+    return guarded<bool>([&] {
+      fragment f;
+      f.add("SELECT 1 WHERE ");
+      const auto test = is_under("?", ancestor);
+      f.sql += test.sql;
+      f.parameters.push_back(parameter::of(id));
+      f.parameters.insert(f.parameters.end(), test.parameters.begin(), test.parameters.end());
+      SQLite::Statement row(*database_, f.sql);
+      bind_all(row, f.parameters);
+      return row.executeStep();
+    });
+  }
+
+  result<std::optional<std::uint64_t>> oldest_event() override {
+    return guarded<std::optional<std::uint64_t>>([&]() -> std::optional<std::uint64_t> {
+      SQLite::Statement row(*database_, "SELECT min(id) FROM event");
+      row.executeStep();
+      const auto id = columns(row).maybe_integer();
+      if (!id) return std::nullopt;
+      return static_cast<std::uint64_t>(*id);
+    });
+  }
+
+  result<std::uint64_t> newest_event() override {
+    return guarded<std::uint64_t>([&] {
+      SQLite::Statement row(*database_, "SELECT max(id) FROM event");
+      row.executeStep();
+      return columns(row).count();
+    });
+  }
+
+ private:
+  template <class T, class Body>
+  result<T> guarded(Body body) try {
+    return body();
+  } catch (const std::exception& e) {
+    return tl::unexpected(to_fault(e, directory_, "read"));
+  }
+
+  template <class Id, class Read>
+  auto one(SQLite::Statement& statement, const Id& id, Read read) -> std::optional<decltype(read(statement))> {
+    const rewind always{statement};
+    binder(statement).id(id);
+    if (!statement.executeStep()) return std::nullopt;
+    return read(statement);
+  }
+
+  template <class Record, class Read>
+  result<std::vector<Record>> page(const result<search>& what, SQLite::Statement& by_key, Read read) {
+    if (!what) return tl::unexpected(what.error());
+    std::vector<Record> records;
+    for (const auto key : find(*database_, *what)) {
+      const rewind always{by_key};
+      binder(by_key).integer(key);
+      if (by_key.executeStep()) records.push_back(read(by_key));
+    }
+    return records;
+  }
+
+  struct rewind {
+    SQLite::Statement& statement;
+    ~rewind() { statement.tryReset(); }
+  };
+
+  std::string directory_;
+  std::unique_ptr<SQLite::Database> database_;
+  SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_;
+};
+
+} // namespace
+
+result<std::unique_ptr<queries>> queries::open(const std::string& directory) {
+  try {
+    constexpr int busy_timeout_ms = 5'000;
+    auto database = std::make_unique<SQLite::Database>(directory + "/" + database_file,
+                                                       SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, busy_timeout_ms);
+    set_up_reader(*database);
+    return std::make_unique<sqlite_queries>(directory, std::move(database));
+  } catch (const std::exception& e) {
+    return tl::unexpected(to_fault(e, directory, "open the database for reading"));
+  }
+}
+
+} // namespace quell::storage

@@ -1,0 +1,75 @@
+// Reading the store: committed rows only, one read-only connection per object, each used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "storage/records.hpp"
+
+namespace quell::storage {
+
+/// `status` filters that the store can decide; the exact live status is the ledger's and is filtered by the caller.
+struct operation_filter {
+  std::vector<scope_path> scopes;               ///< each: at or below; OR
+  std::optional<scope_path> within;             ///< the caller's rights, AND
+  std::optional<operation_id> within_operation; ///< rights of a task's token: it and below, AND
+  bool want_live = true, want_ended = true;
+  std::vector<status> ended_statuses;           ///< of the ended ones; empty = all three
+  std::vector<quell::kind> kinds;
+  std::vector<std::string> names, owners, workers;
+  std::vector<std::pair<std::string, std::string>> labels;  ///< same key: OR, different keys: AND
+  std::vector<operation_id> parents, roots;
+  std::optional<operation_id> below;            ///< it and everything under it
+  std::optional<cancel_id> covered_by;          ///< what that cancel covered
+  std::optional<wall_time> since, until;        ///< created_at
+  bool ascending = false;
+  std::uint64_t after_seq = 0;                  ///< continue behind this seq in the chosen order; 0 = from the start
+  std::uint32_t limit = 100;
+};
+
+struct cancel_filter {
+  std::vector<scope_path> scopes;               ///< targets at or below
+  std::optional<scope_path> within;
+  bool only_open = false;
+  std::optional<cancel_status> status;
+  std::optional<operation_id> operation;        ///< that covered this operation
+  std::optional<std::string> owner;             ///< by.id
+  bool ascending = false;
+  std::uint64_t after_seq = 0;
+  std::uint32_t limit = 100;
+};
+
+struct event_filter {
+  std::vector<scope_path> scopes;
+  std::optional<scope_path> within;
+  std::optional<operation_id> below;            ///< the operation and everything under it
+  std::vector<std::string> types;
+  std::uint64_t after = 0;
+  std::uint32_t limit = 1000;
+};
+
+class queries {
+ public:
+  static result<std::unique_ptr<queries>> open(const std::string& directory);
+  virtual ~queries() = default;
+
+  virtual result<std::optional<operation_record>> operation(const operation_id& id) = 0;
+  virtual result<std::vector<operation_record>> operations(const operation_filter& f) = 0;
+  /// True if `id` is `ancestor` or below it (along parents, detached edges included).
+  virtual result<bool> is_below(const operation_id& id, const operation_id& ancestor) = 0;
+  virtual result<std::optional<cancel_record>> cancel(const cancel_id& id) = 0;
+  virtual result<std::vector<cancel_record>> cancels(const cancel_filter& f) = 0;
+  virtual result<std::vector<event_record>> events(const event_filter& f) = 0;
+  /// The oldest event id that is kept; nullopt if none.
+  virtual result<std::optional<std::uint64_t>> oldest_event() = 0;
+  virtual result<std::uint64_t> newest_event() = 0;
+};
+
+/// The name of the output folder inside the state directory; files are the controller's business.
+inline constexpr const char* output_folder = "output";
+
+} // namespace quell::storage

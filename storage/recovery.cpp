@@ -1,0 +1,92 @@
+// What a start does with the database before anything else.
+#include "storage/recovery.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+
+#include <algorithm>
+
+#include "storage/binding.hpp"
+#include "storage/rows.hpp"
+#include "storage/schema.hpp"
+
+namespace quell::storage {
+namespace {
+
+std::uint64_t number(SQLite::Database& database, const char* sql) {
+  SQLite::Statement statement(database, sql);
+  return statement.executeStep() ? columns(statement).count() : 0;
+}
+
+std::uint64_t highest_seq_seen(SQLite::Database& database) {
+  return std::max(number(database, "SELECT max(seq) FROM operation"), number(database, "SELECT max(seq) FROM cancel"));
+}
+
+template <class Record, class Read>
+void read_all(SQLite::Database& database, const std::string& sql, std::vector<Record>& into, Read read) {
+  SQLite::Statement rows(database, sql);
+  while (rows.executeStep()) into.push_back(read(rows));
+}
+
+} // namespace
+
+result<void> begin_epoch(SQLite::Database& database, const std::string& directory, bool restored) {
+  switch (migrate(database)) {
+  case schema_state::ready:
+    break;
+  case schema_state::foreign:
+    return failure("database_corrupt",
+                   directory + "/" + database_file +
+                       " is a database, but not quell's. Move it away, or name another state directory.");
+  case schema_state::newer:
+    return failure("newer_schema",
+                   directory + "/" + database_file +
+                       " was written by a newer quelld. Start that version, or restore a backup from before it.");
+  }
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec("INSERT INTO meta VALUES ('epoch', 0), ('seq_limit', 1), ('event_limit', 1) ON CONFLICT DO NOTHING");
+  const auto fresh = cluster_id::fresh();
+  SQLite::Statement cluster(database, "INSERT INTO meta VALUES ('cluster', ?) ON CONFLICT DO NOTHING");
+  binder(cluster).id(fresh);
+  run(cluster);
+  database.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+  // Numbers that were handed out but never reached this copy of the file must not come again.
+  const auto jump = restored ? restore_jump : 0;
+  SQLite::Statement raise(database, "UPDATE meta SET value = max(value, ?) + ? WHERE key = ?");
+  const auto raise_to = [&](const char* key, std::uint64_t least) {
+    const std::string name = key;
+    binder(raise).count(least).count(jump).text(name);
+    run(raise);
+  };
+  raise_to("seq_limit", highest_seq_seen(database) + 1);
+  raise_to("event_limit", number(database, "SELECT max(id) FROM event") + 1);
+  transaction.commit();
+  return {};
+}
+
+recovered_state recover(SQLite::Database& database) {
+  recovered_state state;
+  {
+    SQLite::Statement cluster(database, "SELECT value FROM meta WHERE key = 'cluster'");
+    if (!cluster.executeStep()) throw corrupt_row("the cluster's id is missing");
+    state.cluster = columns(cluster).id<cluster_id>();
+  }
+  state.epoch = number(database, "SELECT value FROM meta WHERE key = 'epoch'");
+  state.next_seq = number(database, "SELECT value FROM meta WHERE key = 'seq_limit'");
+  state.next_event = number(database, "SELECT value FROM meta WHERE key = 'event_limit'");
+  // Sized at once: a growing vector would hold two copies of a million rows for a moment.
+  state.live.reserve(number(database, "SELECT count(*) FROM operation INDEXED BY operation_live WHERE ended_seq = 0"));
+  read_all(database,
+           "SELECT " + operation_columns + " FROM operation INDEXED BY operation_live WHERE ended_seq = 0 ORDER BY seq",
+           state.live, read_operation);
+  read_all(database, "SELECT " + cancel_columns + " FROM cancel INDEXED BY cancel_open WHERE status <> 2 ORDER BY seq",
+           state.open_cancels, read_cancel);
+  read_all(database, "SELECT " + cutoff_columns + " FROM cutoff", state.cutoffs, read_cutoff);
+  read_all(database, "SELECT " + tombstone_columns + " FROM tombstone", state.tombstones, read_tombstone);
+  read_all(database, "SELECT " + worker_columns + " FROM worker ORDER BY name", state.workers, read_worker);
+  read_all(database, "SELECT " + token_columns + " FROM token ORDER BY id", state.tokens, read_token);
+  return state;
+}
+
+} // namespace quell::storage

@@ -1,0 +1,67 @@
+// How each record stands in its table: one write and one read per kind of row.
+#pragma once
+
+#include <string>
+
+#include "storage/records.hpp"
+
+namespace SQLite {
+class Statement;
+}
+
+namespace quell::storage {
+
+class binder;
+class columns;
+
+// The statements. A `write_…` function binds, runs and resets the statement of the same name; all throw
+// SQLite::Exception.
+extern const std::string insert_operation_sql;
+extern const std::string insert_bulk_sql;
+extern const std::string update_live_sql;  ///< the operation stays live
+extern const std::string update_ended_sql; ///< it becomes, or is, terminal
+extern const std::string put_cancel_sql;
+extern const std::string put_cutoff_sql;
+extern const std::string put_tombstone_sql;
+extern const std::string put_worker_sql;
+extern const std::string put_token_sql;
+extern const std::string put_event_sql;
+
+/// Columns to select, in the order that `read_…` expects. Tables go by these names, never by an alias.
+extern const std::string operation_columns;
+extern const std::string cancel_columns;
+extern const std::string cutoff_columns;
+extern const std::string tombstone_columns;
+extern const std::string worker_columns;
+extern const std::string token_columns;
+extern const std::string event_columns;
+
+void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record);
+/// Throws `mismatch` if there is no such operation, or if it is terminal and this would change its end.
+void write_hot(SQLite::Statement& update_live, SQLite::Statement& update_ended, const operation_id& id,
+               const operation_hot& hot);
+void write_cancel(SQLite::Statement& put, const cancel_record& record);
+void write_cutoff(SQLite::Statement& put, const cutoff_record& record);
+void write_tombstone(SQLite::Statement& put, const tombstone_record& record);
+void write_worker(SQLite::Statement& put, const worker_record& record);
+void write_token(SQLite::Statement& put, const token_record& record);
+void write_event(SQLite::Statement& put, const event_record& record);
+
+// Each reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
+operation_record read_operation(SQLite::Statement& row);
+cancel_record read_cancel(SQLite::Statement& row);
+cutoff_record read_cutoff(SQLite::Statement& row);
+tombstone_record read_tombstone(SQLite::Statement& row);
+worker_record read_worker(SQLite::Statement& row);
+token_record read_token(SQLite::Statement& row);
+event_record read_event(SQLite::Statement& row);
+
+/// Runs a bound statement that returns no rows and makes it ready for the next time, also when it throws.
+void run(SQLite::Statement& statement);
+/// The scope of a column that holds `stored_scope`. Throws `corrupt_row`.
+scope_path scope_of(std::string_view stored);
+std::optional<scope_path> maybe_scope(columns& row);
+/// `stored_scope` of a scope, if there is one.
+std::optional<std::string> stored(const std::optional<scope_path>& scope);
+
+} // namespace quell::storage

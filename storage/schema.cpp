@@ -1,0 +1,154 @@
+// The tables of quell.db. Each index costs on every insert, so there is one only where a list could otherwise scan for
+// ever:
+//   operation_live    what lives, by seq: recovery and live lists
+//   operation_scope   one range per subtree of scopes; ended_seq rides along, so that "what lived at seq N" needs no
+//   table row operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each is in list
+//   order by itself
+// Roots and parentless operations are not in the last two. Events have none: they are few (keep_events) and read by id.
+#include "storage/schema.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <sqlite3.h>
+
+#include <string_view>
+
+#include "storage/pack.hpp"
+
+namespace quell::storage {
+namespace {
+
+constexpr const char* version_1 = R"sql(
+CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operation (
+  seq INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  as_of INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  scope TEXT NOT NULL,            -- with '/' at the end
+  parent BLOB,
+  root BLOB,                      -- NULL: itself
+  detached INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  created_at INTEGER NOT NULL,    -- milliseconds since 1970, as all times
+  status INTEGER NOT NULL,
+  ended_seq INTEGER NOT NULL,     -- 0: lives
+  worker TEXT,
+  started_at INTEGER, deadline_at INTEGER, ended_at INTEGER,
+  stop_cause INTEGER, stop_seq INTEGER, stop_cancel BLOB, signalled_at INTEGER, kill_at INTEGER,
+  receipt INTEGER, proof INTEGER,
+  exit_code INTEGER, exit_signal TEXT,
+  error_code TEXT, error_message TEXT,
+  own_end INTEGER, containment INTEGER, pid INTEGER,
+  stdout_bytes INTEGER, stderr_bytes INTEGER, dropped_bytes INTEGER,
+  result TEXT, late TEXT,
+  labels BLOB,                    -- packed; NULL: none
+  cold BLOB                       -- packed: title, owner's name, limits, task; NULL: in operation_bulk
+) STRICT;
+CREATE INDEX operation_live ON operation(seq) WHERE ended_seq = 0;
+CREATE INDEX operation_scope ON operation(scope, ended_seq);
+CREATE INDEX operation_owner ON operation(owner);
+CREATE INDEX operation_parent ON operation(parent) WHERE parent IS NOT NULL;
+CREATE INDEX operation_root ON operation(root) WHERE root IS NOT NULL;
+
+-- A large task, kept apart so that each change of its operation's row does not write it again.
+CREATE TABLE operation_bulk (seq INTEGER PRIMARY KEY, cold BLOB NOT NULL) STRICT;
+
+CREATE TABLE cancel (
+  seq INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  target INTEGER NOT NULL,        -- 0 operation, 1 scope, 2 owner, 3 everything
+  operation BLOB, scope TEXT, owner TEXT,
+  place TEXT,                     -- where it belongs for lists: its scope, or that of its operation
+  cutoff INTEGER NOT NULL,
+  outcome INTEGER NOT NULL, status INTEGER NOT NULL,
+  by_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  up_to_seq INTEGER,
+  body BLOB NOT NULL              -- packed: reason, author, grace, report
+) STRICT;
+CREATE INDEX cancel_open ON cancel(seq) WHERE status <> 2;
+CREATE INDEX cancel_place ON cancel(place) WHERE place IS NOT NULL;
+
+CREATE TABLE cutoff (scope TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, cancel BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE tombstone (
+  id BLOB PRIMARY KEY, cancel BLOB NOT NULL, expires_at INTEGER NOT NULL, via_token TEXT NOT NULL, within TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE worker (name TEXT PRIMARY KEY, public_key TEXT NOT NULL, body BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE token (
+  id BLOB PRIMARY KEY, name TEXT NOT NULL, role INTEGER NOT NULL, scope TEXT, hash TEXT NOT NULL,
+  owner TEXT NOT NULL, owner_name TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER, last_used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY, type TEXT NOT NULL, at INTEGER NOT NULL, scope TEXT,
+  operation BLOB, root BLOB, cancel BLOB, worker TEXT, data TEXT NOT NULL
+) STRICT;
+)sql";
+
+/// SQL function: does the packed map hold this key with this value?
+void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
+  const auto view = [&](int i) {
+    const auto* data = static_cast<const char*>(sqlite3_value_blob(arguments[i]));
+    return std::string_view(data ? data : "", static_cast<std::size_t>(sqlite3_value_bytes(arguments[i])));
+  };
+  unpacker labels(view(0));
+  const auto key = view(1), value = view(2);
+  bool found = false;
+  if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
+    for (auto left = labels.number(); left > 0 && labels.ok() && !found; --left) {
+      const bool same_key = labels.view() == key;
+      found = labels.view() == value && same_key && labels.ok();
+    }
+  sqlite3_result_int(context, found ? 1 : 0);
+}
+
+int pragma_number(SQLite::Database& database, const char* sql) {
+  SQLite::Statement statement(database, sql);
+  return statement.executeStep() ? statement.getColumn(0).getInt() : 0;
+}
+
+} // namespace
+
+std::string stored_scope(const std::string& scope) { return scope + '/'; }
+
+std::string scope_range_end(std::string stored) {
+  stored.back() = '/' + 1;
+  return stored;
+}
+
+void set_up_writer(SQLite::Database& database) {
+  database.exec("PRAGMA journal_mode=WAL");
+  database.exec("PRAGMA synchronous=FULL");
+  database.exec("PRAGMA wal_autocheckpoint=0");        // the writer does it itself, when nobody waits
+  database.exec("PRAGMA journal_size_limit=67108864"); // a WAL that grew under load shrinks again
+  database.exec("PRAGMA cache_size=-32768");           // 32 MiB
+  database.exec("PRAGMA temp_store=MEMORY");           // a full disk must not fail a statement half way
+}
+
+schema_state migrate(SQLite::Database& database) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const int version = pragma_number(database, "PRAGMA user_version");
+  const int application = pragma_number(database, "PRAGMA application_id");
+  const bool blank = version == 0 && pragma_number(database, "SELECT count(*) FROM sqlite_schema") == 0;
+  if (!blank && application != application_id) return schema_state::foreign;
+  if (version > schema_version) return schema_state::newer;
+  if (version < 1) {
+    database.exec(version_1);
+    database.exec("PRAGMA application_id=" + std::to_string(application_id));
+    database.exec("PRAGMA user_version=1");
+  }
+  transaction.commit();
+  return schema_state::ready;
+}
+
+void set_up_reader(SQLite::Database& database) {
+  database.exec("PRAGMA query_only=1");
+  database.exec("PRAGMA cache_size=-8192");
+  database.exec("PRAGMA temp_store=MEMORY");
+  database.createFunction("has_label", 3, true, nullptr, has_label);
+}
+
+} // namespace quell::storage

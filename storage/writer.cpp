@@ -1,0 +1,119 @@
+// Entries into rows: the statements of the one writing connection, prepared once.
+#include "storage/writer.hpp"
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "storage/binding.hpp"
+#include "storage/rows.hpp"
+#include "storage/schema.hpp"
+
+namespace quell::storage {
+namespace {
+
+/// The WAL hook is told the frames after each commit; it only remembers them.
+int remember_frames(void* where, sqlite3*, const char*, int frames) {
+  *static_cast<std::uint64_t*>(where) = static_cast<std::uint64_t>(frames);
+  return SQLITE_OK;
+}
+
+} // namespace
+
+struct writer::statements {
+  explicit statements(SQLite::Database& database)
+      : begin(database, "BEGIN IMMEDIATE"), commit(database, "COMMIT"),
+        insert_operation(database, insert_operation_sql), insert_bulk(database, insert_bulk_sql),
+        update_live(database, update_live_sql), update_ended(database, update_ended_sql),
+        put_cancel(database, put_cancel_sql), put_cutoff(database, put_cutoff_sql),
+        drop_cutoff(database, "DELETE FROM cutoff WHERE scope=?"), put_tombstone(database, put_tombstone_sql),
+        drop_tombstone(database, "DELETE FROM tombstone WHERE id=?"), put_worker(database, put_worker_sql),
+        drop_worker(database, "DELETE FROM worker WHERE name=?"), put_token(database, put_token_sql),
+        drop_token(database, "DELETE FROM token WHERE id=?"), put_event(database, put_event_sql),
+        reserve(database, "UPDATE meta SET value = max(value, ?) WHERE key = 'seq_limit'"),
+        event_range(database, "SELECT (SELECT min(id) FROM event), (SELECT max(id) FROM event)"),
+        prune(database, "DELETE FROM event WHERE id < ?") {}
+
+  SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
+      drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
+      event_range, prune;
+  std::uint64_t frames = 0;
+
+  void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
+  void operator()(const update_operation& e) { write_hot(update_live, update_ended, e.id, e.hot); }
+  void operator()(const storage::put_cancel& e) { write_cancel(put_cancel, e.record); }
+  void operator()(const storage::put_cutoff& e) { write_cutoff(put_cutoff, e.record); }
+  void operator()(const storage::drop_cutoff& e) {
+    const auto scope = stored_scope(e.scope.text());
+    binder(drop_cutoff).text(scope);
+    run(drop_cutoff);
+  }
+  void operator()(const storage::put_tombstone& e) { write_tombstone(put_tombstone, e.record); }
+  void operator()(const storage::drop_tombstone& e) {
+    binder(drop_tombstone).id(e.id);
+    run(drop_tombstone);
+  }
+  void operator()(const storage::put_worker& e) { write_worker(put_worker, e.record); }
+  void operator()(const storage::drop_worker& e) {
+    binder(drop_worker).text(e.name);
+    run(drop_worker);
+  }
+  void operator()(const storage::put_token& e) { write_token(put_token, e.record); }
+  void operator()(const storage::drop_token& e) {
+    binder(drop_token).id(e.id);
+    run(drop_token);
+  }
+  void operator()(const storage::put_event& e) { write_event(put_event, e.record); }
+  void operator()(const reserve_seq& e) {
+    binder(reserve).count(e.limit);
+    run(reserve);
+  }
+};
+
+writer::writer(SQLite::Database& database) : database_(database), statements_(std::make_unique<statements>(database)) {
+  sqlite3_wal_hook(database_.getHandle(), remember_frames, &statements_->frames);
+}
+
+writer::~writer() { sqlite3_wal_hook(database_.getHandle(), nullptr, nullptr); }
+
+void writer::begin() { run(statements_->begin); }
+void writer::commit() { run(statements_->commit); }
+
+void writer::rollback() noexcept {
+  // After some errors SQLite has rolled back by itself; then there is nothing left to do.
+  if (sqlite3_get_autocommit(database_.getHandle()) == 0) database_.tryExec("ROLLBACK");
+}
+
+void writer::apply(const entry& what) { std::visit(*statements_, what); }
+
+std::uint64_t writer::checkpoint() noexcept {
+  int frames = 0, moved = 0;
+  const auto code =
+      sqlite3_wal_checkpoint_v2(database_.getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
+  if (code != SQLITE_OK || frames < 0) return statements_->frames;
+  // All moved: the next commit begins the WAL anew, unless a reader still looks at it.
+  statements_->frames = static_cast<std::uint64_t>(std::max(frames - moved, 0));
+  return statements_->frames;
+}
+
+std::uint64_t writer::wal_frames() const noexcept { return statements_->frames; }
+
+std::uint64_t writer::prune_events(std::uint64_t keep, std::uint64_t slice) {
+  // The newest one always stays: the next event's number is taken from it.
+  keep = std::max<std::uint64_t>(keep, 1);
+  auto& range = statements_->event_range;
+  range.executeStep();
+  columns found(range);
+  const auto oldest = found.count(), newest = found.count();
+  range.reset();
+  if (newest < oldest + keep) return 0;
+  const auto first_kept = newest - keep + 1;
+  const auto upto = std::min(first_kept, oldest + slice);
+  binder(statements_->prune).count(upto);
+  run(statements_->prune);
+  return first_kept - upto;
+}
+
+} // namespace quell::storage

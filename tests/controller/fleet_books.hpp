@@ -1,0 +1,162 @@
+// A small ledger for the fleet's tests: it keeps pending and sent tasks in earnest and writes down what the fleet
+// reports.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controller/ledger.hpp"
+
+namespace quell::controller::test {
+
+struct books final : ledger {
+  struct task {
+    requirement need;
+    std::optional<std::string> worker;
+    bool pending = true, live = true;
+    std::optional<milliseconds> lease;
+    std::string what, detail;
+    int noted = 0;
+  };
+  struct reconciled_entry {
+    std::string worker;
+    wire::hello said;
+    bool same_life;
+  };
+
+  std::map<operation_id, task> tasks;
+  std::map<std::string, std::uint32_t> used;
+  std::map<std::string, std::uint64_t> live;
+  std::vector<storage::event_record> events;
+  std::vector<reconciled_entry> reconciled;
+  std::vector<std::pair<std::string, std::uint64_t>> applied;
+  std::vector<std::string> reports, reachability_news;
+  std::vector<std::pair<std::string, stop_cause>> stopped_workers;
+  std::vector<std::pair<operation_id, std::string>> expired;
+  std::uint64_t seq = 1000;
+  std::uint64_t asked_placeable = 0;
+
+  operation_id add(const requirement& need, operation_id id, std::optional<milliseconds> lease = {}) {
+    tasks[id] = {need, {}, true, true, lease, {}, {}, 0};
+    return id;
+  }
+  /// The task is over, with proof; what it held is free.
+  std::optional<std::string> finish(const operation_id& id) {
+    task& t = tasks.at(id);
+    if (!t.live) return {};
+    t.live = t.pending = false;
+    if (!t.worker) return {};
+    used[*t.worker] -= t.need.slots;
+    live[*t.worker] -= 1;
+    return t.worker;
+  }
+
+  void ask_reachability(std::function<reachability(const std::string&)>) override {}
+  ledger_effects take() override { return {}; }
+  bool step(moment) override { return false; }
+  std::optional<boot_time> tick(moment) override { return {}; }
+  outcome<created> create(const create_order&, operation_id, moment) override { throw std::logic_error("not played"); }
+  outcome<cancel_view> cancel(const cancel_order&, cancel_id, moment) override { throw std::logic_error("not played"); }
+  void cancel_fenced(const cancel_id&, bool, moment) override { throw std::logic_error("not played"); }
+  outcome<operation_id> declare_dead(const operation_id&, const std::string&, const caller&, moment) override {
+    throw std::logic_error("not played");
+  }
+  std::size_t declare_worker_dead(const std::string&, const std::string&, moment) override {
+    throw std::logic_error("not played");
+  }
+  std::size_t stop_worker(const std::string& worker, stop_cause cause, moment) override {
+    stopped_workers.emplace_back(worker, cause);
+    return 0;
+  }
+  std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment) override {
+    task& t = tasks.at(id);
+    if (!t.pending) return {};
+    t.pending = false;
+    t.worker = worker;
+    used[worker] += t.need.slots;
+    live[worker] += 1;
+    wire::start s;
+    s.operation = id;
+    s.seq = s.as_of = ++seq;
+    return s;
+  }
+  bool is_placeable(const operation_id& id) const override {
+    ++const_cast<books*>(this)->asked_placeable;
+    return tasks.at(id).pending;
+  }
+  void note_waiting(const operation_id& id, std::string what, std::string detail, moment) override {
+    task& t = tasks.at(id);
+    t.what = std::move(what);
+    t.detail = std::move(detail);
+    ++t.noted;
+  }
+  void started(const std::string& worker, const wire::task_started&, moment) override {
+    reports.push_back(worker + " started");
+  }
+  void stopping(const std::string& worker, const wire::task_stopping&, moment) override {
+    reports.push_back(worker + " stopping");
+  }
+  void ended(const std::string& worker, const wire::task_ended& m, moment) override {
+    reports.push_back(worker + " ended");
+    if (tasks.count(m.operation)) finish(m.operation);
+  }
+  void unproven(const std::string& worker, const wire::task_unproven&, moment) override {
+    reports.push_back(worker + " unproven");
+  }
+  void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment) override {
+    applied.emplace_back(worker, stop_seq);
+  }
+  void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment) override {
+    reconciled.push_back({worker, h, same_life});
+  }
+  void reachability_changed(const std::string& worker, moment) override { reachability_news.push_back(worker); }
+  std::optional<boot_time> lease_expired(const std::string& worker,
+                                         const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
+                                         moment now) override {
+    std::optional<boot_time> next;
+    for (auto& [id, t] : tasks) {
+      if (!t.live || t.worker != worker) continue;
+      const auto due = dead_by(t.lease);
+      if (due <= now.boot) {
+        finish(id);
+        expired.emplace_back(id, worker);
+      } else {
+        next = next ? std::min(*next, due) : due;
+      }
+    }
+    return next;
+  }
+  void output_counts(const operation_id&, const quell::output_counts&) override {}
+  std::optional<live_view> view(const operation_id&, moment) const override { return {}; }
+  std::optional<cancel_view> view_cancel(const cancel_id&, moment) const override { return {}; }
+  std::vector<cancel_view> open_cancels(moment) const override { return {}; }
+  std::vector<scope_view> scopes(const std::optional<scope_path>&, bool, const scope_path*,
+                                 std::size_t) const override {
+    return {};
+  }
+  bool visible(const operation_id&, const caller&) const override { return true; }
+  std::uint64_t last_seq() const override { return seq; }
+  std::map<std::string, std::uint64_t> live_by_status() const override { return {}; }
+  std::size_t live_count() const override { return 0; }
+  std::uint32_t slots_on(const std::string& worker) const override {
+    const auto found = used.find(worker);
+    return found == used.end() ? 0 : found->second;
+  }
+  std::uint64_t live_on(const std::string& worker) const override {
+    const auto found = live.find(worker);
+    return found == live.end() ? 0 : found->second;
+  }
+  void add_event(storage::event_record e, moment) override { events.push_back(std::move(e)); }
+
+  std::vector<std::string> event_types() const {
+    std::vector<std::string> types;
+    for (const auto& e : events) types.push_back(e.type);
+    return types;
+  }
+};
+
+} // namespace quell::controller::test

@@ -1,0 +1,121 @@
+// Figures, not promises, but for the memory of an idle operation: run with `test_controller "[.bench]"`.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <ctime>
+#include <malloc.h>
+
+#include "tests/controller/ledger/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+namespace {
+
+double heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+}
+
+/// CPU time of this thread: the figures must not depend on what else runs here.
+double cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+template <class Work>
+double ns_per(std::size_t count, const Work& work) {
+  const double begin = cpu_ns();
+  work();
+  return (cpu_ns() - begin) / static_cast<double>(count);
+}
+
+/// A ledger and ids without the fixture's store, whose rows would be counted, too.
+struct bare {
+  moment now{wall_time{milliseconds{1'790'000'000'000}}, boot_time{1'000'000'000}};
+  std::unique_ptr<ledger> heart = ledger::make({}, {}, now);
+  std::uint64_t made = 0;
+
+  operation_id fresh() {
+    std::array<std::uint8_t, 10> random{};
+    std::uint64_t mixed = ++made * 0x9e3779b97f4a7c15ULL;
+    for (std::size_t i = 0; i < 8; ++i) random[2 + i] = static_cast<std::uint8_t>(mixed >> (8 * i));
+    return {make_uuid7(now.wall, random)};
+  }
+  void create(std::size_t count) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.scope = in("team/build");
+    o.task.command = {"true"};
+    o.title = "idle";
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!heart->create(o, fresh(), now)) FAIL("a create was refused");
+      if (i % 100 == 99) heart->take();
+    }
+    heart->take();
+  }
+  cancel_view cancel(storage::cancel_target target) {
+    cancel_order o;
+    o.target = std::move(target);
+    auto c = heart->cancel(o, {fresh().bytes}, now);
+    heart->take();
+    return *c;
+  }
+};
+
+void measure(std::size_t count) {
+  bare b;
+  const double before = heap_bytes();
+  const double create = ns_per(count, [&] { b.create(count); });
+  malloc_trim(0);
+  const double bytes = (heap_bytes() - before) / static_cast<double>(count);
+  cancel_view c;
+  const double cancel = ns_per(1, [&] { c = b.cancel(storage::target_scope{in("team/build")}); });
+  b.heart->cancel_fenced(c.record.id, true, b.now);
+  b.heart->take();
+  double longest = 0;
+  const double step = ns_per(count, [&] {
+    for (bool more = true; more;) {
+      longest = std::max(longest, ns_per(1, [&] {
+                           more = b.heart->step(b.now);
+                           b.heart->take();
+                         }));
+    }
+  });
+  std::printf(
+      "%8zu pending: create %6.0f ns, %5.0f bytes each; cancel of the scope %8.0f ns; rolled out %6.0f ns each, "
+      "longest step %6.0f us\n",
+      count, create, bytes, cancel, step, longest / 1000);
+  CHECK(b.heart->live_count() == 0);
+  CHECK(bytes < 350);
+}
+
+} // namespace
+
+TEST_CASE("an idle operation costs less than 350 bytes, a cancel the same for 10 as for 1,000,000", "[.bench]") {
+  for (const std::size_t count : {std::size_t{10'000}, std::size_t{100'000}, std::size_t{1'000'000}}) measure(count);
+}
+
+TEST_CASE("a task's whole life in the ledger", "[.bench]") {
+  bare b;
+  constexpr std::size_t count = 100'000;
+  const double each = ns_per(count, [&] {
+    create_order o;
+    o.scope = in("s");
+    o.task.command = {"true"};
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto made = b.heart->create(o, b.fresh(), b.now);
+      b.heart->assign(made->id, "w1", b.now);
+      b.heart->started("w1", {made->id, 1, b.now.wall, containment::cgroup}, b.now);
+      wire::task_ended m;
+      m.operation = made->id;
+      m.exit = exit_state{0, {}};
+      m.started_at = m.ended_at = b.now.wall;
+      b.heart->ended("w1", m, b.now);
+      b.heart->take();
+    }
+  });
+  std::printf("create, assign, started, ended: %.0f ns\n", each);
+  CHECK(b.heart->live_count() == 0);
+}

@@ -1,0 +1,146 @@
+// What a restart knows. (Crashes at every batch of random histories: ledger_model_test.cpp.)
+#include <catch2/catch.hpp>
+
+#include "controller/ledger/spec_blob.hpp"
+#include "tests/controller/ledger/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+TEST_CASE("a cancel that was accepted is finished by the next life, with the same sums") {
+  world w;
+  w.task("done", in("s"));
+  w.task("queued", in("s"));
+  w.task("running", in("s"));
+  w.task("beside", in("t"));
+  w.runs("done", "w1");
+  w.runs("running", "w1");
+  const auto c = w.cancel_scope("s");
+  w.exits("done", 0);
+  w.restart();
+  CHECK(w.status_of("queued") == "cancelling");
+  CHECK(w.status_of("running") == "cancelling");
+  CHECK(w.status_of("beside") == "pending");
+  CHECK_FALSE(w.place("queued", "w1"));
+  const auto view = w.heart->view_cancel(c.record.id, w.now);
+  REQUIRE(view);
+  CHECK(view->unproven_total == 2);
+  CHECK(view->record.report.operations == 3);
+  w.roll_out();
+  w.stops.clear();
+  auto h = w.hello();
+  h.inventory = {{w.id("running"), wire::task_phase::running, 4242, w.now.wall, 0}};
+  w.heart->reconcile("w1", h, true, w.now);
+  w.take();
+  REQUIRE(w.stops.size() == 1);
+  CHECK(w.stops[0].message.seq == c.record.seq);
+  w.applied("w1", c);
+  CHECK(w.report(c).status == cancel_status::signalled);
+  w.dies("running");
+  CHECK(w.report(c).status == cancel_status::settled);
+  CHECK(w.count(c, receipt::already_finished) == 1);
+  CHECK(w.count(c, receipt::never_started) == 1);
+  CHECK(w.count(c, receipt::terminated) == 1);
+}
+
+TEST_CASE("queued work is placed again after a restart, running work is adopted, numbers never go back") {
+  world w;
+  w.task("queued", in("s"));
+  w.task("running", {.scope = in("s"), .timeout = milliseconds{5000}});
+  w.runs("running", "w1");
+  const auto seq = w.heart->last_seq();
+  w.placeable.clear();
+  w.restart();
+  CHECK(w.placeable == std::vector<operation_id>{w.id("queued")});
+  CHECK(w.status_of("running") == "running");
+  CHECK(w.heart->last_seq() >= seq);
+  CHECK(w.heart->slots_on("w1") == 1);
+  w.pass(milliseconds{5000});
+  CHECK(w.row("running").stop->cause == stop_cause::timeout);
+  REQUIRE(w.place("queued", "w2"));
+}
+
+TEST_CASE("a turn that ran when the controller died is interrupted, and what it had started is stopped") {
+  world w;
+  w.task("turn", {.scope = in("s"), .what = kind::turn});
+  w.child("tool", "turn");
+  w.runs("tool", "w1");
+  w.restart();
+  CHECK(w.status_of("tool") == "cancelling");
+  CHECK(w.status_of("turn") == "running");
+  w.dies("tool");
+  CHECK(w.status_of("turn") == "failed");
+  CHECK(w.row("turn").error->code == "interrupted");
+  CHECK_FALSE(w.row("turn").stop);
+}
+
+TEST_CASE("progress is told at most once a second, and settled cancels are forgotten but for a while") {
+  world w;
+  for (int i = 0; i < 3; ++i) {
+    w.task("t" + std::to_string(i), in("s"));
+    w.runs("t" + std::to_string(i), "w1");
+  }
+  const auto c = w.cancel_scope("s");
+  const auto progress = [&] {
+    return std::count_if(w.store.events.begin(), w.store.events.end(),
+                         [](const auto& e) { return e.type == "cancel_progress"; });
+  };
+  w.dies("t0");
+  w.pass(milliseconds{500});
+  CHECK(progress() == 0);
+  w.pass(milliseconds{500});
+  CHECK(progress() == 1);
+  w.pass(milliseconds{5000});
+  CHECK(progress() == 1);
+  w.dies("t1");
+  w.pass(milliseconds{1});
+  CHECK(progress() == 2);
+  w.dies("t2");
+  CHECK(w.heart->open_cancels(w.now).empty());
+  CHECK(w.heart->view_cancel(c.record.id, w.now)->record.status == cancel_status::settled);
+  std::vector<std::string> types;
+  for (const auto& e : w.store.events)
+    if (e.cancel == c.record.id && !e.operation) types.push_back(e.type);
+  CHECK(types == std::vector<std::string>{"cancel_fenced", "cancel_progress", "cancel_progress", "cancel_signalled",
+                                          "cancel_settled"});
+}
+
+TEST_CASE("scopes are listed with what lives in and below them") {
+  world w;
+  w.task("a", in("team/build"));
+  w.task("b", in("team/build/x"));
+  w.task("c", in("team/builder"));
+  w.cancel_scope("idle");
+  w.cancel_scope("team/build/x");
+  const auto all = w.heart->scopes({}, false, nullptr, 100);
+  REQUIRE(all.size() == 5);
+  CHECK(all[0].scope == in("idle"));
+  CHECK(all[1].scope == in("team"));
+  CHECK(all[1].live == 3);
+  CHECK(all[1].cancelling == 1);
+  const auto below = w.heart->scopes(in("team/build"), true, nullptr, 100);
+  REQUIRE(below.size() == 2);
+  CHECK(below[1].scope == in("team/build/x"));
+  const scope_path after = in("team");
+  CHECK(w.heart->scopes({}, true, &after, 1).at(0).scope == in("team/build"));
+  w.roll_out();
+  CHECK(w.heart->live_by_status().at("pending") == 2);
+}
+
+TEST_CASE("a task's spec survives its compact form") {
+  task_spec spec;
+  spec.command = {"sh", "-c", std::string(1000, 'x'), ""};
+  spec.cwd = "/srv";
+  spec.env = {{"A", "1"}, {"B", ""}};
+  spec.pty = true;
+  spec.stop_signal = "INT";
+  spec.leader_exit = on_leader_exit::kill;
+  spec.lease = milliseconds{7 * 24 * 3600 * 1000};
+  CHECK(heart::spec_blob(spec).decode() == spec);
+  spec.cwd.reset();
+  spec.lease.reset();
+  spec.stdin_open = true;
+  spec.stop_signal = "TERM";
+  CHECK(heart::spec_blob(spec).decode() == spec);
+}

@@ -1,0 +1,112 @@
+// A ledger with a store that remembers its batches, and workers that say what they are told to say. Speaks the domain;
+// time is handed in.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/ledger.hpp"
+
+namespace quell::controller::testing {
+
+scope_path in(const std::string& text);
+
+/// What the batches have left on disk. `apply` also checks what must hold for any history of rows (see `broken`).
+struct remembered_store {
+  std::map<operation_id, storage::operation_record> operations;
+  std::map<cancel_id, storage::cancel_record> cancels;
+  std::map<scope_path, storage::cutoff_record> cutoffs;
+  std::map<operation_id, storage::tombstone_record> tombstones;
+  std::vector<storage::event_record> events;
+  std::map<operation_id, int> terminal_events;
+  std::uint64_t seq_limit = 1, next_event = 1;
+  std::vector<std::string> broken; ///< sentences; empty = every rule held
+
+  void apply(const std::vector<storage::entry>& batch);
+  storage::recovered_state recovered() const;
+};
+
+/// Options of a task in the fixture.
+struct task_options {
+  std::optional<std::string> below = {}; ///< parent's name
+  on_parent_end edge = on_parent_end::cancel;
+  std::optional<scope_path> scope = {};
+  milliseconds timeout{0};
+  std::optional<milliseconds> grace = {};
+  std::optional<std::string> supersede = {};
+  std::optional<std::uint64_t> as_of = {};
+  std::optional<operation_id> id = {};
+  std::string fingerprint = {};
+  std::string owner = "alice";
+  kind what = kind::task;
+  std::uint32_t slots = 1;
+  std::optional<milliseconds> lease = {};
+  caller by = {};
+};
+
+class world {
+ public:
+  explicit world(ledger_settings s = {});
+
+  // ---- orders ----
+  outcome<created> try_task(const std::string& name, task_options o);
+  operation_id task(const std::string& name, task_options o);
+  operation_id task(const std::string& name, const scope_path& scope) { return task(name, {.scope = scope}); }
+  operation_id child(const std::string& name, const std::string& parent, on_parent_end edge = on_parent_end::cancel) {
+    return task(name, {.below = parent, .edge = edge});
+  }
+  cancel_order order(storage::cancel_target target) const;
+  cancel_view cancel(storage::cancel_target target);
+  cancel_view cancel(cancel_order o);
+  outcome<cancel_view> try_cancel(cancel_order o);
+  cancel_view cancel_scope(const std::string& scope) { return cancel(storage::target_scope{in(scope)}); }
+  cancel_view cancel_task(const std::string& name) { return cancel(storage::target_operation{id(name)}); }
+
+  // ---- workers ----
+  std::optional<wire::start> place(const std::string& name, const std::string& worker);
+  void runs(const std::string& name, const std::string& worker); ///< placed and started
+  void exits(const std::string& name, int code);                 ///< by itself
+  /// Its worker has applied the stop that the ledger names, and it is gone.
+  void dies(const std::string& name, receipt how = receipt::terminated, proof evidence = proof::cgroup_empty);
+  void applied(const std::string& worker, const cancel_view& c);
+  wire::hello hello() const;
+
+  // ---- time and restarts ----
+  void roll_out();           ///< steps until nothing is left to roll out
+  void pass(milliseconds d); ///< time goes on, and the clock ticks
+  void restart();            ///< from the store, as after kill -9
+  void take();               ///< the batch goes to the store, effects are kept below
+
+  // ---- looking ----
+  operation_id id(const std::string& name) const { return names.at(name); }
+  std::string status_of(const std::string& name) const;
+  const storage::operation_hot& row(const std::string& name) const { return store.operations.at(id(name)).hot; }
+  storage::cancel_record report(const cancel_view& c) const;
+  std::uint64_t count(const cancel_view& c, receipt r) const;
+  std::uint64_t count(const cancel_view& c, proof p) const;
+  std::vector<std::string> event_types(const std::string& name) const;
+  operation_id next_operation();
+  cancel_id next_cancel();
+
+  ledger_settings settings;
+  remembered_store store;
+  std::unique_ptr<ledger> heart;
+  moment now;
+  std::map<std::string, operation_id> names;
+  std::map<std::string, reachability> reach;
+  std::vector<std::vector<storage::entry>> batches;
+  // effects since they were last cleared
+  std::vector<stop_order> stops;
+  std::vector<operation_id> placeable, ended;
+  std::vector<std::pair<std::string, std::uint32_t>> freed;
+  std::vector<std::pair<std::string, operation_id>> stored;
+
+ private:
+  void connect();
+  std::uint64_t made_ = 0;
+};
+
+} // namespace quell::controller::testing

@@ -1,0 +1,77 @@
+"""Checks every source file against rules.py. Prints file:line, the rule and why; exit 1 if anything is broken.
+
+usage: check_rules.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+import rules
+from source import ROOMS, Source, all_sources
+
+UNFINISHED = "no unfinished marks"
+
+
+def broken_includes(source: Source, root: pathlib.Path | None):
+    for line, name, angled in source.includes:
+        for library in rules.LIBRARIES:
+            if re.match(library.include, name) and not re.match(library.where, source.path):
+                yield line, f"<{name}> is allowed only in {library.where}", library.why
+        target = name.split("/")[0]
+        if angled:
+            if target in ROOMS and root and (root / name).exists():
+                yield line, f'<{name}> is ours: write "{name}"', "angle brackets say third party or std"
+            continue
+        if root and not (root / name).exists():
+            yield line, f'"{name}" is no file from the root', "own headers are included as \"folder/file.hpp\" from the root"
+            continue
+        allowed = rules.ROOM_MAY_INCLUDE.get(source.room)
+        excepted = any(re.match(where, source.path) and name == header for where, header in rules.ROOM_EXCEPTIONS)
+        if allowed is not None and target != source.room and target not in allowed and not excepted:
+            may = ", ".join((source.room,) + allowed)
+            yield line, f'{source.room} may include only {may}, not "{name}"', rules.ROOM_WHY[source.room]
+
+
+def broken_words(source: Source):
+    for rule in rules.WORDS:
+        if not re.match(rule.where, source.path):
+            continue
+        # Marks of unfinished work stand in comments, everything else is looked for in code only.
+        for line, text in enumerate(source.lines if rule.name == UNFINISHED else source.code, 1):
+            found = re.search(rule.words, text)
+            if found:
+                yield line, f"{rule.name}: {found.group(0).strip()}", rule.why
+    if re.match(rules.SQL_WHERE, source.path):
+        for line, text in source.strings:
+            if re.search(rules.SQL, text, re.DOTALL):
+                yield line, f"no SQL text here: {text[:50]}", rules.SQL_WHY
+
+
+def broken_shape(source: Source):
+    if not source.lines[0].startswith("//"):
+        yield 1, "the first line is no comment", "a file says what it does before it does it"
+    if source.path.endswith(".hpp") and "#pragma once" not in source.lines:
+        yield 1, "no #pragma once", "a header may be included twice"
+    if len(source.lines) > rules.MAX_LINES + 1:
+        yield rules.MAX_LINES + 1, f"{len(source.lines) - 1} lines", f"a file does one thing; at most {rules.MAX_LINES} lines"
+
+
+def check(source: Source, root: pathlib.Path | None):
+    for broken in (broken_includes(source, root), broken_words(source), broken_shape(source)):
+        for line, what, why in broken:
+            yield f"{source.path}:{line}: {what}\n    why: {why}"
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    files = list(all_sources(root))
+    if len(files) < 50:
+        print(f"only {len(files)} source files found below {root}: is that the root?")
+        return 1
+    failures = [failure for source in files for failure in check(source, root)]
+    print("\n".join(failures) if failures else f"{len(files)} files keep the rules")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

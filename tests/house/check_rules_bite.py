@@ -1,0 +1,69 @@
+"""The rules bite: for each, a file that breaks it is reported and one that does not is left alone."""
+import sys
+
+from check_rules import check
+from source import parse
+
+BREAKS = [
+    ("protocol/x.cpp", '#include <zmq.hpp>', "zmq.hpp"),
+    ("worker/x.cpp", '#include <zmq.hpp>', "zmq.hpp"),
+    ("protocol/x.cpp", '#include "storage/journal.hpp"', "protocol may include only"),
+    ("protocol/x.cpp", '#include <caf/all.hpp>', "caf/all.hpp"),
+    ("protocol/x.cpp", '#include <sqlite3.h>', "sqlite3.h"),
+    ("protocol/x.cpp", '#include <nlohmann/json.hpp>', "nlohmann"),
+    ("protocol/x.cpp", 'std::jthread t;', "no threads in protocol"),
+    ("protocol/x.cpp", 'auto n = std::chrono::steady_clock::now();', "no clocks in protocol"),
+    ("storage/x.cpp", '#include <caf/all.hpp>', "caf/all.hpp"),
+    ("storage/x.cpp", '#include "controller/ledger.hpp"', "storage may include only"),
+    ("storage/x.cpp", 'clock_gettime(CLOCK_REALTIME, &t);', "no clocks in storage"),
+    ("controller/x.cpp", 'int r = ::kill(pid, 9);', "no processes in the controller"),
+    ("controller/x.cpp", 'if (fork() == 0) {}', "no processes in the controller"),
+    ("controller/x.cpp", 'execve(a, b, c);', "no processes in the controller"),
+    ("controller/x.cpp", 'std::system(command);', "no processes in the controller"),
+    ("controller/x.cpp", 'run("SELECT id FROM operations");', "no SQL text"),
+    ("controller/x.cpp", '#include <msgpack.hpp>', "msgpack"),
+    ("controller/ledger/x.cpp", 'auto id = operation_id::fresh();', "draws no random numbers"),
+    ("controller/fleet/x.cpp", 'auto n = std::chrono::system_clock::now();', "the heart reads no clock"),
+    ("controller/ledger.hpp", '#pragma once\nstd::mutex m;', "the heart has no threads"),
+    ("worker/x.cpp", '#include "storage/journal.hpp"', "worker may include only"),
+    ("worker/x.cpp", '#include "controller/fleet.hpp"', "worker may include only"),
+    ("worker/x.cpp", '#include <boost/beast/http.hpp>', "boost/beast"),
+    ("cli/x.cpp", '#include "controller/fleet.hpp"', "cli may include only"),
+    ("cli/x.cpp", '#include "worker/task_table.hpp"', "cli may include only"),
+    ("tests/worker/x.cpp", 'std::this_thread::sleep_for(1s);', "no sleeps in tests"),
+    ("worker/x.cpp", 'int a; // TO' 'DO later', "no unfinished marks"),
+    ("worker/x.hpp", 'int a;', "no #pragma once"),
+    ("worker/x.cpp", "\n" * 401, "lines"),
+]
+KEEPS = [
+    ("protocol/socket_x.cpp", '#include <zmq.hpp>\nstd::mutex m;'),
+    ("protocol/id.cpp", 'std::mutex m; auto n = std::chrono::system_clock::now();'),
+    ("protocol/x.cpp", 'std::chrono::steady_clock::time_point t;  // std::thread, clock_gettime('),
+    ("storage/x.cpp", '#include <SQLiteCpp/Database.h>\nrun("SELECT id FROM operations");'),
+    ("controller/x.cpp", 'record.kill(now); fleet->system(1); const char* s = "kill(1)"; next_kill(a); task_kill (b);'),
+    ("controller/x.cpp", "auto n = 1'000'000; say(\"select one of them from the list\");"),
+    ("controller/gateway/x.cpp", '#include <boost/beast/http.hpp>'),
+    ("controller/x.cpp", '#include "storage/journal.hpp"\n#include <caf/all.hpp>'),
+    ("worker/x.cpp", '::kill(pid, 9); auto s = R"sql(SELECT)sql";'),
+    ("cli/doctor.cpp", '#include "worker/guardian/client.hpp"'),
+]
+
+
+def main() -> int:
+    wrong = []
+    for path, text, expected in BREAKS:
+        said = list(check(parse(path, "// What it does.\n" + text + "\n"), None))
+        if not any(expected in s and "why: " in s and s.startswith(path + ":") for s in said):
+            wrong.append(f"{path}: {text.strip()[:60]!r} should be reported with {expected!r}; said {said}")
+    for path, text in KEEPS:
+        said = list(check(parse(path, "// What it does.\n" + text + "\n"), None))
+        if said:
+            wrong.append(f"{path}: {text!r} should be left alone; said {said}")
+    if not list(check(parse("worker/x.cpp", "int a;\n"), None)):
+        wrong.append("a file without a first comment should be reported")
+    print("\n".join(wrong) if wrong else f"{len(BREAKS)} broken and {len(KEEPS)} good examples judged rightly")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

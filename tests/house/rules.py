@@ -1,0 +1,97 @@
+"""The rules of the house as data: DESIGN of the rooms, one row per rule, each with its reason.
+
+A path pattern is a regular expression that must match a file's path from its beginning.
+"""
+from typing import NamedTuple
+
+# Room -> rooms whose headers it may include besides its own. Tests and benchmarks may include everything.
+ROOM_MAY_INCLUDE = {
+    "protocol": (),
+    "storage": ("protocol",),
+    "actors": ("protocol",),
+    "controller": ("protocol", "storage", "actors", "integrations"),
+    "worker": ("protocol", "integrations"),
+    "integrations": ("protocol",),
+    "cli": ("protocol",),
+    "console": ("protocol",),
+}
+ROOM_WHY = {
+    "protocol": "protocol is what everybody agrees on; it depends on nobody",
+    "storage": "storage keeps rows; rules and actors live above it",
+    "actors": "actors know messages, not SQL, sockets or the programs that host them",
+    "controller": "the controller never runs users' commands, so it has no business in the worker or the CLI",
+    "worker": "a worker holds no store and no policy; it obeys what comes over the wire",
+    "integrations": "what speaks somebody else's language must not depend on the swarm's state",
+    "cli": "the CLI is a client of the HTTP API like any other; no back doors",
+    "console": "the console is a client of the HTTP API like any other; no back doors",
+}
+# (file pattern, header): single headers allowed across rooms, with the reason beside them.
+ROOM_EXCEPTIONS = (
+    # `quell doctor` says what this machine can contain, as the calling user, without any worker running.
+    (r"cli/", "worker/guardian/client.hpp"),
+)
+
+
+class Library(NamedTuple):
+    include: str   # regular expression on the included name
+    where: str     # path pattern of the files that may include it
+    why: str
+
+
+LIBRARIES = (
+    Library(r"zmq\.", r"protocol/socket|benchmarks/|tests/", "ZeroMQ stays behind protocol/socket.hpp, so that its threads and edge-triggered"
+            " descriptors are understood in one place"),
+    Library(r"msgpack", r"protocol/codec|benchmarks/", "bytes from peers are read in one place, with limits; everybody else sees structs"),
+    Library(r"caf/", r"actors/|controller/|benchmarks/|tests/(actors|controller)/", "only the controller's wiring and the actors know the actor"
+            " library; the rest is plain C++"),
+    Library(r"SQLiteCpp/|sqlite3\.h", r"storage/|benchmarks/|tests/storage/", "one room writes SQL, so that order and durability are decided in one"
+            " place"),
+    Library(r"boost/(beast|asio)", r"controller/gateway/|worker/relay|benchmarks/|tests/", "HTTP servers live in the gateway and the worker's"
+            " relay; these headers cost 10 s a file"),
+    Library(r"nlohmann/", r"(?!protocol/|actors/)", "inside the cluster there is no JSON: messages are structs"),
+    Library(r"curl/", r"cli/|integrations/|tests/", "outgoing HTTP is made by the CLI and the integrations"),
+    Library(r"CLI/", r"cli/|(controller|worker)/(command_line|\w+_main)|benchmarks/", "flags are parsed at the edge and handed in as values"),
+    Library(r"(catch2/|rapidcheck)", r"tests/", "test libraries stay out of the product"),
+    Library(r"benchmark/benchmark", r"benchmarks/", "measuring stays out of the product"),
+)
+
+
+class Words(NamedTuple):
+    name: str
+    where: str     # path pattern of the files to which the rule applies
+    words: str     # regular expression on code without comments and literals
+    why: str
+
+
+CLOCKS = (r"\b(system_clock|steady_clock|high_resolution_clock)::now\b|\bclock_gettime\s*\(|\bgettimeofday\s*\("
+          r"|(?<![\w.>:])(std)?(::)?time\s*\(\s*(nullptr|NULL|0)\s*\)")
+THREADS = r"\bstd::(thread|jthread|async|mutex|shared_mutex|condition_variable\w*|counting_semaphore|barrier|latch)\b|\bpthread_\w+"
+PROCESSES = (r"(?<![\w.>])(?:::)?(?:\bv?fork|\bexec(?:v|ve|vp|vpe|l|lp|le|veat)|\bposix_spawnp?|\bclone3?|\bkillpg?|\bkill|\bwaitpid|\bwaitid"
+             r"|\bsystem|\bpopen|\bptrace|\btgkill|\bpidfd_send_signal)\s*\(")
+RANDOM = r"\b(getrandom|random_device|mt19937(_64)?|fresh_uuid7)\b|::fresh\s*\("
+FILES = r"\bstd::(if|of|f)stream\b|\bfopen\s*\(|(?<![\w.>])::(open|read|write|socket|connect|send|recv)\s*\("
+PURE = r"controller/(ledger|fleet)(/|\.)"
+
+WORDS = (
+    Words("no threads in protocol", r"protocol/(?!socket|id\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),
+    Words("no clocks in protocol", r"protocol/(?!socket|id\.cpp)", CLOCKS, "time comes in as an argument, so that a whole cluster can be"
+          " simulated from a seed"),
+    # The ballast paces its looks at the free space; nothing of that is recorded.
+    Words("no clocks in storage", r"storage/(?!ballast\.cpp)", CLOCKS, "rows carry the time at which something was decided; the store does not look at a clock"),
+    Words("no processes in the controller", r"controller/", PROCESSES, "the controller never runs users' commands and signals nobody: only a"
+          " guardian does"),
+    Words("no processes in actors", r"actors/", PROCESSES, "actors decide and tell; processes belong to the worker's guardian"),
+    Words("the heart reads no clock", PURE, CLOCKS, "ledger and fleet get time as an argument, so that a run can be replayed"),
+    Words("the heart has no threads", PURE, THREADS, "ledger and fleet belong to one actor; locks would hide a second owner"),
+    Words("the heart draws no random numbers", PURE, RANDOM, "ids come in as arguments, so that a run can be replayed"),
+    Words("the heart does no I/O", PURE, FILES, "effects are values; who performs them is somebody else"),
+    Words("no sleeps in tests", r"tests/|benchmarks/", r"\bsleep_(for|until)\b|(?<![\w.>])(::)?(sleep|usleep|nanosleep)\s*\(", "a sleep is a race"
+          " that usually wins: wait for the condition, with a deadline that says what was waited for"),
+    Words("no unfinished marks", r"", r"\b(TODO|FIXME|XXX)\b", "what is not done is not here"),
+)
+
+SQL = r'^R?"[^"]*?\b(SELECT\s+.+\s+FROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX)|PRAGMA\s+\w+)\b'
+SQL_WHERE = r"(?!storage/|tests/|benchmarks/)"
+SQL_WHY = "SQL text lives in storage, beside the schema that it must fit"
+
+MAX_LINES = 400

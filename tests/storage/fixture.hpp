@@ -1,0 +1,75 @@
+// A store in a temporary directory, records that are easy to make, and waiting for commits.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "storage/journal.hpp"
+#include "storage/queries.hpp"
+
+namespace quell::storage::test {
+
+/// A directory under $TMPDIR that goes away with the object.
+class temp_directory {
+ public:
+  temp_directory();
+  /// Under `where` instead, if that exists: /dev/shm where only simulated disks fail and syncing would but cost time.
+  explicit temp_directory(const std::string& where);
+  ~temp_directory();
+  temp_directory(const temp_directory&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Collects the notices of a journal; waits with a deadline that says what it waited for.
+class notices {
+ public:
+  explicit notices(journal& of);
+  /// Waits until the fate of `ticket` is known. nullopt: it is on disk.
+  std::optional<fault> outcome(std::uint64_t ticket);
+  /// All notices so far, in the order in which they came.
+  std::vector<journal::commit_notice> all();
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// An open journal with its notices.
+class store {
+ public:
+  explicit store(const std::string& directory) : store(journal::options{.directory = directory}) {}
+  explicit store(journal::options o);
+  /// Submits and waits.
+  std::optional<fault> write(std::vector<entry> batch) { return heard.outcome(log->submit(std::move(batch))); }
+
+  std::unique_ptr<journal> log;
+  notices heard;
+  recovered_state recovered;
+};
+
+scope_path scope(const std::string& text);
+wall_time at(std::int64_t ms);
+
+/// An operation with everything at its default but these; its root is itself or that of its parent.
+operation_record operation(std::uint64_t seq, const std::string& scope, const operation_record* parent = nullptr);
+/// An operation with every field set to something else than its default.
+operation_record full_operation(std::uint64_t seq);
+cancel_record cancel_of(cancel_target target, std::uint64_t seq);
+event_record event(std::uint64_t id, const std::string& type);
+/// The change that ends it.
+update_operation ended(const operation_record& record, std::uint64_t seq, status now = status::completed);
+
+/// `PRAGMA integrity_check` of the database in a directory, by a connection of its own: "ok" or what is wrong.
+std::string integrity(const std::string& directory);
+/// The value of one query with one row, as text.
+std::string ask(const std::string& directory, const std::string& sql);
+std::vector<std::uint64_t> seqs(const std::vector<operation_record>& records);
+
+} // namespace quell::storage::test

@@ -1,0 +1,92 @@
+// Batches: all or nothing, in order, told in order.
+#include <catch2/catch.hpp>
+#include <mutex>
+#include <thread>
+
+#include "fixture.hpp"
+
+using namespace quell;
+using namespace quell::storage;
+using namespace quell::storage::test;
+
+TEST_CASE("a batch with one bad entry leaves nothing, and its neighbours are written") {
+  temp_directory directory;
+  store s(directory.path());
+  const auto twice = operation(1, "a");
+  // Submitted in one go, so that they may share a transaction.
+  const auto first = s.log->submit({put_operation{twice}});
+  const auto bad =
+      s.log->submit({put_operation{operation(2, "a")}, put_operation{twice}, put_operation{operation(3, "a")}});
+  const auto last = s.log->submit({put_operation{operation(4, "a")}});
+  CHECK_FALSE(s.heard.outcome(last));
+  CHECK_FALSE(s.heard.outcome(first));
+  REQUIRE(s.heard.outcome(bad));
+  CHECK(s.heard.outcome(bad)->code == "store_error");
+  CHECK(ask(directory.path(), "SELECT group_concat(seq) FROM operation") == "1,4");
+  CHECK(integrity(directory.path()) == "ok");
+}
+
+TEST_CASE("notices come in ticket order and leave none out, whoever submits") {
+  temp_directory directory;
+  store s(directory.path());
+  constexpr std::uint64_t threads = 4, each = 300;
+  {
+    std::vector<std::jthread> submitters;
+    for (std::uint64_t t = 0; t < threads; ++t)
+      submitters.emplace_back([&, t] {
+        for (std::uint64_t i = 0; i < each; ++i) s.log->submit({put_operation{operation(1 + t * each + i, "a")}});
+      });
+  }
+  s.heard.outcome(threads * each);
+  std::uint64_t before = 0;
+  for (const auto& notice : s.heard.all()) {
+    CHECK(notice.ticket > before);
+    CHECK_FALSE(notice.failure);
+    before = notice.ticket;
+  }
+  CHECK(before == threads * each);
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == std::to_string(threads * each));
+}
+
+TEST_CASE("a later entry of one key wins, also across batches of one commit") {
+  temp_directory directory;
+  store s(directory.path());
+  auto worker = worker_record{};
+  worker.name = "w1";
+  std::uint64_t last = 0;
+  for (int i = 0; i < 500; ++i) {
+    worker.version = std::to_string(i);
+    last = s.log->submit({put_worker{worker}});
+  }
+  s.heard.outcome(last);
+  s.log->close();
+  CHECK(store(directory.path()).recovered.workers.at(0).version == "499");
+}
+
+TEST_CASE("an empty batch is a barrier, and nothing is taken after the close") {
+  temp_directory directory;
+  store s(directory.path());
+  const auto row = s.log->submit({put_operation{operation(1, "a")}});
+  const auto barrier = s.log->submit({});
+  CHECK(barrier == row + 1);
+  CHECK_FALSE(s.heard.outcome(barrier));
+  const auto queued = s.log->submit({put_operation{operation(2, "a")}});
+  s.log->close();
+  CHECK(s.heard.all().back().ticket == queued);
+  CHECK(s.log->submit({put_operation{operation(3, "a")}}) == 0);
+  s.log->close();
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "2");
+}
+
+TEST_CASE("a batch larger than one transaction's usual size stays whole") {
+  temp_directory directory;
+  store s(directory.path());
+  std::vector<entry> batch;
+  for (std::uint64_t seq = 1; seq <= 5'000; ++seq) batch.push_back(put_operation{operation(seq, "a")});
+  batch.push_back(batch.front());
+  CHECK(s.write(batch)->code == "store_error");
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "0");
+  batch.pop_back();
+  CHECK_FALSE(s.write(std::move(batch)));
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "5000");
+}

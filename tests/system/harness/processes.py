@@ -1,0 +1,64 @@
+"""What lives, from /proc alone."""
+import os
+
+OWN_PROGRAMS = ("quelld", "quell-worker", "quell-guardian", "quell")
+
+
+def read(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
+def name_of(pid):
+    return read(f"/proc/{pid}/comm").decode(errors="replace").strip()
+
+
+def state_of(pid):
+    stat = read(f"/proc/{pid}/stat").decode(errors="replace")
+    return stat.rpartition(")")[2].split()[0] if ")" in stat else None
+
+
+def parent_of(pid):
+    stat = read(f"/proc/{pid}/stat").decode(errors="replace")
+    return int(stat.rpartition(")")[2].split()[1]) if ")" in stat else None
+
+
+def alive(pid):
+    return state_of(pid) not in (None, "Z", "X")
+
+
+def marked(marker):
+    """Pids of living processes with `marker` in their command line, our own programs and this test excluded."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        line = read(f"/proc/{entry}/cmdline")
+        if marker.encode() in line and alive(int(entry)) and os.path.basename(line.split(b"\0")[0].decode(errors="replace")) not in OWN_PROGRAMS:
+            found.append(int(entry))
+    return found
+
+
+def children_of(pid):
+    return [int(e) for e in os.listdir("/proc") if e.isdigit() and parent_of(int(e)) == pid]
+
+
+def cgroup_mount():
+    for line in read("/proc/self/mountinfo").decode().splitlines():
+        left, _, right = line.partition(" - ")
+        if right.startswith("cgroup2 "):
+            return left.split()[4]
+    return None
+
+
+def cgroups(containing):
+    """Directories below the cgroup2 mount whose name contains the text."""
+    mount = cgroup_mount()
+    found = []
+    if mount:
+        for folder, names, _ in os.walk(mount):
+            found += [os.path.join(folder, n) for n in names if containing in n]
+    return found

@@ -1,0 +1,444 @@
+// The task table: starts, stops at every moment of a task's life, results, hello.
+#include <catch2/catch.hpp>
+
+#include "tests/worker/table_fixture.hpp"
+
+using namespace quell;
+using namespace quell::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("a start is spawned, held, let go, and ends once with its exit", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  CHECK(f.was_spawned("a"));
+  CHECK_FALSE(f.was_let_go("a"));
+  f.held("a");
+  CHECK(f.was_let_go("a"));
+  CHECK(f.told.empty());
+  f.executes("a");
+  CHECK(std::get<wire::task_started>(f.told.at(0)).pid == 4242);
+  f.dies("a", {3, std::nullopt});
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->exit == exit_state{3, std::nullopt});
+  CHECK(f.end_of("a")->stop_seq == 0);
+  CHECK_FALSE(f.end_of("a")->how);
+  CHECK(f.end_of("a")->evidence == proof::cgroup_empty);
+  CHECK(f.table.slots_used() == 0);
+}
+
+TEST_CASE("the result carries the final output counts", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.hears(worker::task_ended_here{f.id("a"), exit_state{0, {}}, table_fixture::force::nothing, proof::cgroup_empty});
+  CHECK(f.end_of("a") == nullptr);
+  f.output_read("a", {10, 20, 3});
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->output == output_counts{10, 20, 3});
+}
+
+TEST_CASE("a start whose scope was stopped at or above its as_of never starts", "[table]") {
+  table_fixture f;
+  f.scope_stopped("team", 10);
+  f.start_arrives("stale", 10, "team/build");
+  CHECK_FALSE(f.was_spawned("stale"));
+  REQUIRE(f.end_of("stale"));
+  CHECK(f.end_of("stale")->stop_seq == 10);
+  CHECK(f.end_of("stale")->how == receipt::never_started);
+  CHECK(f.end_of("stale")->evidence == proof::never_ran);
+  f.start_arrives("fresh", 11, "team/build");
+  CHECK(f.was_spawned("fresh"));
+  f.start_arrives("neighbour", 5, "teamwork");
+  CHECK(f.was_spawned("neighbour"));
+}
+
+TEST_CASE("a start below a stopped ancestor never starts, whatever its as_of", "[table]") {
+  table_fixture f;
+  f.operation_stopped("root", 10);
+  f.start_arrives("child", 99, "team/build", {"parent", "root"});
+  CHECK_FALSE(f.was_spawned("child"));
+  CHECK(f.end_of("child")->how == receipt::never_started);
+}
+
+TEST_CASE("a stop before the task is held means no go", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  f.scope_stopped("team", 5);
+  REQUIRE(f.stops.size() == 1);
+  CHECK(f.stops[0].kill_at == f.now.boot);
+  f.held("a");
+  CHECK_FALSE(f.was_let_go("a"));
+  f.hears(worker::task_ended_here{f.id("a"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("a");
+  CHECK(f.end_of("a")->how == receipt::never_started);
+  CHECK(f.end_of("a")->evidence == proof::never_ran);
+  CHECK(f.end_of("a")->stop_seq == 5);
+}
+
+TEST_CASE("a stop between held and go finds the guardian first", "[table]") {
+  table_fixture f;
+  f.guardian_gives_go = false; // it ended the task in that instant
+  f.start_arrives("a", 1);
+  f.held("a");
+  f.scope_stopped("team", 5);
+  f.hears(worker::task_ended_here{f.id("a"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("a");
+  CHECK(f.end_of("a")->how == receipt::never_started);
+  CHECK(f.end_of("a")->started_at == wall_time{});
+}
+
+TEST_CASE("a task that is stopped between go and exec never shows as running", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  f.held("a");
+  f.scope_stopped("team", 5);
+  f.executes("a");
+  f.hears(worker::task_ended_here{f.id("a"), std::nullopt, table_fixture::force::signalled, proof::cgroup_empty});
+  f.output_read("a");
+  CHECK(std::none_of(f.told.begin(), f.told.end(),
+                     [](const auto& m) { return std::holds_alternative<wire::task_started>(m); }));
+  CHECK(f.end_of("a")->how == receipt::never_started);
+}
+
+TEST_CASE("what ended the task after its stop names the receipt", "[table]") {
+  using force = table_fixture::force;
+  const auto [sent, how] = GENERATE(table<force, receipt>({{force::nothing, receipt::cooperative},
+                                                           {force::cooperative, receipt::cooperative},
+                                                           {force::signalled, receipt::terminated},
+                                                           {force::killed, receipt::killed}}));
+  table_fixture f;
+  f.runs("a", 1);
+  f.scope_stopped("team", 5);
+  f.dies("a", {7, std::nullopt}, sent);
+  CHECK(f.end_of("a")->how == how);
+  CHECK(f.end_of("a")->stop_seq == 5);
+  CHECK(f.end_of("a")->exit == exit_state{7, std::nullopt});
+  CHECK(f.end_of("a")->error_code.empty());
+}
+
+TEST_CASE("an end heard before the stop is a natural end, even while its output is read", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.hears(worker::task_ended_here{f.id("a"), exit_state{0, {}}, table_fixture::force::nothing, proof::cgroup_empty});
+  f.scope_stopped("team", 5);
+  CHECK(f.stops.empty());
+  f.output_read("a");
+  CHECK(f.end_of("a")->stop_seq == 0);
+  CHECK_FALSE(f.end_of("a")->how);
+}
+
+TEST_CASE("the kill comes a grace after the receipt, the task's own unless the stop says otherwise", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.grace = 7s;
+  f.start_arrives(order);
+  f.held("a");
+  f.executes("a");
+  f.runs("b", 2);
+  f.operation_stopped("a", 5);
+  f.operation_stopped("b", 6, 100ms);
+  CHECK(f.stops.at(0).kill_at == f.now.boot + 7s);
+  CHECK(f.stops.at(1).kill_at == f.now.boot + 100ms);
+  const auto& stopping = std::get<wire::task_stopping>(f.told.at(2));
+  CHECK(stopping.kill_at == f.now.wall + 7s);
+}
+
+TEST_CASE("a second stop may only bring the kill nearer, and the first stop's seq stays", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.scope_stopped("team", 5, 2s);
+  f.pass(500ms);
+  f.scope_stopped("team", 5, 2s); // a repeat
+  f.scope_stopped("team", 6, 60s);
+  CHECK(f.stops.size() == 1);
+  f.scope_stopped("team", 7, 0ms);
+  REQUIRE(f.stops.size() == 2);
+  CHECK(f.stops[1].kill_at == f.now.boot);
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->stop_seq == 5);
+}
+
+TEST_CASE("a terminal is hung up first and signalled at half the grace", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.spec.pty = true;
+  f.start_arrives(order);
+  f.held("a");
+  f.scope_stopped("team", 5, 2s);
+  CHECK(f.hung_up == std::vector{f.id("a")});
+  CHECK(f.stops.at(0).signal_at == f.now.boot + 1s);
+  f.scope_stopped("team", 6, 1s);
+  CHECK(f.stops.at(1).signal_at == f.now.boot + 500ms);
+  CHECK(f.hung_up.size() == 1);
+}
+
+TEST_CASE("with no grace a terminal is killed at once", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.spec.pty = true;
+  f.start_arrives(order);
+  f.held("a");
+  f.scope_stopped("team", 5, 0ms);
+  CHECK(f.hung_up.empty());
+  CHECK(f.stops.at(0).kill_at == f.now.boot);
+  CHECK_FALSE(f.stops.at(0).signal_at);
+}
+
+TEST_CASE("an absurd grace is bounded", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.scope_stopped("team", 5, milliseconds::max());
+  CHECK(f.stops.at(0).kill_at == f.now.boot + 168h);
+  f.scope_stopped("team", 6, milliseconds{-5});
+  CHECK(f.stops.at(1).kill_at == f.now.boot);
+}
+
+TEST_CASE("a limited cutoff takes what it covers and what that has spawned since, not its neighbours", "[table]") {
+  table_fixture f;
+  f.runs("old", 1);
+  f.runs("spawned", 8, "team/build", {"old"});
+  f.runs("newer", 9);
+  wire::stop s;
+  s.seq = 20;
+  s.cutoff = 5;
+  s.scope = *scope_path::parse("team");
+  f.stop_applied(s);
+  REQUIRE(f.stops.size() == 2);
+  CHECK(f.stops[0].operation == f.id("old"));
+  CHECK(f.stops[1].operation == f.id("spawned"));
+}
+
+TEST_CASE("what waits for a slot starts when one is free, in order, or never if it is stopped", "[table]") {
+  table_fixture f({.slots = 1});
+  f.runs("a", 1);
+  f.start_arrives("b", 2);
+  f.start_arrives("c", 3, "other");
+  CHECK_FALSE(f.was_spawned("b"));
+  f.scope_stopped("team/build", 10);
+  CHECK(f.end_of("b")->how == receipt::never_started);
+  f.dies("a", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  CHECK(f.was_spawned("c"));
+  CHECK_FALSE(f.was_spawned("b"));
+}
+
+TEST_CASE("a task without slots needs no room, one with too many is refused", "[table]") {
+  table_fixture f({.slots = 2});
+  auto all = f.order("all", 1);
+  all.spec.slots = 2;
+  f.start_arrives(all);
+  auto none = f.order("none", 2);
+  none.spec.slots = 0;
+  f.start_arrives(none);
+  CHECK(f.was_spawned("none"));
+  auto many = f.order("many", 3);
+  many.spec.slots = 3;
+  f.start_arrives(many);
+  REQUIRE(f.end_of("many"));
+  CHECK(f.end_of("many")->error_code == "start_failed");
+}
+
+TEST_CASE("a task that asks for more containment than there is is refused", "[table]") {
+  table_fixture f({.level = containment::group});
+  auto order = f.order("a", 1);
+  order.spec.least_containment = containment::cgroup;
+  f.start_arrives(order);
+  CHECK(f.end_of("a")->error_code == "start_failed");
+  CHECK_FALSE(f.was_spawned("a"));
+}
+
+TEST_CASE("a repeated start never runs twice: alive, ended, or long forgotten", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.start_arrives("a", 1);
+  f.dies("a");
+  f.start_arrives("a", 1);
+  f.stored("a");
+  CHECK_FALSE(f.table.knows(f.id("a")));
+  f.start_arrives("a", 1);
+  CHECK(f.spawned.size() == 1);
+  CHECK(f.ends_told("a") == 1);
+}
+
+TEST_CASE("a result is in every hello until it is stored", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.runs("b", 2);
+  f.dies("a", {1, std::nullopt});
+  CHECK(f.hello().results.size() == 1);
+  CHECK(f.hello().results == f.hello().results);
+  f.stored("b"); // not ended: nothing to forget
+  f.stored("a");
+  CHECK(f.hello().results.empty());
+  REQUIRE(f.hello().inventory.size() == 1);
+  CHECK(f.hello().inventory[0].operation == f.id("b"));
+}
+
+TEST_CASE("an inventory says of each task whether it is held, running or stopping, and by which stop", "[table]") {
+  table_fixture f({.slots = 4});
+  f.start_arrives("cloning", 1);
+  f.runs("running", 2);
+  f.runs("stopping", 3, "other");
+  f.scope_stopped("other", 9);
+  std::map<operation_id, wire::inventory_item> items;
+  for (const auto& item : f.hello().inventory) items[item.operation] = item;
+  CHECK(items.at(f.id("cloning")).phase == wire::task_phase::held);
+  CHECK(items.at(f.id("cloning")).pid == 0);
+  CHECK(items.at(f.id("running")).phase == wire::task_phase::running);
+  CHECK(items.at(f.id("stopping")).phase == wire::task_phase::stopping);
+  CHECK(items.at(f.id("stopping")).stop_seq == 9);
+}
+
+TEST_CASE("results that do not fit into a hello stay in its inventory", "[table]") {
+  table_fixture f({.slots = 10});
+  for (const char* name : {"a", "b", "c"}) {
+    f.runs(name, 1);
+    f.dies(name);
+  }
+  wire::hello h;
+  const auto later = f.table.describe(h, 1);
+  CHECK(h.results.size() == 1);
+  CHECK(h.inventory.size() == 2);
+  CHECK(later.size() == 2);
+}
+
+TEST_CASE("a task that is still there is reported with what comes next", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.scope_stopped("team", 5, 2s);
+  f.told.clear();
+  f.pass(600ms);
+  worker::effects list;
+  f.table.tick(f.now, list);
+  f.perform(list);
+  CHECK(f.looked.size() == 1);
+  f.hears(worker::task_still_there{f.id("a"), unproven_why::in_grace, 3, {{1, "S", "x"}}, std::nullopt});
+  const auto in_grace = std::get<wire::task_unproven>(f.told.at(0));
+  CHECK(in_grace.why == unproven_why::in_grace);
+  CHECK(in_grace.next == next_action::kill);
+  CHECK(in_grace.processes_total == 3);
+  f.pass(3s);
+  f.hears(worker::task_still_there{f.id("a"), unproven_why::stuck_in_kernel, 1, {}, f.now.boot + 1s});
+  const auto stuck = std::get<wire::task_unproven>(f.told.at(1));
+  CHECK(stuck.why == unproven_why::stuck_in_kernel);
+  CHECK(stuck.next == next_action::kill_again);
+  CHECK(stuck.next_at == f.now.wall + 1s);
+}
+
+TEST_CASE("nothing is let go when the lease is over", "[table]") {
+  table_fixture f({.slots = 1});
+  f.start_arrives("held", 1);
+  f.start_arrives("queued", 2);
+  f.pass(10s);
+  f.held("held");
+  CHECK(f.gone.empty());
+  f.hears(worker::task_ended_here{f.id("held"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("held");
+  for (const char* name : {"held", "queued"}) {
+    REQUIRE(f.end_of(name));
+    CHECK(f.end_of(name)->error_code == "worker_lost");
+    CHECK(f.end_of(name)->evidence == proof::never_ran);
+  }
+}
+
+TEST_CASE("a task that the guardian killed without a stop of ours is lost", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.pass(12s);
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->error_code == "worker_lost");
+  CHECK(f.end_of("a")->error_message == "the lease ran out: no contact with the controller for 12 s");
+  CHECK(f.end_of("a")->stop_seq == 0);
+}
+
+TEST_CASE("what a leader leaves behind is killed by option, and that is no loss", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.spec.leader_exit = on_leader_exit::kill;
+  f.start_arrives(order);
+  f.held("a");
+  f.dies("a", {0, std::nullopt}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->error_code.empty());
+  CHECK(f.end_of("a")->exit == exit_state{0, std::nullopt});
+}
+
+TEST_CASE("an exec that fails is a failed start with its code; stopped before, it is cancelled", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.hears(worker::task_exec_failed{f.id("a"), 127, "nosuch: not found"});
+  f.runs("b", 2);
+  f.hears(worker::task_exec_failed{f.id("b"), 127, "nosuch: not found"});
+  f.operation_stopped("b", 9);
+  f.dies("a", {127, std::nullopt});
+  f.dies("b", {127, std::nullopt});
+  CHECK(f.end_of("a")->error_code == "start_failed");
+  CHECK(f.end_of("a")->error_message == "nosuch: not found");
+  CHECK(f.end_of("a")->exit == exit_state{127, std::nullopt});
+  CHECK(f.end_of("b")->error_code.empty());
+  CHECK(f.end_of("b")->stop_seq == 9);
+}
+
+TEST_CASE("a spawn that fails is a failed start", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  f.hears(worker::task_spawn_failed{f.id("a"), "chdir /nowhere: no such directory"});
+  f.output_read("a");
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->error_code == "start_failed");
+  CHECK(f.end_of("a")->evidence == proof::never_ran);
+  CHECK(f.table.slots_used() == 0);
+}
+
+TEST_CASE("after the guardian's death everything that lived is dead, stopped or lost", "[table]") {
+  table_fixture f;
+  f.runs("lost", 1, "other");
+  f.runs("stopped", 2);
+  f.start_arrives("unborn", 3, "other");
+  f.scope_stopped("team", 9);
+  worker::effects list;
+  f.table.swept(f.now, list);
+  f.perform(list);
+  for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
+  CHECK(f.end_of("lost")->error_code == "worker_lost");
+  CHECK(f.end_of("lost")->evidence == proof::group_empty);
+  CHECK(f.end_of("stopped")->stop_seq == 9);
+  CHECK(f.end_of("stopped")->how == receipt::killed);
+  CHECK(f.end_of("unborn")->evidence == proof::never_ran);
+  f.dies("lost"); // late words of the dead guardian
+  CHECK(f.ends_told("lost") == 1);
+}
+
+TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of the controller still owns its tasks",
+          "[table]") {
+  table_fixture f({.slots = 2});
+  f.runs("a", 1, "other");
+  f.runs("b", 2);
+  f.start_arrives("queued", 3);
+  worker::effects list;
+  f.table.leave(f.now, false, list);
+  f.perform(list);
+  CHECK(f.stops.size() == 2);
+  CHECK(f.end_of("queued")->evidence == proof::never_ran);
+  f.start_arrives("late", 4);
+  CHECK(f.end_of("late")->error_code == "worker_lost");
+  f.scope_stopped("team", 9);
+  f.dies("a", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  f.dies("b", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  CHECK(f.end_of("a")->error_code == "worker_lost");
+  CHECK(f.end_of("a")->stop_seq == 0);
+  CHECK(f.end_of("b")->stop_seq == 9);
+  CHECK(f.end_of("b")->error_code.empty());
+}
+
+TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[table]") {
+  worker::stop_book book(3);
+  table_fixture f;
+  for (const char* name : {"a", "b", "c", "d"}) book.close(f.id(name), 7);
+  CHECK_FALSE(book.closed(f.id("a")));
+  CHECK(book.closed(f.id("d")));
+  for (int i = 0; i < 100; ++i) {
+    wire::stop s;
+    s.seq = s.cutoff = static_cast<std::uint64_t>(i);
+    s.scope = *scope_path::parse("s" + std::to_string(i));
+    book.record(s);
+  }
+  CHECK(book.size() == 6);
+}

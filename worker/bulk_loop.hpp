@@ -1,0 +1,55 @@
+// The bulk loop: one thread that moves task output, task input and relayed HTTP, so that the session loop, which
+// applies stops, never waits for bytes.
+//
+// Commands and answers cross between the two threads in two small queues, each with an eventfd. The answer to `finish`
+// carries final counts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/socket.hpp"
+#include "protocol/task.hpp"
+#include "worker/output_buffer.hpp"
+#include "worker/task_streams.hpp"
+
+namespace quell::worker {
+
+class bulk_loop {
+ public:
+  struct settings {
+    client_socket::options socket;
+    output_buffer::settings output;
+    std::size_t output_bytes = 256 * 1024 * 1024; ///< of all tasks together
+    std::size_t window_bytes = 4 * 1024 * 1024;   ///< output sent and not acknowledged
+    std::chrono::milliseconds silence{3000};      ///< without an acknowledgement: send again
+  };
+  struct finished {
+    operation_id operation;
+    output_counts counts;
+  };
+  /// Opens the socket and the relay and starts the thread.
+  static result<std::unique_ptr<bulk_loop>> start(settings s);
+  virtual ~bulk_loop() = default;
+
+  /// QUELL_URL of the tasks.
+  virtual const std::string& relay_url() const = 0;
+
+  // Commands; any thread; they take effect in order.
+  virtual void add(task_streams streams) = 0;
+  virtual void finish(const operation_id& operation) = 0;
+  virtual void hang_up(const operation_id& operation) = 0;
+  virtual void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) = 0;
+  /// A control session is open: (re)connect, say hello, send again what is unacknowledged.
+  virtual void session_opened(const session_id& session) = 0;
+  virtual void session_ended() = 0;
+
+  /// Readable when `take_finished` has something; one reader.
+  virtual int descriptor() const = 0;
+  virtual std::vector<finished> take_finished() = 0;
+  /// Waits until all output is acknowledged or `limit` is over (for the clean stop). False if something is left.
+  virtual bool flush(std::chrono::milliseconds limit) = 0;
+};
+
+} // namespace quell::worker

@@ -1,0 +1,97 @@
+// Flags of quell-worker. CLI11's own exit codes (100 and more) never leak.
+#include "worker/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+namespace quell::worker {
+
+namespace {
+constexpr const char* examples = R"(
+Examples:
+  quell-worker --join-file worker.join          join with the line that `quell worker add w3` printed
+  quell-worker --join qwj1.… --slots 16 --label gpu=1
+  quell-worker keygen --state /var/lib/quell-worker/w3
+                                                make a key here; enrol it with `quell worker add w3 --key PUBLIC`
+  quell-worker --config worker.toml --print-config
+
+Stop it with SIGTERM: its tasks get their grace and end with proof. A second SIGTERM kills them at once.
+Exit codes: 0 clean stop, 1 runtime, 2 usage or configuration. Environment: QUELL_WORKER_<SECTION>_<KEY>.)";
+}
+
+parsed_command_line parse_command_line(int argc, char** argv, const std::string& version) {
+  command_line line;
+  CLI::App app{"quell-worker runs process trees for a quell controller, and stops them with proof."};
+  app.footer(examples);
+  app.set_version_flag("--version", "quell-worker " + version);
+  std::string join, work_dir, level, name;
+  std::int64_t slots = 0;
+  std::vector<std::string> labels;
+  auto* join_flag =
+      app.add_option("--join", join, "the line that `quell worker add NAME` printed (a secret)")->type_name("LINE");
+  auto* file_flag = app.add_option("--join-file", line.join_file, "a file that holds this line")->type_name("FILE");
+  join_flag->excludes(file_flag);
+  app.add_option("--config", line.config,
+                 "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env; [controller] join")
+      ->type_name("FILE");
+  app.add_option("--state", line.state,
+                 "state directory (default ~/.local/state/quell-worker/NAME, as root /var/lib/quell-worker/NAME)")
+      ->type_name("DIR");
+  auto* name_flag =
+      app.add_option("--name", name, "name, used for the state directory (default: that of the join line)");
+  auto* slots_flag =
+      app.add_option("--slots", slots, "how many slots it offers (default: 4 per core, at least 8)")->type_name("N");
+  app.add_option("--label", labels, "a label of this worker, k=v; may be repeated")
+      ->type_name("K=V")
+      ->expected(1)
+      ->take_all();
+  auto* dir_flag =
+      app.add_option("--work-dir", work_dir, "directory of tasks that name none (default: HOME)")->type_name("DIR");
+  auto* level_flag = app.add_option("--containment", level,
+                                    "cgroup+pidns, cgroup, pidns or group (default: the strongest that works here)")
+                         ->type_name("LEVEL");
+  app.add_option("--guardian", line.guardian, "the quell-guardian program (default: beside this one)")
+      ->type_name("PATH");
+  app.add_option("--log-level", line.log_level, "debug, info, warn or error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
+  app.add_flag("--print-config", line.print_config, "print the configuration that would be used, and leave");
+  auto* keygen = app.add_subcommand(
+      "keygen", "make a key for this worker: prints the public half, keeps the secret one in the state directory");
+  keygen->fallthrough();
+
+  parsed_command_line answer;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    answer.exit_code = app.exit(error) == 0 ? 0 : 2;
+    return answer;
+  }
+  const auto refuse = [&](const std::string& why) {
+    std::cerr << "quell-worker: " << why << "\n";
+    answer.exit_code = 2;
+    return answer;
+  };
+  line.keygen = keygen->parsed();
+  if (*join_flag) line.flags.join = join;
+  if (*name_flag) line.flags.name = name;
+  if (*dir_flag) line.flags.work_dir = work_dir;
+  if (*slots_flag) {
+    auto parsed = parse_slots(slots);
+    if (!parsed) return refuse("--slots " + parsed.error().detail);
+    line.flags.slots = *parsed;
+  }
+  if (*level_flag) {
+    auto parsed = parse_containment(level);
+    if (!parsed) return refuse("--containment: " + parsed.error().detail);
+    line.flags.least = *parsed;
+  }
+  for (const auto& label : labels) {
+    auto pair = parse_pair(label, "--label");
+    if (!pair) return refuse(pair.error().detail);
+    line.flags.labels.insert(std::move(*pair));
+  }
+  answer.line = std::move(line);
+  return answer;
+}
+
+} // namespace quell::worker

@@ -1,0 +1,29 @@
+// What was asked on the command line of quell-worker.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "worker/settings.hpp"
+
+namespace quell::worker {
+
+struct command_line {
+  bool keygen = false;
+  bool print_config = false;
+  settings_layer flags;
+  std::string config;
+  std::string join_file;
+  std::string state;
+  std::string guardian;
+  std::string log_level = "info";
+};
+
+struct parsed_command_line {
+  std::optional<command_line> line;
+  int exit_code = 0; ///< when `line` is not set: help and version 0, a usage error 2 (it has been printed)
+};
+
+parsed_command_line parse_command_line(int argc, char** argv, const std::string& version);
+
+} // namespace quell::worker

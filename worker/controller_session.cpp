@@ -1,0 +1,187 @@
+// Sessions with the controller, one after another.
+#include "worker/controller_session.hpp"
+
+#include <algorithm>
+
+namespace quell::worker {
+
+using namespace std::chrono_literals;
+
+void controller_session::greet(wire::hello hello, boot_time now) {
+  phase_ = phase::greeting;
+  id_ = hello.proposed;
+  sender_ = channel_sender{};
+  receiver_ = channel_receiver{};
+  outbox_.clear();
+  delivered_ = ack_carried_ = 0;
+  hello_sent_ = now;
+  hello.cluster = membership_.cluster;
+  hello.epoch_seen = membership_.epoch;
+  hello.seq_seen = membership_.seq_seen;
+  queue(0, std::move(hello));
+}
+
+void controller_session::queue(std::uint64_t number, wire::message body) {
+  outbox_.push_back({id_, number, 0, std::move(body)});
+}
+
+void controller_session::tell(wire::message body, boot_time now) {
+  if (phase_ == phase::apart) return;
+  if (phase_ == phase::open) {
+    const auto number = sender_.push(body, now);
+    queue(number, std::move(body));
+  } else {
+    sender_.push(std::move(body), now); // leaves with the welcome
+  }
+  if (sender_.overflown()) end("the controller has left too many frames unacknowledged", now);
+}
+
+std::optional<wire::message> controller_session::receive(wire::envelope frame, boot_time now) {
+  if (phase_ == phase::apart || frame.session != id_) return std::nullopt;
+  if (phase_ == phase::greeting) {
+    if (const auto* r = std::get_if<wire::refuse>(&frame.body)) {
+      refused(*r, now);
+      return std::nullopt;
+    }
+    const auto* w = std::get_if<wire::welcome>(&frame.body);
+    if (!w || frame.number != 1) return std::nullopt;
+    receiver_.accept(1);
+    delivered_ = 1;
+    welcomed(*w, now);
+    if (phase_ != phase::open) return std::nullopt;
+    return std::move(frame.body);
+  }
+  if (!sender_.acknowledged(frame.ack, now)) {
+    end("the controller acknowledged a frame that was never sent", now);
+    return std::nullopt;
+  }
+  if (frame.number != 0) {
+    switch (receiver_.accept(frame.number)) {
+    case channel_receiver::verdict::deliver:
+      break;
+    case channel_receiver::verdict::duplicate:
+      queue(0, wire::acknowledge{false});
+      return std::nullopt;
+    case channel_receiver::verdict::gap:
+      queue(0, wire::acknowledge{true});
+      return std::nullopt;
+    }
+    delivered_ = frame.number;
+    if (const auto* start = std::get_if<wire::start>(&frame.body))
+      membership_.seq_seen = std::max(membership_.seq_seen, start->seq);
+    else if (const auto* stop = std::get_if<wire::stop>(&frame.body))
+      membership_.seq_seen = std::max(membership_.seq_seen, stop->seq);
+    else if (const auto* h = std::get_if<wire::handover>(&frame.body)) {
+      lease_.handed_over(now, std::clamp<milliseconds>(h->lease, 100ms, 168h));
+      lease_changed_ = true;
+    }
+    return std::move(frame.body);
+  }
+  if (const auto* a = std::get_if<wire::acknowledge>(&frame.body)) {
+    if (a->resend)
+      for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
+  } else if (const auto* g = std::get_if<wire::lease_granted>(&frame.body)) {
+    heard_ = now;
+    if (lease_.granted(g->beat, std::clamp<milliseconds>(g->length, 100ms, 168h))) lease_changed_ = true;
+  } else if (const auto* r = std::get_if<wire::refuse>(&frame.body)) {
+    refused(*r, now);
+  }
+  return std::nullopt;
+}
+
+void controller_session::welcomed(const wire::welcome& w, boot_time now) {
+  if (w.version != wire::protocol_version) {
+    stuck_ = dead_end{"the controller speaks protocol version " + std::to_string(w.version) + ", this worker " +
+                      std::to_string(wire::protocol_version) + "; install the same version on both"};
+    return end(stuck_->message, now);
+  }
+  if (membership_.cluster && *membership_.cluster != w.cluster) {
+    stuck_ = dead_end{"this worker belongs to cluster " + membership_.cluster->text() + ", the controller to " +
+                      w.cluster.text() + "; use another --state directory to join another cluster"};
+    return end(stuck_->message, now);
+  }
+  if (w.epoch < membership_.epoch) {
+    backoff_ = timing_.longest_backoff;
+    return end(
+        "the controller's epoch " + std::to_string(w.epoch) + " is below " + std::to_string(membership_.epoch) +
+            ", which this worker has seen; if its store was restored from a backup, start it with `quelld --restored`",
+        now);
+  }
+  membership_.cluster = w.cluster;
+  membership_.epoch = w.epoch;
+  name_ = w.worker;
+  heartbeat_ = std::clamp<milliseconds>(w.heartbeat, 10ms, 1h);
+  lease_.welcomed(hello_sent_, std::clamp<milliseconds>(w.lease, 100ms, 168h));
+  lease_changed_ = true;
+  phase_ = phase::open;
+  backoff_ = 0ms;
+  heard_ = now;
+  next_beat_ = hello_sent_ + heartbeat_;
+  receiver_.applied(1);
+  for (auto& [number, body] : sender_.resend(now, true)) queue(number, std::move(body));
+}
+
+void controller_session::refused(const wire::refuse& r, boot_time now) {
+  if (r.retry_after <= 0ms && r.code != "not_enrolled") {
+    stuck_ = dead_end{"the controller refuses this worker (" + r.code + "): " + r.message};
+    return end(stuck_->message, now);
+  }
+  end("the controller refuses this worker (" + r.code + "): " + r.message, now);
+  next_hello_ = now + std::clamp<milliseconds>(r.retry_after, 2s, 60s);
+}
+
+void controller_session::end(std::string why, boot_time now) {
+  if (phase_ == phase::apart) return;
+  why_ended_ = std::move(why);
+  phase_ = phase::apart;
+  outbox_.clear();
+  backoff_ = std::clamp(backoff_ * 2, timing_.first_backoff, timing_.longest_backoff);
+  next_hello_ = now + backoff_;
+}
+
+void controller_session::acknowledge() {
+  if (phase_ == phase::open && receiver_.ack() > ack_carried_ && outbox_.empty()) queue(0, wire::acknowledge{false});
+}
+
+void controller_session::tick(boot_time now) {
+  if (phase_ == phase::greeting && now - hello_sent_ >= timing_.welcome_wait)
+    return end("the controller did not answer the hello within " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timing_.welcome_wait).count()) +
+                   " s",
+               now);
+  if (phase_ != phase::open) return;
+  if (lease_.over(now)) return end("the lease is over", now);
+  if (now - heard_ >= heartbeat_ * timing_.missed_beats + heartbeat_ / 2)
+    return end("the controller left " + std::to_string(timing_.missed_beats) + " heartbeats unanswered", now);
+  if (now >= next_beat_) {
+    lease_.sent(++beat_, now);
+    queue(0, wire::heartbeat{beat_, receiver_.ack()});
+    next_beat_ = now + heartbeat_;
+  }
+  for (auto& [number, body] : sender_.resend(now, false)) queue(number, std::move(body));
+}
+
+boot_time controller_session::next_tick() const {
+  switch (phase_) {
+  case phase::apart:
+    return next_hello_;
+  case phase::greeting:
+    return hello_sent_ + timing_.welcome_wait;
+  case phase::open:
+    return std::min(next_beat_, sender_.next_resend().value_or(next_beat_));
+  }
+  return next_beat_;
+}
+
+const wire::envelope* controller_session::next_frame() {
+  if (outbox_.empty()) return nullptr;
+  outbox_.front().ack = receiver_.ack();
+  return &outbox_.front();
+}
+
+void controller_session::sent() {
+  ack_carried_ = std::max(ack_carried_, outbox_.front().ack);
+  outbox_.pop_front();
+}
+
+} // namespace quell::worker

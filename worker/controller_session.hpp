@@ -1,0 +1,106 @@
+// The worker's side of a session: hello, welcome, numbered frames, heartbeats, lease, and when to give up and say hello
+// anew. Pure.
+//
+// One object lives as long as the worker; sessions follow each other in it. Envelopes come in, envelopes go out through
+// `outbox`; the owner sends them. What is told between a hello and its welcome waits in the channel and leaves right
+// after the welcome.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "protocol/channel.hpp"
+#include "protocol/lease.hpp"
+#include "protocol/messages.hpp"
+
+namespace quell::worker {
+
+/// What binds a worker to its cluster for ever (stored).
+struct membership {
+  std::optional<cluster_id> cluster;
+  std::uint64_t epoch = 0;
+  std::uint64_t seq_seen = 0;
+};
+
+class controller_session {
+ public:
+  struct timing {
+    std::chrono::milliseconds welcome_wait{3000};
+    std::chrono::milliseconds first_backoff{100};
+    std::chrono::milliseconds longest_backoff{2000};
+    int missed_beats = 3;
+  };
+  enum class phase : std::uint8_t { apart, greeting, open };
+  /// Why the worker must not go on at all.
+  struct dead_end {
+    std::string message;
+  };
+
+  explicit controller_session(membership m) : controller_session(std::move(m), timing{}) {}
+  controller_session(membership m, timing t) : timing_(t), membership_(std::move(m)) {}
+
+  /// True when it is time for a (next) hello: reset the socket, then call `greet`.
+  bool hello_due(boot_time now) const { return phase_ == phase::apart && now >= next_hello_; }
+  void greet(wire::hello hello, boot_time now);
+
+  /// A frame came. Returns what the owner has to apply, then `applied`. Frames of other sessions, repeats and gaps
+  /// return nothing.
+  std::optional<wire::message> receive(wire::envelope frame, boot_time now);
+  /// The last delivered numbered frame has taken effect.
+  void applied() { receiver_.applied(delivered_); }
+  /// Numbers a message and queues it; dropped while apart.
+  void tell(wire::message body, boot_time now);
+  /// Queues an unnumbered acknowledgement if anything is applied that no frame has carried yet.
+  void acknowledge();
+  /// Beats, resends, gives up. Call at `next_tick` or more often.
+  void tick(boot_time now);
+  boot_time next_tick() const;
+  /// Ends the session (no farewell); the next hello is due after a backoff.
+  void end(std::string why, boot_time now);
+
+  /// The next frame to send; the acknowledgement in it is the newest one. `sent` takes it away.
+  const wire::envelope* next_frame();
+  void sent();
+
+  phase at() const { return phase_; }
+  const worker_lease& lease() const { return lease_; }
+  const membership& member() const { return membership_; }
+  const std::string& name() const { return name_; }
+  const std::string& why_ended() const { return why_ended_; }
+  const std::optional<dead_end>& stuck() const { return stuck_; }
+  session_id id() const { return id_; }
+  /// True once after each change of the lease: tell the guardian.
+  bool lease_changed() { return std::exchange(lease_changed_, false); }
+  /// True when everything numbered has been acknowledged.
+  bool drained() const { return sender_.last_acknowledged() == sender_.last_sent(); }
+
+ private:
+  void welcomed(const wire::welcome& w, boot_time now);
+  void refused(const wire::refuse& r, boot_time now);
+  void queue(std::uint64_t number, wire::message body);
+
+  timing timing_;
+  membership membership_;
+  phase phase_ = phase::apart;
+  session_id id_;
+  std::string name_;
+  std::string why_ended_ = "no session yet";
+  std::optional<dead_end> stuck_;
+  channel_sender sender_;
+  channel_receiver receiver_;
+  worker_lease lease_;
+  bool lease_changed_ = false;
+  std::deque<wire::envelope> outbox_;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t ack_carried_ = 0;
+  std::uint64_t beat_ = 0;
+  std::chrono::milliseconds heartbeat_{1000};
+  std::chrono::milliseconds backoff_{0};
+  boot_time hello_sent_{};
+  boot_time next_hello_{};
+  boot_time next_beat_{};
+  boot_time heard_{};
+};
+
+} // namespace quell::worker

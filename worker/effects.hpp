@@ -1,0 +1,40 @@
+// What the task table wants done: values that the session loop performs in order, at once.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "protocol/messages.hpp"
+#include "worker/guardian/client.hpp"
+
+namespace quell::worker {
+
+/// Make the streams and ask the guardian for the task; if that fails here, answer with `task_table::spawn_refused`.
+struct spawn_task {
+  wire::start order;
+};
+/// Write the go *now* and answer with `task_table::went`; nothing may come between.
+struct let_go {
+  operation_id operation;
+};
+/// Close the PTY's master: the cooperative first signal.
+struct hang_up {
+  operation_id operation;
+};
+/// Read what is left of the task's output, end its streams and answer with `task_table::output_finished`.
+struct finish_output {
+  operation_id operation;
+};
+/// Ask the guardian for the processes of a task that is being stopped.
+struct look_at {
+  operation_id operation;
+};
+/// For the controller. Dropped while there is no session: the next hello says the same.
+struct tell {
+  wire::message body;
+};
+
+using effect = std::variant<spawn_task, let_go, stop_request, hang_up, wire::resize, finish_output, look_at, tell>;
+using effects = std::vector<effect>;
+
+} // namespace quell::worker

@@ -1,0 +1,132 @@
+// The guardian's heart: one loop over the worker's socket, the keepers' channels, dead children and the clock
+// (README.md has the essay).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "worker/guardian/client.hpp"
+#include "worker/guardian/keeper.hpp"
+#include "worker/guardian/subtree.hpp"
+#include "worker/guardian/wire.hpp"
+
+namespace quell::worker {
+
+/// What the guardian knows of one task.
+struct guarded_task {
+  using force = task_ended_here::force;
+
+  std::uint64_t serial = 0;
+  operation_id operation;
+  pid_t keeper = 0; ///< 0 once it is reaped
+  pid_t leader = 0; ///< as the host sees it; 0 until it is held
+  unique_fd channel;
+  bool has_cgroup = false;
+  std::string directory, command; ///< for messages
+  int stop_signal = 15;
+  std::optional<std::chrono::milliseconds> lease;
+
+  keeper_report known;
+  std::optional<exit_state> exit;
+  bool keeper_failed = false; ///< its keeper was killed: what it left came to the guardian
+
+  bool stopping = false; ///< a stop, the lease or the worker's end
+  bool killing = false;
+  bool signalled = false;
+  bool look = false;
+  force sent = force::nothing;
+  std::int64_t signal_at = never, kill_at = never, retry_at = never, say_at = never, poke_keeper_at = never;
+  std::int64_t pause_ns = 0;
+  std::int64_t armed_at = never; ///< where it stands in the timer queue
+
+  static constexpr std::int64_t never = INT64_MAX;
+  std::string cgroup_name() const { return "t-" + operation.text(); }
+};
+
+class guardian {
+ public:
+  struct options {
+    unique_fd worker; ///< SOCK_SEQPACKET
+    containment_report report;
+    std::unique_ptr<cgroup_subtree> subtree; ///< null where no cgroup can be used
+    std::uint64_t open_files_limit = 0;
+  };
+  explicit guardian(options o);
+  /// Until the worker is gone and every task is proven dead.
+  int run();
+
+ private:
+  // guardian.cpp: the loop
+  bool set_up();
+  void turn();
+  void hear_worker();
+  void hear_keeper(std::uint64_t serial);
+  void reap_children();
+  void clock_rang();
+  void arm_clock();
+  void say(const guardian_event& event);
+  void flush();
+  void worker_left();
+
+  // guardian_spawn.cpp: requests and beginnings
+  void obey(std::string_view datagram, std::vector<unique_fd>& fds);
+  void spawn(byte_reader& in, std::vector<unique_fd>& fds);
+  std::string start(guarded_task& task, const spawn_header& header, byte_reader& texts, std::vector<unique_fd>& fds);
+  void apply(guarded_task& task, const keeper_report& report, pid_t sender);
+  void renew(boot_time base, std::chrono::milliseconds length);
+  bool lease_over(const guarded_task& task, boot_time now) const;
+
+  // guardian_stop.cpp: endings
+  void stop(const stop_order& order);
+  void kill_task(guarded_task& task);
+  void kill_round(guarded_task& task, std::int64_t now);
+  void signal_task(guarded_task& task);
+  void on_time(guarded_task& task, std::int64_t now);
+  void schedule(guarded_task& task);
+  void check_leases();
+  void keeper_ended(guarded_task& task, int wait_status);
+  /// Reports and forgets the task if every layer of its containment is empty.
+  bool try_finish(guarded_task& task);
+  void kill_orphans();
+  task_still_there describe(guarded_task& task, std::int64_t now);
+
+  guarded_task* find(const operation_id& operation);
+  bool uses_pidns() const { return report_.level == containment::pidns || report_.level == containment::cgroup_pidns; }
+  bool uses_cgroup() const {
+    return report_.level == containment::cgroup || report_.level == containment::cgroup_pidns;
+  }
+
+  unique_fd worker_, epoll_, children_, clock_;
+  containment_report report_;
+  std::unique_ptr<cgroup_subtree> subtree_;
+  std::uint64_t open_files_limit_ = 0;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<guarded_task>> tasks_;
+  std::unordered_map<operation_id, std::uint64_t> by_operation_;
+  std::unordered_map<pid_t, std::uint64_t> by_keeper_;
+  std::uint64_t next_serial_ = 16; ///< smaller numbers name the loop's own descriptors
+  std::set<std::pair<std::int64_t, std::uint64_t>> timers_;
+  std::int64_t clock_set_to_ = guarded_task::never;
+
+  std::optional<boot_time> lease_base_;
+  std::chrono::milliseconds lease_length_{0};
+  std::int64_t lease_check_at_ = guarded_task::never;
+
+  byte_writer saying_;
+  std::deque<std::string> unsent_;
+  bool worker_here_ = true, waiting_to_send_ = false, orphans_ = false;
+  std::int64_t orphans_at_ = guarded_task::never;
+  std::vector<char*> argv_, envp_;
+};
+
+} // namespace quell::worker

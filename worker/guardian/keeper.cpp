@@ -1,0 +1,280 @@
+// The keeper's life: set up, fork the leader, reap, obey, and kill the task when the guardian is gone.
+#include "worker/guardian/keeper.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "worker/guardian/cgroup.hpp"
+#include "worker/guardian/processes.hpp"
+#include "worker/guardian/system.hpp"
+
+namespace quell::worker {
+namespace {
+
+void wake(int) {}
+
+/// Fixed places of a keeper's descriptors; the guardian keeps them occupied, so that no descriptor of value lies there.
+enum place : int { channel = 3, hold, in, out, err, cgroup, exec_read, exec_write };
+
+class keeper {
+ public:
+  explicit keeper(const keeper_orders& orders) : orders_(orders) {}
+
+  [[noreturn]] void run() {
+    take_over();
+    fork_leader();
+    while (true) {
+      reap();
+      if (no_children_) ::_exit(0);
+      wait();
+    }
+  }
+
+ private:
+  bool is_init() const { return orders_.level == containment::pidns || orders_.level == containment::cgroup_pidns; }
+
+  [[noreturn]] void fail(start_step step, int error) {
+    known_.exec = exec_state::failed;
+    known_.step = step;
+    known_.error = error;
+    known_.code = 126;
+    tell();
+    ::_exit(1);
+  }
+
+  void tell() { ::send(orders_.channel, &known_, sizeof known_, MSG_NOSIGNAL); }
+
+  void put(int& fd, int to) {
+    if (fd < 0) return;
+    if (::dup2(fd, to) < 0) ::_exit(1);
+    fd = to;
+  }
+
+  void take_over() {
+    put(orders_.channel, channel);
+    put(orders_.hold, hold);
+    put(orders_.in, in);
+    put(orders_.out, out);
+    put(orders_.err, err);
+    // The init is in the cgroup itself and needs no way to it.
+    if (is_init())
+      ::close(cgroup);
+    else
+      put(orders_.cgroup, cgroup);
+    ::close_range(exec_read, ~0U, 0);
+
+    struct sigaction on_child {};
+    on_child.sa_handler = wake;
+    ::sigaction(SIGCHLD, &on_child, nullptr);
+    ::sigaction(SIGTERM, &on_child, nullptr);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+
+    // SIGKILL ends an init and with it the namespace. A subreaper has to live on to kill.
+    ::prctl(PR_SET_PDEATHSIG, is_init() ? SIGKILL : SIGTERM);
+    ::prctl(PR_SET_NAME, is_init() ? "quell-init" : "quell-keeper");
+    if (!is_init()) {
+      ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+      if (::getppid() != orders_.guardian) ::_exit(1);
+      return;
+    }
+    // Own /proc, seen by nobody else; mounts of the host still arrive (slave).
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) fail(start_step::mount, errno);
+    if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) fail(start_step::mount, errno);
+  }
+
+  void fork_leader() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) < 0) fail(start_step::fork, errno);
+    exec_pipe_ = ends[0];
+    const pid_t self = ::getpid();
+    const pid_t pid = clone_process(0, is_init() ? -1 : orders_.cgroup);
+    if (pid == 0) run_leader(orders_, self, ends[1]);
+    if (pid < 0) fail(start_step::fork, -pid);
+    leader_ = pid;
+    ::close(ends[1]);
+    ::close_range(hold, err, 0);
+  }
+
+  /// Reads what the leader said about its exec; end of file means that exec closed the pipe, or that it died before.
+  void settle_exec() {
+    if (exec_pipe_ < 0) return;
+    exec_failure said;
+    ssize_t got = 0;
+    while ((got = ::read(exec_pipe_, &said, sizeof said)) < 0 && errno == EINTR) {
+    }
+    if (got == static_cast<ssize_t>(sizeof said)) {
+      known_.exec = said.never ? exec_state::never : exec_state::failed;
+      known_.step = said.step;
+      known_.error = said.error;
+      known_.code = said.code;
+    } else {
+      // A process that is killed closes its pipes before it can be waited for, so only the kernel's own note tells the
+      // two apart.
+      known_.exec = never_executed(leader_) ? exec_state::never : exec_state::succeeded;
+    }
+    ::close(exec_pipe_);
+    exec_pipe_ = -1;
+    changed_ = true;
+  }
+
+  void reap() {
+    while (true) {
+      siginfo_t next{};
+      if (::waitid(P_ALL, 0, &next, WEXITED | WNOHANG | (known_.exited ? 0 : WNOWAIT)) < 0) {
+        no_children_ = errno == ECHILD;
+        break;
+      }
+      if (next.si_pid == 0) break;
+      reaped_ = true;
+      if (known_.exited) continue;
+      if (next.si_pid == leader_) settle_exec(); // while it is a zombie and its record can be read
+      int status = 0;
+      ::waitpid(next.si_pid, &status, 0);
+      if (next.si_pid != leader_) continue;
+      known_.exited = true;
+      known_.wait_status = status;
+      changed_ = true;
+      if (orders_.leader_exit == on_leader_exit::kill) {
+        tell();
+        changed_ = false;
+        kill_the_rest();
+      }
+    }
+    if (changed_) tell();
+    changed_ = false;
+  }
+
+  void kill_the_rest() {
+    if (is_init()) ::_exit(0); // the kernel kills a namespace whose init exits
+    if (orders_.cgroup >= 0) kill_cgroup(orders_.cgroup);
+    if (killing_) return;
+    killing_ = true;
+    next_round_ = boot_now() + std::chrono::milliseconds{orders_.cgroup >= 0 ? 20 : 0};
+  }
+
+  void wait() {
+    pollfd fds[2] = {{guardian_gone_ ? -1 : int{channel}, POLLIN, 0}, {exec_pipe_, POLLIN, 0}};
+    sigset_t open;
+    ::sigfillset(&open);
+    ::sigdelset(&open, SIGCHLD);
+    ::sigdelset(&open, SIGTERM);
+    const auto left = std::max(next_round_ - boot_now(), std::chrono::nanoseconds{0}).count();
+    const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
+    const int ready = ::ppoll(fds, 2, killing_ ? &limit : nullptr, &open);
+    // SIGTERM is the parent-death signal here; from anybody else it says nothing.
+    if (!is_init() && !guardian_gone_ && ::getppid() != orders_.guardian) guardian_left();
+    if (ready > 0 && fds[1].revents) settle_exec();
+    if (ready > 0 && fds[0].revents) obey();
+    // By the clock, not by the time-out: a tree that dies and forks without end interrupts every wait.
+    if (killing_ && boot_now() >= next_round_) kill_round();
+  }
+
+  void guardian_left() {
+    if (is_init()) ::_exit(1);
+    guardian_gone_ = true;
+    kill_the_rest();
+  }
+
+  void kill_round() {
+    const auto began = boot_now();
+    std::chrono::nanoseconds pause = std::chrono::milliseconds{rounds_ < 200 ? 1 : 100};
+    if (orders_.cgroup >= 0) {
+      kill_cgroup(orders_.cgroup);
+      pause = std::chrono::milliseconds{std::clamp(rounds_ * 20, 20, 1000)};
+    }
+    // At the cgroup level only who has left the cgroup is still to be found: no walk while what is killed is being
+    // reaped.
+    if (orders_.cgroup < 0 || (!reaped_ && !cgroup_populated(orders_.cgroup))) kill_descendants_once({});
+    reaped_ = false;
+    ++rounds_;
+    // What is killed needs time to die and to be reaped: at least as much as was spent on killing it.
+    const auto end = boot_now();
+    next_round_ = end + std::max(pause, end - began);
+  }
+
+  void obey() {
+    keeper_command command;
+    const ssize_t got = ::recv(channel, &command, sizeof command, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return guardian_left();
+    if (got != static_cast<ssize_t>(sizeof command)) return;
+    switch (command.act) {
+    case keeper_command::what::signal:
+      pass_on(command.signal);
+      break;
+    case keeper_command::what::kill:
+      kill_the_rest();
+      break;
+    }
+  }
+
+  void pass_on(int signal) {
+    if (is_init()) {
+      ::kill(-1, signal); // everything in the namespace but us, in one step
+      ::kill(-1, SIGCONT);
+      return;
+    }
+    if (orders_.cgroup >= 0) {
+      pass_on_to(cgroup_processes(orders_.cgroup, 1'000'000), signal, [&](pid_t pid) { return in_cgroup(pid); });
+      return;
+    }
+    pass_on_to(descendants(::getpid(), 1'000'000), signal, [](pid_t) { return true; });
+  }
+
+  template <class StillOurs>
+  void pass_on_to(const std::vector<pid_t>& pids, int signal, StillOurs ours) {
+    for (const pid_t pid : pids) {
+      signal_checked(pid, signal, ours);
+      signal_checked(pid, SIGCONT, ours);
+    }
+  }
+
+  bool in_cgroup(pid_t pid) {
+    if (own_path_.empty()) {
+      // The leader was born in it, but may have left: the name of the directory is the truth.
+      char link[64], target[4096];
+      std::snprintf(link, sizeof link, "/proc/self/fd/%d", orders_.cgroup);
+      const ssize_t size = ::readlink(link, target, sizeof target);
+      if (size > 0) own_path_.assign(target, static_cast<std::size_t>(size));
+      own_path_.erase(0, own_path_.rfind('/') + 1);
+      own_path_.insert(0, "/");
+    }
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+    const auto text = read_small_file(AT_FDCWD, path);
+    const auto at = text.find("0::");
+    if (at == std::string::npos) return false;
+    const auto line = text.substr(at + 3, text.find('\n', at) - at - 3);
+    const auto found = line.find(own_path_);
+    return found != std::string::npos &&
+           (found + own_path_.size() == line.size() || line[found + own_path_.size()] == '/');
+  }
+
+  keeper_orders orders_;
+  keeper_report known_;
+  pid_t leader_ = 0;
+  int exec_pipe_ = -1;
+  bool changed_ = false, reaped_ = false, no_children_ = false, killing_ = false, guardian_gone_ = false;
+  boot_time next_round_;
+  int rounds_ = 0;
+  std::string own_path_;
+};
+
+} // namespace
+
+void run_keeper(const keeper_orders& orders) { keeper(orders).run(); }
+
+} // namespace quell::worker

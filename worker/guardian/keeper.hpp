@@ -1,0 +1,74 @@
+// The keeper: one process per task between the guardian and the task's leader (README.md, "Who is who").
+//
+// In a PID namespace it is the namespace's init; elsewhere it is a subreaper outside of the task's cgroup. It forks the
+// leader, reaps all that the task leaves, passes on signals, and kills the task when the guardian is gone. It is forked
+// from the guardian without exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "protocol/vocabulary.hpp"
+
+namespace quell::worker {
+
+/// What a keeper needs to know; it points into the guardian's memory, of which the keeper has a copy.
+struct keeper_orders {
+  containment level = containment::group;
+  int channel = -1; ///< SOCK_SEQPACKET to the guardian
+  int cgroup = -1;  ///< the task's cgroup directory, at the cgroup levels
+  int hold = -1, in = -1, out = -1, err = -1;
+  bool pty = false;
+  on_leader_exit leader_exit = on_leader_exit::wait;
+  const char* directory = "/";
+  char* const* argv = nullptr;
+  char* const* envp = nullptr;
+  pid_t guardian = 0;
+  std::uint64_t open_files_limit = 0; ///< RLIMIT_NOFILE (soft) to give back to the task
+};
+
+/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 10.
+inline constexpr int reserved_descriptors = 16;
+
+enum class start_step : std::uint8_t { none, keeper, mount, fork, session, terminal, streams, directory, exec };
+enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
+
+/// Keeper to guardian: all that is known so far; sent whenever it grows. `held` comes from the leader itself, with its
+/// credentials.
+struct keeper_report {
+  bool held = false;
+  exec_state exec = exec_state::unknown;
+  start_step step = start_step::none; ///< where it failed
+  std::int32_t error = 0;             ///< errno of that
+  std::int32_t code = 0;              ///< 126 or 127 of a failed exec
+  bool exited = false;
+  std::int32_t wait_status = 0; ///< of the leader, as from waitpid
+};
+
+/// Leader to keeper, over the pipe that exec closes.
+struct exec_failure {
+  start_step step = start_step::exec;
+  bool never = false; ///< the hold ended without a go
+  std::int32_t error = 0;
+  std::int32_t code = 0;
+};
+
+/// Guardian to keeper.
+struct keeper_command {
+  enum class what : std::uint8_t { signal, kill } act = what::signal;
+  std::int32_t signal = 0;
+};
+
+/// In the freshly cloned process. Never returns.
+[[noreturn]] void run_keeper(const keeper_orders& orders);
+
+/// In the process forked by the keeper: sets up, says that it is held, waits for the go, executes. Never returns.
+[[noreturn]] void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe);
+
+/// One round of SIGKILL to every descendant of this process but those in and below `but_not` (sorted). It reaps
+/// nothing; repeat until there is none.
+void kill_descendants_once(const std::vector<pid_t>& but_not);
+
+} // namespace quell::worker

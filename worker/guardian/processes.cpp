@@ -1,0 +1,158 @@
+// Walks over /proc/PID/task/*/children (or all of /proc, where the kernel has no such file) and reads /proc/PID/stat.
+#include "worker/guardian/processes.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unordered_map>
+
+#include "worker/guardian/system.hpp"
+
+namespace quell::worker {
+namespace {
+
+template <class Visit>
+void each_number_in(const char* path, Visit visit) {
+  DIR* dir = ::opendir(path);
+  if (!dir) return;
+  while (const dirent* entry = ::readdir(dir)) {
+    const int number = std::atoi(entry->d_name);
+    if (number > 0) visit(number);
+  }
+  ::closedir(dir);
+}
+
+void children_from_file(const std::string& text, std::vector<pid_t>& out) {
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    pid_t pid = 0;
+    auto [next, error] = std::from_chars(at, end, pid);
+    if (error == std::errc{} && pid > 0) out.push_back(pid);
+    at = next + 1;
+  }
+}
+
+std::vector<pid_t> descendants_by_scan(pid_t root, std::size_t limit, const std::vector<pid_t>& but_not) {
+  std::unordered_multimap<pid_t, pid_t> children;
+  each_number_in("/proc", [&](int pid) {
+    const auto stat = stat_of(pid);
+    if (stat.state != 0 && stat.state != 'Z' && stat.state != 'X') children.emplace(stat.parent, pid);
+  });
+  std::vector<pid_t> out;
+  const auto add = [&](pid_t parent) {
+    auto [from, to] = children.equal_range(parent);
+    for (; from != to && out.size() < limit; ++from)
+      if (!std::binary_search(but_not.begin(), but_not.end(), from->second)) out.push_back(from->second);
+  };
+  add(root);
+  for (std::size_t i = 0; i < out.size(); ++i) add(out[i]);
+  return out;
+}
+
+bool has_children_files() {
+  static const bool there = ::access("/proc/thread-self/children", F_OK) == 0;
+  return there;
+}
+
+} // namespace
+
+process_stat stat_of(pid_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const auto text = read_small_file(AT_FDCWD, path, 4096);
+  process_stat out;
+  // The command's name may itself hold spaces and parentheses: what is wanted stands behind the last one.
+  const auto end = text.rfind(')');
+  if (end == std::string::npos) return out;
+  if (std::sscanf(text.c_str() + end + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+                  &out.state, &out.parent, &out.flags, &out.threads) != 4)
+    return {};
+  return out;
+}
+
+void children_of(pid_t pid, int threads, std::vector<pid_t>& out) {
+  if (!has_children_files()) return;
+  char path[96];
+  if (threads == 1) {
+    std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    return children_from_file(read_small_file(AT_FDCWD, path, 16 << 20), out);
+  }
+  std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  each_number_in(path, [&](int thread) {
+    char file[96];
+    std::snprintf(file, sizeof file, "/proc/%d/task/%d/children", pid, thread);
+    children_from_file(read_small_file(AT_FDCWD, file, 16 << 20), out);
+  });
+}
+
+std::vector<pid_t> descendants(pid_t root, std::size_t limit, const std::vector<pid_t>& but_not) {
+  if (!has_children_files()) return descendants_by_scan(root, limit, but_not);
+  std::vector<pid_t> found, out;
+  children_of(root, 1, found);
+  for (std::size_t i = 0; i < found.size() && out.size() < limit; ++i) {
+    const pid_t pid = found[i];
+    if (std::binary_search(but_not.begin(), but_not.end(), pid)) continue;
+    const auto stat = stat_of(pid);
+    if (stat.state != 0 && stat.state != 'Z' && stat.state != 'X') out.push_back(pid);
+    if (found.size() < limit * 4)
+      children_of(pid, stat.threads, found); // of a zombie too: its other threads may live on
+  }
+  return out;
+}
+
+std::vector<pid_t> direct_children(pid_t pid) {
+  std::vector<pid_t> out;
+  if (!has_children_files()) return descendants_by_scan(pid, 1'000'000, {});
+  char file[96];
+  std::snprintf(file, sizeof file, "/proc/%d/task/%d/children", pid, pid);
+  children_from_file(read_small_file(AT_FDCWD, file, 16 << 20), out);
+  return out;
+}
+
+process_view view_of(pid_t pid) {
+  process_view view;
+  const auto stat = stat_of(pid);
+  if (stat.state == 0) return view;
+  view.pid = pid;
+  view.state = std::string(1, stat.state);
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+  view.command = read_small_file(AT_FDCWD, path, 200);
+  if (view.command.empty()) {
+    std::snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    view.command = read_small_file(AT_FDCWD, path, 64);
+  }
+  if (view.command.size() > 200) view.command.resize(200);
+  for (auto& c : view.command)
+    if (c == '\0' || c == '\n') c = ' ';
+  while (view.command.ends_with(' ')) view.command.pop_back();
+  return view;
+}
+
+int open_pidfd(pid_t pid) {
+  const long fd = ::syscall(SYS_pidfd_open, pid, 0);
+  return fd < 0 ? -errno : static_cast<int>(fd);
+}
+
+int signal_pidfd(int pidfd, int signal) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) < 0 ? errno : 0;
+}
+
+void close_fd(int fd) { ::close(fd); }
+
+bool never_executed(pid_t pid) {
+  constexpr unsigned forked_without_exec = 0x40; // PF_FORKNOEXEC of the kernel's sched.h, shown in field 9
+  const auto stat = stat_of(pid);
+  return stat.state != 0 && (stat.flags & forked_without_exec) != 0;
+}
+
+} // namespace quell::worker

@@ -1,0 +1,57 @@
+// Looking at processes through /proc: descendants, and what a person is shown of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "protocol/task.hpp"
+
+namespace quell::worker {
+
+/// All living descendants of `root` (without itself), parents before children, at most `limit`. Zombies are left out. A
+/// moment's view: what is forked meanwhile may be missing. `but_not` (sorted) and what is below them are left out.
+std::vector<pid_t> descendants(pid_t root, std::size_t limit, const std::vector<pid_t>& but_not = {});
+
+/// The direct children of a process of one thread, zombies with them. On a kernel without children files: all
+/// descendants.
+std::vector<pid_t> direct_children(pid_t pid);
+
+/// State letter and command line (at most 200 bytes) of a process; empty state if it is gone.
+process_view view_of(pid_t pid);
+
+/// `signal` to a process through a pidfd, if `still_ours(pid)` holds while the pidfd keeps the pid from being reused.
+/// 0, or the errno (ESRCH: gone or not ours).
+template <class StillOurs>
+int signal_checked(pid_t pid, int signal, StillOurs still_ours);
+
+/// pidfd_open, or -errno.
+int open_pidfd(pid_t pid);
+int signal_pidfd(int pidfd, int signal);
+void close_fd(int fd);
+
+template <class StillOurs>
+int signal_checked(pid_t pid, int signal, StillOurs still_ours) {
+  const int pidfd = open_pidfd(pid);
+  if (pidfd < 0) return -pidfd;
+  const int error = still_ours(pid) ? signal_pidfd(pidfd, signal) : 3 /* ESRCH */;
+  close_fd(pidfd);
+  return error;
+}
+
+struct process_stat {
+  char state = 0; ///< 0: it is gone
+  pid_t parent = 0;
+  unsigned flags = 0;
+  int threads = 0;
+};
+process_stat stat_of(pid_t pid);
+
+/// Appends the children of a process of so many threads.
+void children_of(pid_t pid, int threads, std::vector<pid_t>& out);
+
+/// True if the process never called exec since it was forked (also of a zombie). `pid` as in the mounted /proc.
+bool never_executed(pid_t pid);
+
+} // namespace quell::worker

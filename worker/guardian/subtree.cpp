@@ -1,0 +1,63 @@
+// Taking and leaving a worker's directory in the cgroup tree.
+#include "worker/guardian/subtree.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "worker/guardian/system.hpp"
+
+namespace quell::worker {
+namespace {
+
+/// True if `path` still names the directory behind `fd`: a guardian that ends removes it, and a new one may be there by
+/// now.
+bool still_named(const std::string& path, int fd) {
+  struct stat named {
+  }, held{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
+         named.st_dev == held.st_dev;
+}
+
+} // namespace
+
+result<std::unique_ptr<cgroup_subtree>> cgroup_subtree::take(const std::string& name, int limit_ms) {
+  if (!is_subtree_name(name))
+    return failure("bad_subtree", "the subtree's name \"" + name + "\" is not one plain path segment");
+  auto own = own_cgroup();
+  if (!own) return tl::unexpected(own.error());
+  auto taken = std::make_unique<cgroup_subtree>();
+  taken->path_ = *own + "/" + name;
+  const auto& path = taken->path_;
+  const auto end = boot_now() + std::chrono::milliseconds{limit_ms};
+  while (true) {
+    if (::mkdir(path.c_str(), 0755) < 0 && errno != EEXIST)
+      return failure("cgroup_failed", "cannot make " + path + ": " + errno_text(errno));
+    taken->lock_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!taken->lock_) {
+      if (errno == ENOENT) continue;
+      return failure("cgroup_failed", "cannot open " + path + ": " + errno_text(errno));
+    }
+    if (::flock(taken->lock_.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (still_named(path, taken->lock_.get())) break;
+      continue;
+    }
+    if (boot_now() >= end)
+      return failure("subtree_in_use", "another worker's guardian holds " + path +
+                                           "; give each worker of a machine its own name, or end the other one");
+    ::poll(nullptr, 0, 10);
+  }
+  // Only behind the lock: what is there now has no guardian, and is none of a worker that lives under the same name.
+  if (auto emptied = empty_subtree(path, limit_ms); !emptied) return tl::unexpected(emptied.error());
+  taken->dir_.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!taken->dir_) return failure("cgroup_failed", "cannot open " + path + ": " + errno_text(errno));
+  return taken;
+}
+
+void cgroup_subtree::remove() { ::rmdir(path_.c_str()); }
+
+} // namespace quell::worker

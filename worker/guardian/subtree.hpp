@@ -1,0 +1,29 @@
+// The directory of one worker in the cgroup tree: locked for a guardian's life, cleared at its start, removed at its
+// end.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "worker/guardian/cgroup.hpp"
+#include "worker/guardian/client.hpp"
+
+namespace quell::worker {
+
+class cgroup_subtree {
+ public:
+  /// Makes (or takes over) `<own cgroup>/<name>`: waits for an earlier guardian that is still busy killing, then kills
+  /// and removes what an earlier life left there. At most `limit_ms` for each of the two.
+  static result<std::unique_ptr<cgroup_subtree>> take(const std::string& name, int limit_ms);
+  int descriptor() const { return dir_.get(); }
+  const std::string& path() const { return path_; }
+  /// Removes the empty directory.
+  void remove();
+
+ private:
+  std::string path_;
+  unique_fd dir_; ///< O_PATH
+  unique_fd lock_;
+};
+
+} // namespace quell::worker

@@ -1,0 +1,66 @@
+// clone3, the boot clock and small files.
+#include "worker/guardian/system.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+namespace quell::worker {
+
+pid_t clone_process(std::uint64_t flags, int cgroup) {
+  clone_args args{};
+  args.flags = flags;
+  args.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    args.flags |= CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<std::uint64_t>(cgroup);
+  }
+  const long pid = ::syscall(SYS_clone3, &args, sizeof args);
+  return pid < 0 ? -errno : static_cast<pid_t>(pid);
+}
+
+boot_time boot_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return {t.tv_sec * 1'000'000'000LL + t.tv_nsec};
+}
+
+std::string errno_text(int error) {
+  const char* name = strerrorname_np(error);
+  const char* text = strerrordesc_np(error);
+  std::string out = text ? text : "unknown error";
+  if (name) out += " (" + std::string(name) + ")";
+  return out;
+}
+
+std::string read_small_file(int dir, const char* path, std::size_t limit) {
+  std::string out;
+  const int fd = ::openat(dir, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return out;
+  char piece[4096];
+  while (out.size() < limit) {
+    const ssize_t n = ::read(fd, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    out.append(piece, static_cast<std::size_t>(n));
+  }
+  ::close(fd);
+  return out;
+}
+
+int write_small_file(int dir, const char* path, std::string_view text) {
+  const int fd = ::openat(dir, path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const ssize_t n = ::write(fd, text.data(), text.size());
+  const int error = n < 0 ? errno : 0;
+  ::close(fd);
+  return error;
+}
+
+} // namespace quell::worker

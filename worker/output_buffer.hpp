@@ -1,0 +1,97 @@
+// What a task wrote on one stream and the controller has not stored yet: bounded, sent again after a reconnect, never
+// blocking for ever. Pure.
+//
+// While there is room, bytes are read and kept until they are acknowledged. Full: reading stops, the task feels it
+// (back-pressure), but only for `stall`; after that what is read is thrown away and counted, and the next kept bytes
+// have an offset that jumps over the hole.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/time.hpp"
+
+namespace quell::worker {
+
+/// The bytes that all streams of a worker may hold together.
+struct output_budget {
+  std::size_t limit = 256 * 1024 * 1024;
+  std::size_t used = 0;
+};
+
+class output_buffer {
+ public:
+  struct settings {
+    std::size_t limit = 1024 * 1024;
+    std::chrono::milliseconds stall{5000};
+  };
+  struct piece {
+    std::uint64_t offset = 0;
+    std::string_view bytes; ///< valid until the next call that is not const
+    bool end = false;
+  };
+
+  /// `budget` must outlive the buffer.
+  output_buffer(settings s, output_budget& budget) : settings_(s), budget_(&budget) {}
+  output_buffer(const output_buffer&) = delete;
+  output_buffer& operator=(const output_buffer&) = delete;
+  ~output_buffer() { budget_->used -= held_; }
+
+  /// True if the pipe should be read now. False starts (or continues) a stall, which ends by acknowledgements or at
+  /// `stall_ends`.
+  bool wants_bytes(boot_time now);
+  std::optional<boot_time> stall_ends() const;
+  /// Bytes were read from the task. `at_the_end`: the task is over; what its pipe still holds is kept although it is
+  /// over the limit.
+  void took(std::string_view bytes, bool at_the_end = false);
+  /// Nothing follows.
+  void finish() { finished_ = true; }
+
+  /// The next piece to send (at most `most` bytes), or nullopt. `sent` it, then ask again.
+  std::optional<piece> next(std::size_t most = 64 * 1024) const;
+  void sent(const piece& p);
+  /// The controller has everything below `offset`. Returns how many bytes in flight that freed.
+  std::size_t acknowledged(std::uint64_t offset);
+  /// A new session, or a silence: everything unacknowledged is to be sent again. Returns the bytes that are no longer
+  /// in flight.
+  std::size_t rewind();
+  /// The controller does not know the task: nothing is kept any more.
+  void forget();
+
+  std::uint64_t total() const { return total_; }
+  std::uint64_t dropped() const { return dropped_; }
+  std::size_t held() const { return held_; }
+  std::size_t in_flight() const { return in_flight_; }
+  bool finished() const { return finished_; }
+  /// Everything including the end was sent and acknowledged.
+  bool done() const { return finished_ && chunks_.empty() && end_acknowledged_; }
+  bool end_sent() const { return end_sent_; }
+
+ private:
+  struct chunk {
+    std::uint64_t offset;
+    std::string bytes;
+  };
+  bool full() const { return held_ >= settings_.limit || budget_->used >= budget_->limit; }
+
+  settings settings_;
+  output_budget* budget_;
+  std::deque<chunk> chunks_;   ///< unacknowledged, in order
+  std::size_t next_chunk_ = 0; ///< first chunk with unsent bytes
+  std::size_t next_byte_ = 0;  ///< in that chunk
+  std::uint64_t total_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::size_t held_ = 0;
+  std::size_t in_flight_ = 0;
+  std::optional<boot_time> stalled_since_;
+  bool dropping_ = false;
+  bool forgotten_ = false;
+  bool finished_ = false;
+  bool end_sent_ = false;
+  bool end_acknowledged_ = false;
+};
+
+} // namespace quell::worker

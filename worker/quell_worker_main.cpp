@@ -1,0 +1,171 @@
+// quell-worker: reads its configuration, takes its state directory, joins a controller and runs until it is told to
+// leave.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <unistd.h>
+
+#include "protocol/join.hpp"
+#include "worker/command_line.hpp"
+#include "worker/session_loop.hpp"
+
+extern char** environ;
+
+namespace {
+
+using namespace quell;
+using namespace quell::worker;
+
+constexpr const char* version = "0.1.0";
+int leave_descriptor = -1;
+
+/// Only async-signal-safe work: the loop reads the count.
+void ask_to_leave(int) {
+  const int saved = errno;
+  const std::uint64_t one = 1;
+  (void)!::write(leave_descriptor, &one, sizeof one);
+  errno = saved;
+}
+
+/// Handlers, not SIG_IGN or a blocked mask: an exec resets handlers, so that no task inherits our habits.
+void take_signals() {
+  leave_descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  struct sigaction action {};
+  action.sa_handler = ask_to_leave;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto at = text.find('='); at != std::string_view::npos)
+      all.emplace(text.substr(0, at), text.substr(at + 1));
+  }
+  return all;
+}
+
+int fail(int code, const fault& f) {
+  std::cerr << "quell-worker: " << f.detail << "\n";
+  return code;
+}
+
+std::string own_directory() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+std::string default_state(const std::string& name, const std::map<std::string, std::string>& environment) {
+  if (::geteuid() == 0) return "/var/lib/quell-worker/" + name;
+  const auto home = environment.find("HOME");
+  return (home == environment.end() ? std::string("/tmp") : home->second) + "/.local/state/quell-worker/" + name;
+}
+
+result<std::string> join_text(const command_line& line, const settings_layer& s) {
+  if (line.join_file.empty()) {
+    if (s.join) return *s.join;
+    return failure(
+        "bad_config",
+        "no controller to join; give --join LINE or --join-file FILE (`quell worker add NAME` prints the line)");
+  }
+  std::ifstream file(line.join_file);
+  std::string text;
+  if (!file || !(file >> text)) return failure("bad_config", "cannot read the join line from " + line.join_file);
+  // The file may hold the whole printed command.
+  while (!text.starts_with("qwj") && file >> text) {
+  }
+  return text;
+}
+
+int keygen(const std::string& state) {
+  auto directory = state_directory::open(state);
+  if (!directory) return fail(1, directory.error());
+  if (directory->has_key()) {
+    auto keys = directory->key();
+    if (!keys) return fail(1, keys.error());
+    std::cerr << "quell-worker: " << state << " has a key already; this is its public half\n";
+    std::cout << keys->public_key << "\n";
+    return 0;
+  }
+  const auto keys = key_pair::generate();
+  if (auto stored = directory->store_key(keys); !stored) return fail(1, stored.error());
+  std::cout << keys.public_key << "\n";
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = parse_command_line(argc, argv, version);
+  if (!parsed.line) return parsed.exit_code;
+  const command_line& line = *parsed.line;
+  const auto log = spdlog::stderr_color_mt("worker");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_default_logger(log);
+  spdlog::set_level(spdlog::level::from_str(line.log_level));
+
+  const auto environment = own_environment();
+  settings_layer s;
+  if (!line.config.empty()) {
+    auto file = settings_from_file(line.config);
+    if (!file) return fail(2, file.error());
+    s = std::move(*file);
+  }
+  auto from_environment = settings_from_environment(environment);
+  if (!from_environment) return fail(2, from_environment.error());
+  s = merged(merged(std::move(s), *from_environment), line.flags);
+  if (!s.slots) s.slots = std::max(8U, 4 * std::thread::hardware_concurrency());
+  if (!s.work_dir) {
+    const auto home = environment.find("HOME");
+    s.work_dir = home == environment.end() || home->second.empty() ? "/" : home->second;
+  }
+  if (line.print_config) {
+    std::cout << settings_as_toml(s);
+    return 0;
+  }
+  if (line.keygen) {
+    if (line.state.empty() && !s.name)
+      return fail(2,
+                  {"bad_config", "keygen needs --state DIR or --name NAME, to know where to keep the secret half", ""});
+    return keygen(line.state.empty() ? default_state(*s.name, environment) : line.state);
+  }
+
+  auto text = join_text(line, s);
+  if (!text) return fail(2, text.error());
+  auto join = parse_join(*text);
+  if (!join) return fail(2, join.error());
+  if (std::error_code error; !std::filesystem::is_directory(*s.work_dir, error))
+    return fail(2, {"bad_config",
+                    "the work_dir " + *s.work_dir + " is no directory; make it or choose another with --work-dir", ""});
+  auto state = state_directory::open(line.state.empty() ? default_state(s.name.value_or(join->worker), environment)
+                                                        : line.state);
+  if (!state) return fail(1, state.error());
+  auto keys = join->worker_secret_key.empty() ? state->key() : key_pair::from_secret(join->worker_secret_key);
+  if (!keys) return fail(1, keys.error());
+
+  take_signals();
+  session_loop::settings loop;
+  loop.control = {join->control_endpoints, *keys, join->server_public_key};
+  loop.bulk.socket.endpoints = join->bulk_endpoints;
+  loop.guardian.binary = line.guardian.empty() ? own_directory() + "/quell-guardian" : line.guardian;
+  loop.guardian.forced = s.least;
+  loop.slots = *s.slots;
+  loop.labels = s.labels;
+  loop.work_dir = *s.work_dir;
+  loop.software = version;
+  loop.environment = task_environment::base_of(environment);
+  for (const auto& [k, v] : s.env) loop.environment[k] = v;
+  if (::access((own_directory() + "/quell").c_str(), X_OK) == 0) loop.tools = own_directory();
+  loop.leave_descriptor = leave_descriptor;
+  auto worker = session_loop::open(std::move(loop), std::move(*state));
+  if (!worker) return fail(1, worker.error());
+  return (*worker)->run();
+}

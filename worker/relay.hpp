@@ -1,0 +1,73 @@
+// The relay: tasks reach the controller's HTTP at 127.0.0.1:PORT of this host; each connection travels multiplexed over
+// the bulk socket.
+//
+// Belongs to the bulk thread. A broken or renewed link closes every connection: the client inside the task connects
+// anew.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "protocol/fault.hpp"
+#include "protocol/messages.hpp"
+#include "worker/guardian/client.hpp"
+
+namespace quell::worker {
+
+class relay {
+ public:
+  static constexpr std::size_t most_connections = 256;
+  static constexpr std::size_t window_bytes = 256 * 1024;
+
+  /// Listens on a free port of 127.0.0.1.
+  static result<std::unique_ptr<relay>> listen();
+
+  /// Registers with `epoll`; `token(connection)` is the epoll data of a connection, 0 the listener's. `send` queues a
+  /// bulk message.
+  void attach(int epoll, std::function<std::uint64_t(std::uint64_t)> token,
+              std::function<void(wire::bulk_message)> send);
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+  /// The link to the controller is fresh (`up`) or gone: all connections end, numbers begin at 1 again.
+  void link(bool up);
+  /// epoll says something about connection `id` (0: the listener).
+  void ready(std::uint64_t id, std::uint32_t events);
+  void receive(const wire::relay_data& m);
+  void receive(const wire::relay_credit& m);
+  void receive(const wire::relay_close& m);
+  std::size_t connections() const { return connections_.size(); }
+
+ private:
+  struct connection {
+    unique_fd fd;
+    std::size_t credit = window_bytes; ///< bytes that may still be sent to the controller
+    std::string outgoing;              ///< from the controller, for the client
+    bool reading = true;               ///< the client may still say something
+    bool close_when_drained = false;
+    bool shut_when_drained = false;
+    bool writing = true;
+    std::uint32_t watched = 0;
+  };
+  relay(unique_fd listener, std::uint16_t port) : listener_(std::move(listener)), port_(port) {}
+  void accept_all();
+  void read(std::uint64_t id, connection& c);
+  /// False if the connection is gone now.
+  bool write(std::uint64_t id, connection& c);
+  void watch(std::uint64_t id, connection& c);
+  void close(std::uint64_t id, bool say);
+
+  unique_fd listener_;
+  std::uint16_t port_;
+  int epoll_ = -1;
+  std::function<std::uint64_t(std::uint64_t)> token_;
+  std::function<void(wire::bulk_message)> send_;
+  std::unordered_map<std::uint64_t, connection> connections_;
+  std::uint64_t last_ = 0;
+  bool up_ = false;
+};
+
+} // namespace quell::worker

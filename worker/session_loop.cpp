@@ -1,0 +1,228 @@
+// The session loop's turn: hear, apply, perform, send.
+#include "worker/session_loop.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "protocol/codec.hpp"
+#include "worker/clocks.hpp"
+
+namespace quell::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using phase = controller_session::phase;
+
+constexpr std::size_t frames_per_turn = 1000;
+constexpr std::size_t spawns_per_turn = 16;
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+} // namespace
+
+result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_directory state) {
+  auto control = client_socket::open(s.control);
+  if (!control) return tl::unexpected(control.error());
+  s.bulk.socket.keys = s.control.keys;
+  s.bulk.socket.server_public_key = s.control.server_public_key;
+  auto bulk = bulk_loop::start(s.bulk);
+  if (!bulk) return tl::unexpected(bulk.error());
+  s.guardian.subtree = "quell-worker-" + state.id().substr(state.id().size() - 12);
+  auto guardian = guardian_client::launch(s.guardian);
+  if (!guardian) return tl::unexpected(guardian.error());
+  return std::unique_ptr<session_loop>(
+      new session_loop(std::move(s), std::move(state), std::move(*guardian), std::move(*bulk), std::move(*control)));
+}
+
+session_loop::session_loop(settings s, state_directory state, std::unique_ptr<guardian_client> guardian,
+                           std::unique_ptr<bulk_loop> bulk, std::unique_ptr<client_socket> control)
+    : settings_(std::move(s)), state_(std::move(state)), guardian_(std::move(guardian)), bulk_(std::move(bulk)),
+      control_(std::move(control)), session_(state_.member()),
+      table_({.slots = settings_.slots, .level = guardian_->report().level}, session_.lease()),
+      environment_(settings_.environment, settings_.tools), boot_id_(first_line("/proc/sys/kernel/random/boot_id")) {
+  utsname names{};
+  ::uname(&names);
+  host_ = names.nodename;
+  settings_.labels.try_emplace("os", "linux");
+  settings_.labels.try_emplace("arch", names.machine);
+  settings_.labels.try_emplace("host", host_);
+}
+
+int session_loop::run() {
+  while (!stuck_) {
+    keep_session();
+    send();
+    wait();
+    hear_guardian();
+    hear_controller();
+    hear_bulk();
+    hear_signals();
+    effects list;
+    table_.tick(now(), list);
+    table_.pump(now(), spawns_per_turn, list);
+    perform(list);
+    session_.tick(boot_now());
+    session_.acknowledge();
+    send();
+    if (leave_done()) return 0;
+  }
+  return 1;
+}
+
+void session_loop::wait() {
+  boot_time until = session_.next_tick();
+  if (const auto tick = table_.next_tick()) until = std::min(until, *tick);
+  if (leave_asked_ > 0) until = std::min(until, boot_now() + 100ms);
+  auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
+  // Frames that the full socket refused leave when it wakes us; look again all the same.
+  if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
+  std::array<pollfd, 4> fds{{{control_->descriptor(), POLLIN, 0},
+                             {guardian_->descriptor(), POLLIN, 0},
+                             {bulk_->descriptor(), POLLIN, 0},
+                             {settings_.leave_descriptor, POLLIN, 0}}};
+  const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+  (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // whatever woke us, the turn looks at everything
+}
+
+void session_loop::hear_guardian() {
+  std::optional<std::string> gone;
+  for (const auto& event : guardian_->receive()) {
+    if (const auto* g = std::get_if<guardian_gone>(&event)) {
+      gone = g->why;
+      continue;
+    }
+    effects list;
+    table_.hear(event, now(), list);
+    perform(list);
+  }
+  if (gone) renew_guardian(*gone);
+}
+
+void session_loop::hear_controller() {
+  // A lease that ended while we were frozen ends the session before its old frames are read.
+  if (session_.at() == phase::open && session_.lease().over(boot_now())) session_.end("the lease is over", boot_now());
+  for (std::size_t i = 0; i < frames_per_turn; ++i) {
+    const auto bytes = control_->receive();
+    if (!bytes) break;
+    if (session_.at() == phase::apart) continue;
+    auto frame = wire::decode(*bytes);
+    if (!frame) {
+      spdlog::error("controller sent a frame that cannot be read ({}); a new session begins", frame.error().detail);
+      session_.end("a frame could not be read", boot_now());
+      break;
+    }
+    auto message = session_.receive(std::move(*frame), boot_now());
+    tell_lease(); // before a start behind the welcome: the guardian starts nothing without a lease
+    if (message) apply(std::move(*message));
+  }
+  if (session_.at() != phase::apart && control_->connections() > 1) session_.end("the connection broke", boot_now());
+  session_state_changed();
+}
+
+void session_loop::apply(wire::message m) {
+  effects list;
+  if (auto* order = std::get_if<wire::start>(&m)) {
+    table_.start(std::move(*order), now(), list);
+  } else if (const auto* s = std::get_if<wire::stop>(&m)) {
+    table_.stop(*s, now(), list);
+    // Applied: nothing below the target starts here any more. Say so before the signals, which leave in this same turn.
+    session_.applied();
+    session_.acknowledge();
+    send();
+  } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
+    table_.results_stored(*r);
+  } else if (const auto* z = std::get_if<wire::resize>(&m)) {
+    bulk_->resize(z->operation, z->rows, z->columns);
+  }
+  session_.applied();
+  perform(list);
+}
+
+void session_loop::hear_bulk() {
+  for (const auto& f : bulk_->take_finished()) {
+    effects list;
+    table_.output_finished(f.operation, f.counts, now(), list);
+    perform(list);
+  }
+}
+
+void session_loop::hear_signals() {
+  std::uint64_t count = 0;
+  if (settings_.leave_descriptor < 0 || ::read(settings_.leave_descriptor, &count, sizeof count) <= 0) return;
+  leave_asked_ += static_cast<int>(std::min<std::uint64_t>(count, 2));
+  spdlog::info("worker leaves: {} tasks are stopped{}", table_.live(), leave_asked_ > 1 ? " at once" : "");
+  effects list;
+  table_.leave(now(), leave_asked_ > 1, list);
+  perform(list);
+}
+
+/// Effects in order; what they cause is appended and performed in the same call.
+void session_loop::perform(effects& list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    effect e = std::move(list[i]);
+    if (auto* t = std::get_if<tell>(&e)) {
+      session_.tell(std::move(t->body), boot_now());
+    } else if (const auto* g = std::get_if<let_go>(&e)) {
+      table_.went(g->operation, guardian_->go(g->operation), now());
+    } else if (auto* s = std::get_if<spawn_task>(&e)) {
+      spawn(std::move(s->order));
+    } else if (const auto* x = std::get_if<stop_request>(&e)) {
+      guardian_->stop(*x);
+    } else if (const auto* h = std::get_if<hang_up>(&e)) {
+      bulk_->hang_up(h->operation);
+    } else if (const auto* f = std::get_if<finish_output>(&e)) {
+      bulk_->finish(f->operation);
+    } else if (const auto* l = std::get_if<look_at>(&e)) {
+      guardian_->look(l->operation);
+    } else if (const auto* r = std::get_if<wire::resize>(&e)) {
+      bulk_->resize(r->operation, r->rows, r->columns);
+    }
+  }
+}
+
+void session_loop::spawn(wire::start order) {
+  auto ends = make_streams(order.operation, order.spec);
+  if (!ends) {
+    effects list;
+    table_.spawn_refused(order.operation, ends.error().detail, now(), list);
+    return perform(list);
+  }
+  spawn_request r;
+  r.operation = order.operation;
+  r.environment = environment_.of(order, session_.name(), bulk_->relay_url());
+  r.command = std::move(order.spec.command);
+  r.directory = order.spec.cwd.value_or(settings_.work_dir);
+  r.in = std::move(ends->child_in);
+  r.out = std::move(ends->child_out);
+  r.err = std::move(ends->child_err);
+  r.pty = order.spec.pty;
+  r.stop_signal = std::move(order.spec.stop_signal);
+  r.leader_exit = order.spec.leader_exit;
+  r.lease = order.spec.lease;
+  bulk_->add(std::move(ends->ours));
+  guardian_->spawn(std::move(r));
+}
+
+void session_loop::tell_lease() {
+  if (session_.lease_changed()) guardian_->lease(*session_.lease().base(), session_.lease().length());
+}
+
+void session_loop::send() {
+  while (const auto* frame = session_.next_frame()) {
+    if (!control_->send(wire::encode(*frame))) break;
+    session_.sent();
+  }
+}
+
+} // namespace quell::worker

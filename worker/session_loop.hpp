@@ -1,0 +1,87 @@
+// The session loop: the one thread that applies stops, gives the go, and sends heartbeats. Everything slow is
+// elsewhere.
+//
+// One turn: guardian events, then control frames, then the bulk loop's answers, then spawns (a few), then timers, then
+// sends. An end that the guardian has told is thus seen before a stop that waits behind it in the socket: the end wins,
+// truly.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/socket.hpp"
+#include "worker/bulk_loop.hpp"
+#include "worker/controller_session.hpp"
+#include "worker/state_directory.hpp"
+#include "worker/task_environment.hpp"
+#include "worker/task_table.hpp"
+
+namespace quell::worker {
+
+class session_loop {
+ public:
+  struct settings {
+    client_socket::options control;
+    bulk_loop::settings bulk;
+    guardian_client::options guardian;
+    std::uint32_t slots = 8;
+    std::map<std::string, std::string> labels;
+    std::string work_dir = "/";
+    std::string software;
+    task_environment::variables environment; ///< base of every task
+    std::string tools;                       ///< directory put in front of PATH, "" = none
+    /// Readable (eventfd) when the process was told to leave; the count is how often.
+    int leave_descriptor = -1;
+  };
+  /// Launches the guardian and the bulk thread and opens the control socket.
+  static result<std::unique_ptr<session_loop>> open(settings s, state_directory state);
+  /// Runs until told to leave (0) or stuck (1; the reason is logged).
+  int run();
+
+ private:
+  session_loop(settings s, state_directory state, std::unique_ptr<guardian_client> guardian,
+               std::unique_ptr<bulk_loop> bulk, std::unique_ptr<client_socket> control);
+
+  void wait();
+  void hear_guardian();
+  void hear_controller();
+  void hear_bulk();
+  void hear_signals();
+  void keep_session();
+  void greet();
+  void apply(wire::message m);
+  void perform(effects& list);
+  void spawn(wire::start order);
+  void tell_lease();
+  void send();
+  void renew_guardian(const std::string& why);
+  void session_state_changed();
+  bool leave_done();
+  /// Warns, but says the same thing at most once a minute.
+  void complain(const std::string& text);
+  wire::hello hello() const;
+
+  settings settings_;
+  state_directory state_;
+  std::unique_ptr<guardian_client> guardian_;
+  std::unique_ptr<bulk_loop> bulk_;
+  std::unique_ptr<client_socket> control_;
+  controller_session session_;
+  task_table table_;
+  task_environment environment_;
+  incarnation_id incarnation_ = incarnation_id::fresh();
+  std::string boot_id_, host_;
+  controller_session::phase shown_ = controller_session::phase::apart;
+  std::string last_complaint_;
+  boot_time complained_at_{};
+  bool ever_ready_ = false;
+  std::vector<wire::task_ended> later_results_;
+  int leave_asked_ = 0;
+  std::optional<boot_time> all_ended_at_, farewell_at_;
+  boot_time stored_at_{};
+  bool stuck_ = false;
+};
+
+} // namespace quell::worker

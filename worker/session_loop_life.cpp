@@ -1,0 +1,148 @@
+// The session loop's rarer moments: hello, welcome, the end of a session, a dead guardian, leaving.
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
+#include "worker/clocks.hpp"
+#include "worker/session_loop.hpp"
+
+namespace quell::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using phase = controller_session::phase;
+
+constexpr auto complain_again = 60s;
+constexpr auto results_wait = 10s;
+constexpr auto apart_wait = 3s;
+
+} // namespace
+
+wire::hello session_loop::hello() const {
+  wire::hello h;
+  h.software = settings_.software;
+  h.boot_id = boot_id_;
+  h.state_id = state_.id();
+  h.incarnation = incarnation_;
+  h.proposed = session_id::fresh();
+  h.slots = settings_.slots;
+  h.labels = settings_.labels;
+  h.level = guardian_->report().level;
+  h.containment_limits = guardian_->report().limits;
+  h.host = host_;
+  return h;
+}
+
+void session_loop::greet() {
+  control_->reset();
+  wire::hello h = hello();
+  later_results_ = table_.describe(h);
+  const boot_time at = boot_now();
+  session_.greet(std::move(h), at);
+  for (auto& r : later_results_) session_.tell(std::move(r), at);
+  later_results_.clear();
+}
+
+void session_loop::keep_session() {
+  session_state_changed();
+  const boot_time at = boot_now();
+  if (!session_.stuck() && session_.hello_due(at)) greet();
+  if (const auto& stuck = session_.stuck()) {
+    spdlog::error("worker gives up: {}", stuck->message);
+    stuck_ = true;
+  }
+  // A number of unfinished work is worth a write now and then, not one per task.
+  const auto& m = session_.member();
+  if (session_.at() == phase::open && m.seq_seen > state_.member().seq_seen && at - stored_at_ > 5s) {
+    stored_at_ = at;
+    (void)state_.store(m);
+  }
+}
+
+void session_loop::session_state_changed() {
+  const boot_time at = boot_now();
+  const phase is = session_.at();
+  if (is != phase::open && !ever_ready_) {
+    if (auto trouble = control_->trouble()) complain("worker has no controller yet: " + *trouble);
+  }
+  if (shown_ == is) return;
+  const phase was = std::exchange(shown_, is);
+  if (is == phase::open) {
+    if (auto stored = state_.store(session_.member()); !stored)
+      spdlog::warn("worker cannot store its cluster: {}", stored.error().detail);
+    stored_at_ = at;
+    bulk_->session_opened(session_.id());
+    last_complaint_.clear();
+    if (!ever_ready_)
+      spdlog::info("worker {} is ready: {} slots, containment {}, controller {}", session_.name(), settings_.slots,
+                   name_of(guardian_->report().level), settings_.control.endpoints.front());
+    else
+      spdlog::info("worker {} is back: {} tasks live, {} results to store", session_.name(), table_.live(),
+                   table_.unstored());
+    ever_ready_ = true;
+  } else if (was == phase::open) {
+    bulk_->session_ended();
+    spdlog::warn("session with the controller ended: {}; {} tasks go on until the lease is over", session_.why_ended(),
+                 table_.live());
+  } else if (is == phase::apart) {
+    const auto trouble = control_->trouble();
+    complain("worker has no session: " + session_.why_ended() + (trouble ? " (" + *trouble + ")" : ""));
+  }
+}
+
+void session_loop::complain(const std::string& text) {
+  const boot_time at = boot_now();
+  if (text == last_complaint_ && at - complained_at_ < complain_again) return;
+  last_complaint_ = text;
+  complained_at_ = at;
+  spdlog::warn("{}", text);
+}
+
+void session_loop::renew_guardian(const std::string& why) {
+  spdlog::error("guardian is gone ({}): its {} tasks are swept", why, table_.live());
+  session_.end("the guardian is gone", boot_now());
+  session_state_changed();
+  auto swept = sweep_containment(settings_.guardian.subtree);
+  if (!swept) {
+    // Without proof nothing may be said: the lease settles it. A restart of the worker sweeps again.
+    spdlog::error("worker gives up: the containment could not be swept: {}", swept.error().detail);
+    stuck_ = true;
+    return;
+  }
+  effects list;
+  table_.swept(now(), list);
+  perform(list);
+  auto fresh = guardian_client::launch(settings_.guardian);
+  if (!fresh) {
+    spdlog::error("worker gives up: no new guardian: {}", fresh.error().detail);
+    stuck_ = true;
+    return;
+  }
+  guardian_ = std::move(*fresh);
+  if (const auto base = session_.lease().base()) guardian_->lease(*base, session_.lease().length());
+  spdlog::info("guardian lives again (pid {}); {} processes were killed", guardian_->pid(), *swept);
+}
+
+bool session_loop::leave_done() {
+  if (leave_asked_ == 0 || table_.live() > 0) return false;
+  const boot_time at = boot_now();
+  if (!all_ended_at_) all_ended_at_ = at;
+  const auto waited = at - *all_ended_at_;
+  const bool apart = session_.at() != phase::open;
+  if (table_.unstored() > 0 && waited < (apart ? apart_wait : results_wait)) return false;
+  if (!apart) {
+    if (!farewell_at_) {
+      bulk_->flush(1000ms);
+      session_.tell(wire::farewell{"the worker was stopped"}, at);
+      send();
+      farewell_at_ = at;
+    }
+    if (!session_.drained() && at - *farewell_at_ < 1s) return false;
+  }
+  if (table_.unstored() > 0)
+    spdlog::warn("worker left {} results untold: the controller did not store them in time", table_.unstored());
+  if (session_.member().cluster) (void)state_.store(session_.member());
+  spdlog::info("worker left");
+  return true;
+}
+
+} // namespace quell::worker

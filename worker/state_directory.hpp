@@ -1,0 +1,45 @@
+// The worker's state directory: one process at a time, its identity, its key, and the cluster that it belongs to.
+//
+//   lock      held by flock as long as the worker lives; its content is the pid
+//   id        made once: names the cgroup subtree, so that a later life clears what an earlier one left
+//   cluster   cluster id, highest controller epoch, highest seq seen
+//   key       secret CURVE key of `quell-worker keygen` (0600)
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "protocol/fault.hpp"
+#include "protocol/socket.hpp"
+#include "worker/controller_session.hpp"
+#include "worker/guardian/client.hpp"
+
+namespace quell::worker {
+
+class state_directory {
+ public:
+  /// Makes (0700) and locks `path`. Fault `state_locked` names the pid that holds it; `state_unusable` what to do.
+  static result<state_directory> open(std::string path);
+
+  const std::string& path() const { return path_; }
+  const std::string& id() const { return id_; }
+  const membership& member() const { return member_; }
+  /// Written to a new file and renamed; synced only when cluster or epoch change (seq alone is a hint for a restored
+  /// controller).
+  result<void> store(const membership& m);
+
+  /// The key that `keygen` left, or fault `no_key`.
+  result<key_pair> key() const;
+  result<void> store_key(const key_pair& keys);
+  bool has_key() const;
+
+ private:
+  state_directory() = default;
+  result<void> write(const std::string& name, const std::string& text, bool sync) const;
+  std::string path_;
+  std::string id_;
+  membership member_;
+  unique_fd lock_;
+};
+
+} // namespace quell::worker

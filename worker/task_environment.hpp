@@ -1,0 +1,32 @@
+// The environment of a task: the worker's base, the task's own, and QUELL_… on top (SURFACE 13).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "protocol/messages.hpp"
+
+namespace quell::worker {
+
+class task_environment {
+ public:
+  using variables = std::map<std::string, std::string>;
+  /// `base`: PATH, HOME, USER, LANG, TMPDIR of the worker's own environment with the configured ones over them.
+  /// `tools`: a directory that goes in front of PATH ("" = none).
+  task_environment(variables base, std::string tools);
+
+  /// What of the worker's own environment a task gets, defaults filled in.
+  static variables base_of(const variables& own);
+
+  /// Complete "K=V" list. A name that is empty or holds `=` or NUL is left out. QUELL_… of ours always win.
+  std::vector<std::string> of(const wire::start& order, const std::string& worker, const std::string& relay_url) const;
+
+ private:
+  variables base_;
+};
+
+/// `2026-11-20T09:51:07.123Z`
+std::string rfc3339(wall_time at);
+
+} // namespace quell::worker

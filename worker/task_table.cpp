@@ -1,0 +1,230 @@
+// The task table: starts, stops, queue, hello. What the guardian says is in task_table_ends.cpp.
+#include "worker/task_table.hpp"
+
+#include <algorithm>
+
+namespace quell::worker {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto first_look = 500ms;
+constexpr std::size_t looks_per_tick = 64;
+} // namespace
+
+task_table::task* task_table::find(const operation_id& operation) {
+  const auto it = tasks_.find(operation);
+  return it == tasks_.end() ? nullptr : &it->second;
+}
+
+void task_table::start(wire::start order, moment now, effects& out) {
+  // A repeat never runs twice, not even after its result was stored.
+  if (tasks_.contains(order.operation) || forgotten_.contains(order.operation)) return;
+  if (tasks_.size() >= settings_.most_tasks) return;
+  task& t = tasks_[order.operation];
+  ++live_;
+  t.operation = order.operation;
+  t.as_of = order.as_of;
+  t.scope = order.scope;
+  t.ancestors = order.ancestors;
+  t.slots = order.spec.slots;
+  t.pty = order.spec.pty;
+  t.leader_exit = order.spec.leader_exit;
+  t.lease = order.spec.lease;
+  t.grace = std::clamp<milliseconds>(order.grace, 0ms, settings_.longest_grace);
+  if (const auto seq = book_.covers(t.operation, t.ancestors, t.scope, t.as_of))
+    return end_unrun(t, *seq, "", "", now, out);
+  if (leaving_)
+    return end_unrun(t, 0, "worker_lost", "the worker was leaving when the task came; it never ran", now, out);
+  if (t.slots > settings_.slots)
+    return end_unrun(t, 0, "start_failed",
+                     "the task asks for " + std::to_string(t.slots) + " slots, the worker has " +
+                         std::to_string(settings_.slots) + "; ask for fewer or start the worker with more --slots",
+                     now, out);
+  if (order.spec.least_containment && !at_least(settings_.level, *order.spec.least_containment))
+    return end_unrun(t, 0, "start_failed",
+                     "the task asks for containment " + std::string(name_of(*order.spec.least_containment)) +
+                         " or better, the worker has " + std::string(name_of(settings_.level)),
+                     now, out);
+  t.order = std::move(order);
+  queue_.push_back(t.operation);
+}
+
+bool task_table::touched_by(const task& t, const wire::stop& s, const std::unordered_set<operation_id>& closed) const {
+  if (closed.contains(t.operation)) return true;
+  if (s.scope && t.as_of <= s.cutoff && t.scope.is_at_or_below(*s.scope)) return true;
+  return std::any_of(t.ancestors.begin(), t.ancestors.end(), [&](const auto& a) { return closed.contains(a); });
+}
+
+void task_table::stop(const wire::stop& s, moment now, effects& out) {
+  book_.record(s);
+  std::unordered_set<operation_id> closed(s.operations.begin(), s.operations.end());
+  std::vector<task*> covered;
+  // A task that the scope's cutoff covers takes those below it along, whatever their as_of: repeat until nothing is
+  // added.
+  std::unordered_set<const task*> seen;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (auto& [id, t] : tasks_) {
+      if (t.at == phase::ended || seen.contains(&t) || !touched_by(t, s, closed)) continue;
+      seen.insert(&t);
+      covered.push_back(&t);
+      grew |= closed.insert(id).second;
+    }
+  }
+  for (const task* t : covered) book_.close(t->operation, s.seq);
+  // Oldest first, so that a run from the same frames does the same in the same order.
+  std::sort(covered.begin(), covered.end(), [](const task* a, const task* b) { return a->operation < b->operation; });
+  effects told;
+  effects done;
+  for (task* t : covered) apply(*t, s.seq, s.grace.value_or(t->grace), now, done);
+  // Signals leave before reports.
+  for (auto& e : done) (std::holds_alternative<tell>(e) ? told : out).push_back(std::move(e));
+  for (auto& e : told) out.push_back(std::move(e));
+}
+
+void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out) {
+  grace = std::clamp<milliseconds>(grace, 0ms, settings_.longest_grace);
+  switch (t.at) {
+  case phase::queued:
+    return end_unrun(t, seq, "", "", now, out);
+  case phase::spawning:
+  case phase::held:
+    if (!t.stop) {
+      t.stop = applied_stop{seq, now, now.boot, std::nullopt};
+      out.push_back(stop_request{t.operation, now.boot, std::nullopt});
+    } else if (t.stop->seq == 0) {
+      t.stop->seq = seq;
+    }
+    return;
+  case phase::running:
+    return tighten(t, seq, grace, now, out);
+  case phase::draining:
+  case phase::ended:
+    return; // its end was seen first
+  }
+}
+
+void task_table::tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out) {
+  const boot_time kill_at = now.boot + grace;
+  std::optional<boot_time> signal_at;
+  if (t.pty && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
+  const bool first = !t.stop;
+  const bool claimed =
+      t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now a controller's stop owns it
+  if (!first && !claimed && kill_at >= t.stop->kill_at) return;
+  if (first) {
+    t.stop = applied_stop{seq, now, kill_at, signal_at};
+    if (signal_at) out.push_back(hang_up{t.operation});
+  } else {
+    if (claimed) t.stop->seq = seq;
+    t.stop->kill_at = std::min(t.stop->kill_at, kill_at);
+    if (t.stop->signal_at) t.stop->signal_at = std::min(*t.stop->signal_at, signal_at.value_or(now.boot));
+  }
+  out.push_back(stop_request{t.operation, t.stop->kill_at, t.stop->signal_at});
+  if (now.boot + first_look < t.stop->kill_at) looks_.emplace(now.boot + first_look, t.operation);
+  if (t.stop->seq != 0)
+    out.push_back(tell{wire::task_stopping{t.operation, t.stop->seq, t.stop->at.wall, now.wall_at(t.stop->kill_at)}});
+}
+
+void task_table::results_stored(const wire::results_stored& stored) {
+  for (const auto& operation : stored.operations) {
+    const task* t = find(operation);
+    if (t && t->at == phase::ended) forget(operation);
+  }
+}
+
+void task_table::forget(const operation_id& operation) {
+  tasks_.erase(operation);
+  if (!forgotten_.insert(operation).second) return;
+  forgotten_by_age_.push_back(operation);
+  if (forgotten_by_age_.size() > settings_.remembered) {
+    forgotten_.erase(forgotten_by_age_.front());
+    forgotten_by_age_.pop_front();
+  }
+}
+
+void task_table::pump(moment now, std::size_t most, effects& out) {
+  while (most > 0 && !queue_.empty()) {
+    task* t = find(queue_.front());
+    if (!t || t->at != phase::queued) { // stopped while it waited
+      queue_.pop_front();
+      continue;
+    }
+    if (lease_.over(now.boot, t->lease)) {
+      queue_.pop_front();
+      end_unrun(*t, 0, "worker_lost", lease_message(now) + "; the task never ran", now, out);
+      continue;
+    }
+    if (slots_used_ + t->slots > settings_.slots) return;
+    queue_.pop_front();
+    slots_used_ += t->slots;
+    t->at = phase::spawning;
+    out.push_back(spawn_task{std::move(*t->order)});
+    t->order.reset();
+    --most;
+  }
+}
+
+bool task_table::pumpable() const {
+  if (queue_.empty()) return false;
+  const auto it = tasks_.find(queue_.front());
+  return it == tasks_.end() || it->second.at != phase::queued || slots_used_ + it->second.slots <= settings_.slots;
+}
+
+void task_table::tick(moment now, effects& out) {
+  for (std::size_t i = 0; i < looks_per_tick && !looks_.empty() && looks_.begin()->first <= now.boot; ++i) {
+    const operation_id operation = looks_.begin()->second;
+    looks_.erase(looks_.begin());
+    const task* t = find(operation);
+    if (!t || t->at != phase::running || !t->stop || t->stop->kill_at <= now.boot) continue;
+    out.push_back(look_at{operation});
+    if (now.boot + 1s < t->stop->kill_at) looks_.emplace(now.boot + 1s, operation);
+  }
+}
+
+std::optional<boot_time> task_table::next_tick() const {
+  if (looks_.empty()) return std::nullopt;
+  return looks_.begin()->first;
+}
+
+void task_table::leave(moment now, bool at_once, effects& out) {
+  leaving_ = true;
+  for (auto& [id, t] : tasks_) {
+    if (t.at == phase::queued)
+      end_unrun(t, 0, "worker_lost", "the worker was stopped before the task ran", now, out);
+    else if (t.at != phase::ended)
+      apply(t, 0, at_once ? 0ms : t.grace, now, out);
+  }
+}
+
+std::vector<wire::task_ended> task_table::describe(wire::hello& hello, std::size_t most_results) const {
+  std::vector<const task*> ended;
+  hello.inventory.clear();
+  hello.results.clear();
+  for (const auto& [id, t] : tasks_) {
+    if (t.at == phase::ended) {
+      ended.push_back(&t);
+      continue;
+    }
+    wire::inventory_item item{id, wire::task_phase::held, t.pid, t.started_at, t.stop ? t.stop->seq : 0};
+    if (t.at == phase::running || t.at == phase::draining)
+      item.phase = t.stop ? wire::task_phase::stopping : wire::task_phase::running;
+    hello.inventory.push_back(item);
+  }
+  std::sort(ended.begin(), ended.end(), [](const task* a, const task* b) {
+    return std::pair(a->end.ended_at, a->operation) < std::pair(b->end.ended_at, b->operation);
+  });
+  std::vector<wire::task_ended> later;
+  for (const task* t : ended) {
+    if (hello.results.size() < most_results) {
+      hello.results.push_back(t->end);
+      continue;
+    }
+    hello.inventory.push_back({t->operation, wire::task_phase::running, t->pid, t->started_at, t->end.stop_seq});
+    later.push_back(t->end);
+  }
+  return later;
+}
+
+} // namespace quell::worker

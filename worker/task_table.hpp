@@ -1,0 +1,127 @@
+// The heart of the worker, pure: which tasks there are, what may start, what must stop, who won, and what the
+// controller is told.
+//
+// A task goes   queued → spawning → held → running → draining → ended   and is forgotten when its result is stored.
+//               (waits for (guardian  (cloned, (go     (proof of     (result kept
+//                slots)     clones)    no exec) given)   the end)      until stored)
+// Frames, guardian events and moments come in; effects go out and are performed at once and in order by the one thread
+// that owns this table. So the last look at cutoffs, lease and state (`hear(task_held)`) and the go cannot be parted.
+// Races, and why they are fine:
+//  - stop before the task is held: the guardian gets spawn and stop in this order; a later task_held finds the stop and
+//  gives no go.
+//  - stop after the go: the guardian signals; whichever end it sees is reported with the stop's seq.
+//  - the end was heard before the stop: the stop finds nothing live; the task keeps its own end (stop_seq 0).
+#pragma once
+
+#include <deque>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "protocol/lease.hpp"
+#include "protocol/messages.hpp"
+#include "worker/effects.hpp"
+#include "worker/stop_book.hpp"
+
+namespace quell::worker {
+
+class task_table {
+ public:
+  struct settings {
+    std::uint32_t slots = 8;
+    containment level = containment::group;
+    std::size_t most_tasks = 50'000;  ///< known at once, results included; a START above it is not taken
+    std::size_t remembered = 100'000; ///< ids of forgotten tasks, so that a late repeat of a START never runs
+    std::chrono::milliseconds longest_grace = std::chrono::hours{24 * 7};
+  };
+  /// `lease` is read at every go and must outlive the table.
+  task_table(settings s, const worker_lease& lease) : settings_(s), lease_(lease) {}
+
+  // Frames, in the order of the channel. When these return, the frame is applied.
+  void start(wire::start order, moment now, effects& out);
+  void stop(const wire::stop& s, moment now, effects& out);
+  void results_stored(const wire::results_stored& stored);
+
+  // The guardian, and the answers to effects.
+  void hear(const guardian_event& event, moment now, effects& out);
+  void went(const operation_id& operation, bool given, moment now);
+  void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out);
+  void output_finished(const operation_id& operation, const output_counts& counts, moment now, effects& out);
+
+  /// Spawns what waits and has room, `most` tasks at a time, so that a flood of starts cannot hold up a stop behind it.
+  void pump(moment now, std::size_t most, effects& out);
+  /// True while something waits that `pump` could spawn.
+  bool pumpable() const;
+  /// Asks for the processes of what is in its grace.
+  void tick(moment now, effects& out);
+  std::optional<boot_time> next_tick() const;
+
+  /// The worker is told to leave: every task is stopped (each with its own grace, or at once) and no new one is taken.
+  void leave(moment now, bool at_once, effects& out);
+  /// The guardian died and its containment was swept: whatever lived is dead.
+  void swept(moment now, effects& out);
+
+  /// Fills inventory and results of a hello. Results beyond `most_results` stay in the inventory as running and are
+  /// returned, to be told after the hello: nothing that was ever taken is missing in it.
+  std::vector<wire::task_ended> describe(wire::hello& hello, std::size_t most_results = 10'000) const;
+
+  std::size_t live() const { return live_; }
+  std::size_t unstored() const { return tasks_.size() - live_; }
+  std::uint32_t slots_used() const { return slots_used_; }
+  bool knows(const operation_id& operation) const { return tasks_.contains(operation); }
+
+ private:
+  enum class phase : std::uint8_t { queued, spawning, held, running, draining, ended };
+  struct applied_stop {
+    std::uint64_t seq = 0; ///< 0 = the worker's own (it leaves)
+    moment at{};
+    boot_time kill_at{};
+    std::optional<boot_time> signal_at;
+  };
+  struct task {
+    operation_id operation;
+    std::uint64_t as_of = 0;
+    scope_path scope;
+    std::vector<operation_id> ancestors;
+    std::uint32_t slots = 0;
+    bool pty = false;
+    on_leader_exit leader_exit = on_leader_exit::wait;
+    std::optional<milliseconds> lease;
+    milliseconds grace{};
+    phase at = phase::queued;
+    std::optional<wire::start> order; ///< until it is handed to the guardian
+    std::int32_t pid = 0;
+    wall_time started_at{};
+    std::optional<applied_stop> stop;
+    std::optional<exit_state> leader;
+    std::string exec_error;
+    wire::task_ended end; ///< filled from draining on
+  };
+
+  task* find(const operation_id& operation);
+  bool touched_by(const task& t, const wire::stop& s, const std::unordered_set<operation_id>& closed) const;
+  void apply(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
+  void tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out);
+  void decide(task& t, const task_ended_here& e, moment now);
+  void end_unrun(task& t, std::uint64_t stop_seq, std::string code, std::string message, moment now, effects& out);
+  void ended(task& t, const task_ended_here& e, moment now, effects& out);
+  void still_there(task& t, const task_still_there& e, moment now, effects& out);
+  void publish(task& t, effects& out);
+  void release(task& t);
+  std::string lease_message(moment now) const;
+  void forget(const operation_id& operation);
+
+  settings settings_;
+  const worker_lease& lease_;
+  stop_book book_;
+  std::unordered_map<operation_id, task> tasks_;
+  std::deque<operation_id> queue_;
+  std::size_t live_ = 0; ///< tasks that are not `ended`
+  std::uint32_t slots_used_ = 0;
+  std::set<std::pair<boot_time, operation_id>> looks_;
+  std::unordered_set<operation_id> forgotten_;
+  std::deque<operation_id> forgotten_by_age_;
+  bool leaving_ = false;
+};
+
+} // namespace quell::worker
