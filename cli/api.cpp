@@ -35,7 +35,8 @@ http_request api::request(const std::string& method, const std::string& path) co
 
 problem api::problem_of(const http_end& end, const std::string& body) const {
   if (!end.error.empty()) {
-    auto p = local_problem("unreachable", "the controller at " + connection_.url + " (from " + connection_.found_in + ") does not answer: " + end.error +
+    auto p = local_problem("unreachable", "the controller at " + connection_.url + " (from " + connection_.found_in +
+                                              ") does not answer: " + end.error +
                                               ". Is it running? Start one with `quell up`.");
     p.sent = end.sent;
     return p;
@@ -44,11 +45,13 @@ problem api::problem_of(const http_end& end, const std::string& body) const {
   const auto after = end.head.headers.find("retry-after");
   if (after != end.head.headers.end()) p.retry_after_s = std::atoi(after->second.c_str());
   if (p.status == 401)
-    p.detail += connection_.token.empty() ? " No token was found: give one with --token-file or QUELL_TOKEN." : " Look at --token, QUELL_TOKEN or the context.";
+    p.detail += connection_.token.empty() ? " No token was found: give one with --token-file or QUELL_TOKEN."
+                                          : " Look at --token, QUELL_TOKEN or the context.";
   return p;
 }
 
-event_loop::handle api::call(const std::string& method, const std::string& path, const nlohmann::json& body, milliseconds timeout, callback done) {
+event_loop::handle api::call(const std::string& method, const std::string& path, const nlohmann::json& body,
+                             milliseconds timeout, callback done) {
   auto r = request(method, path);
   r.timeout = timeout;
   r.headers.emplace_back("Accept: application/json");
@@ -67,7 +70,9 @@ event_loop::handle api::call(const std::string& method, const std::string& path,
     if (text->empty()) return done(nlohmann::json());
     auto document = nlohmann::json::parse(*text, nullptr, false);
     if (document.is_discarded())
-      return done(refuse("internal", connection_.url + path + " answered with something that is not JSON: is this the address of a quell controller?"));
+      return done(refuse("internal",
+                         connection_.url + path +
+                             " answered with something that is not JSON: is this the address of a quell controller?"));
     done(std::move(document));
   };
   return loop_.start(std::move(r), std::move(sink));
@@ -81,7 +86,9 @@ answer<nlohmann::json> api::wait_for(const std::string& method, const std::strin
 }
 
 answer<nlohmann::json> api::get(const std::string& path) { return wait_for("GET", path, nullptr); }
-answer<nlohmann::json> api::post(const std::string& path, const nlohmann::json& body) { return wait_for("POST", path, body); }
+answer<nlohmann::json> api::post(const std::string& path, const nlohmann::json& body) {
+  return wait_for("POST", path, body);
+}
 answer<nlohmann::json> api::remove(const std::string& path) { return wait_for("DELETE", path, nullptr); }
 
 answer<nlohmann::json> api::all_pages(const std::string& path, const char* key) {

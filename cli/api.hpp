@@ -30,7 +30,8 @@ class api {
   answer<nlohmann::json> all_pages(const std::string& path, const char* key);
 
   /// Asynchronous; `done` runs inside the loop. `body` null = none.
-  event_loop::handle call(const std::string& method, const std::string& path, const nlohmann::json& body, milliseconds timeout, callback done);
+  event_loop::handle call(const std::string& method, const std::string& path, const nlohmann::json& body,
+                          milliseconds timeout, callback done);
   /// A request with address and token, for streams and raw bytes.
   http_request request(const std::string& method, const std::string& path) const;
   /// The problem in an answer whose transfer ended like this; the body is what came of it.

@@ -1,4 +1,5 @@
-// How long contact with the controller may be lost: one window for all requests of a command, and growing pauses between attempts.
+// How long contact with the controller may be lost: one window for all requests of a command, and growing pauses
+// between attempts.
 #pragma once
 
 #include <algorithm>

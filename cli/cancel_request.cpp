@@ -5,7 +5,8 @@
 
 namespace quell::cli {
 
-std::vector<nlohmann::json> cancel_requests(const cancel_options& o, const std::vector<std::string>& ids, const std::function<std::string()>& fresh_id) {
+std::vector<nlohmann::json> cancel_requests(const cancel_options& o, const std::vector<std::string>& ids,
+                                            const std::function<std::string()>& fresh_id) {
   nlohmann::json common{{"wait", "fenced"}, {"dry_run", o.dry_run}};
   if (o.reason) common["reason"] = *o.reason;
   if (o.kill)

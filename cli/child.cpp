@@ -19,7 +19,8 @@ namespace quell::cli {
 
 result<void> start(child& c, const sigset_t& mask) {
   if (::access(c.command.front().c_str(), X_OK) != 0)
-    return failure("local", c.name + ": there is no program " + c.command.front() + " beside this one; install all of quell");
+    return failure("local",
+                   c.name + ": there is no program " + c.command.front() + " beside this one; install all of quell");
   const int log = ::open(c.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) return failure("local", "the log " + c.log + " cannot be opened: " + std::strerror(errno));
   struct stat about {};
@@ -30,9 +31,9 @@ result<void> start(child& c, const sigset_t& mask) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::setpgid(0, 0);  // the terminal's Ctrl-C is for us alone
+    ::setpgid(0, 0); // the terminal's Ctrl-C is for us alone
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(1);  // we died between the fork and the line above
+    if (::getppid() != parent) ::_exit(1); // we died between the fork and the line above
     const int nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(log, STDOUT_FILENO);

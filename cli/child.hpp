@@ -14,10 +14,10 @@ namespace quell::cli {
 
 struct child {
   std::string name;
-  std::vector<std::string> command;  ///< absolute program first
-  std::string log;                   ///< file to which both outputs are appended
-  pid_t pid = 0;                     ///< 0 = not running
-  std::int64_t log_offset = 0;       ///< where the log of its present life begins
+  std::vector<std::string> command; ///< absolute program first
+  std::string log;                  ///< file to which both outputs are appended
+  pid_t pid = 0;                    ///< 0 = not running
+  std::int64_t log_offset = 0;      ///< where the log of its present life begins
 };
 
 /// Starts it with `mask` as its signal mask. It gets SIGTERM when this process dies, however it dies.

@@ -10,7 +10,8 @@
 namespace quell::cli {
 namespace {
 
-constexpr const char* footer = "Exit codes and error codes: quell help errors. In a script, --json and the exit code are the interface.";
+constexpr const char* footer =
+    "Exit codes and error codes: quell help errors. In a script, --json and the exit code are the interface.";
 
 void declare_globals(CLI::App& app, global_options& g) {
   add_text(app, "--url", g.where.url, "the controller's address (QUELL_URL)")->type_name("URL");
@@ -23,7 +24,9 @@ void declare_globals(CLI::App& app, global_options& g) {
   app.add_option_function<std::string>(
          "--color",
          [&g](const std::string& value) {
-           g.color = value == "always" ? color_mode::always : value == "never" ? color_mode::never : color_mode::automatic;
+           g.color = value == "always"  ? color_mode::always
+                     : value == "never" ? color_mode::never
+                                        : color_mode::automatic;
          },
          "auto, always or never (NO_COLOR)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -56,10 +59,14 @@ bool names_command(const CLI::App& app, const char* name) {
 /// What CLI11's rules cannot say: which options need which others.
 std::string inconsistency(const command_options& command) {
   if (const auto* c = std::get_if<cancel_options>(&command)) {
-    const int targets = (c->ids.empty() ? 0 : 1) + (c->everything ? 1 : 0) + (c->owner ? 1 : 0) + (c->scope && !c->owner ? 1 : 0);
+    const int targets =
+        (c->ids.empty() ? 0 : 1) + (c->everything ? 1 : 0) + (c->owner ? 1 : 0) + (c->scope && !c->owner ? 1 : 0);
     if (targets == 0) return "nothing to cancel is named: give ids, --scope S, --owner O or --everything --yes";
-    if (targets > 1) return "more than one kind of target: give ids, or --scope, or --owner (with or without --scope), or --everything";
-    if (c->everything && !c->yes && !c->dry_run) return "--everything stops all work that the token may see: add --yes, or look first with --dry-run";
+    if (targets > 1)
+      return "more than one kind of target: give ids, or --scope, or --owner (with or without --scope), or "
+             "--everything";
+    if (c->everything && !c->yes && !c->dry_run)
+      return "--everything stops all work that the token may see: add --yes, or look first with --dry-run";
     if (c->kill && c->grace && c->grace->count() > 0) return "--kill is --grace 0: give one of them";
     if (c->reason && c->reason->size() > 2000) return "--reason is longer than 500 characters";
   }
@@ -89,7 +96,8 @@ std::string plain(std::string text) {
 
 /// The first word that is no global flag and no value of one: the command's name.
 std::string command_word(const std::vector<std::string>& words) {
-  constexpr std::array<std::string_view, 6> with_value{"--url", "--token", "--token-file", "--context", "--state", "--color"};
+  constexpr std::array<std::string_view, 6> with_value{"--url",     "--token", "--token-file",
+                                                       "--context", "--state", "--color"};
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-')) return words[i];
     if (std::find(with_value.begin(), with_value.end(), words[i]) != with_value.end()) ++i;
@@ -111,7 +119,9 @@ void describe(const CLI::App& app, const std::string& path, std::vector<command_
     for (const auto* option : sub->get_options()) {
       for (const auto& name : option->get_lnames()) c.flags.push_back("--" + name);
       if (option->get_positional() && option->get_name(true) == "ID" && path.empty()) c.takes_operation = true;
-      if (option->get_positional() && option->get_name(true) == "NAME" && sub->get_name() != "create" && sub->get_name() != "add") c.takes_worker = true;
+      if (option->get_positional() && option->get_name(true) == "NAME" && sub->get_name() != "create" &&
+          sub->get_name() != "add")
+        c.takes_worker = true;
     }
     out.push_back(c);
     describe(*sub, c.path, out);
@@ -141,18 +151,24 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
   std::reverse(ours.begin(), ours.end());
   try {
     app.parse(ours);
-  } catch (const CLI::Success&) {  // --help
+  } catch (const CLI::Success&) { // --help
     const auto& at = named_command(app);
     return tl::unexpected(command_line_end{0, at.help(), json});
   } catch (const CLI::RequiredError& e) {
-    if (app.get_subcommands().empty()) return tl::unexpected(command_line_end{exit_code::usage, "quell: no command is named. See `quell --help`.", json});
+    if (app.get_subcommands().empty())
+      return tl::unexpected(
+          command_line_end{exit_code::usage, "quell: no command is named. See `quell --help`.", json});
     return tl::unexpected(wrong(app, plain(e.what()), json));
   } catch (const CLI::Error& e) {
     return tl::unexpected(wrong(app, plain(e.what()), json));
   }
   if (auto* run = std::get_if<run_options>(&d.line.command)) {
     if (!run->command.empty())
-      return tl::unexpected(wrong(app, "'" + run->command.front() + "' is no flag; put the command behind --, as in quell run -- " + run->command.front(), json));
+      return tl::unexpected(wrong(app,
+                                  "'" + run->command.front() +
+                                      "' is no flag; put the command behind --, as in quell run -- " +
+                                      run->command.front(),
+                                  json));
     run->command = std::move(behind);
   }
   if (const auto why = inconsistency(d.line.command); !why.empty()) return tl::unexpected(wrong(app, why, json));

@@ -13,11 +13,12 @@ struct command_line {
   command_options command;
 };
 
-/// Why there is nothing to execute: help was asked for (code 0, text for stdout), or the line is wrong (code 2; 125 for run and wait; text for stderr).
+/// Why there is nothing to execute: help was asked for (code 0, text for stdout), or the line is wrong (code 2; 125 for
+/// run and wait; text for stderr).
 struct command_line_end {
   int code = 0;
   std::string text;
-  bool json = false;  ///< --json was among the words
+  bool json = false; ///< --json was among the words
 };
 
 tl::expected<command_line, command_line_end> parse_command_line(std::vector<std::string> words);
@@ -27,8 +28,8 @@ struct command_description {
   std::string path;
   std::string summary;
   std::vector<std::string> flags;
-  bool takes_operation = false;  ///< its words are operation ids
-  bool takes_worker = false;     ///< its words are worker names
+  bool takes_operation = false; ///< its words are operation ids
+  bool takes_worker = false;    ///< its words are worker names
 };
 std::vector<command_description> command_descriptions();
 /// The text of `quell help COMMAND`; "" if there is no such command.

@@ -60,10 +60,15 @@ std::string bash(const std::vector<command_description>& commands) {
          "    esac\n"
          "  done\n"
          "  case $path in\n"
-         "    '') words=\"" + top_names(commands) + " " + global_flags + "\" ;;\n" + branches(commands) +
+         "    '') words=\"" +
+         top_names(commands) + " " + global_flags + "\" ;;\n" + branches(commands) +
          "  esac\n"
-         "  [[ $dynamic == ids && $current != -* ]] && words=\"$words $(" + ids + ")\"\n"
-         "  [[ $dynamic == workers && $current != -* ]] && words=\"$words $(" + workers + ")\"\n"
+         "  [[ $dynamic == ids && $current != -* ]] && words=\"$words $(" +
+         ids +
+         ")\"\n"
+         "  [[ $dynamic == workers && $current != -* ]] && words=\"$words $(" +
+         workers +
+         ")\"\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "}\n"
          "complete -F _quell quell\n";
@@ -87,10 +92,15 @@ std::string zsh(const std::vector<command_description>& commands) {
          "  done\n"
          "  local words=''\n"
          "  case $path_ in\n"
-         "    '') words=\"" + top_names(commands) + " " + global_flags + "\" ;;\n" + branches(commands) +
+         "    '') words=\"" +
+         top_names(commands) + " " + global_flags + "\" ;;\n" + branches(commands) +
          "  esac\n"
-         "  [[ $dynamic == ids ]] && words=\"$words $(" + ids + ")\"\n"
-         "  [[ $dynamic == workers ]] && words=\"$words $(" + workers + ")\"\n"
+         "  [[ $dynamic == ids ]] && words=\"$words $(" +
+         ids +
+         ")\"\n"
+         "  [[ $dynamic == workers ]] && words=\"$words $(" +
+         workers +
+         ")\"\n"
          "  compadd -- ${=words}\n"
          "}\n"
          "if [ \"$funcstack[1]\" = _quell ]; then _quell \"$@\"; else compdef _quell quell; fi\n";
@@ -102,21 +112,26 @@ std::string escaped(std::string text) {
 }
 
 std::string fish(const std::vector<command_description>& commands) {
-  std::string out = "# fish completion for quell: quell completion fish > ~/.config/fish/completions/quell.fish\ncomplete -c quell -f\n";
+  std::string out = "# fish completion for quell: quell completion fish > "
+                    "~/.config/fish/completions/quell.fish\ncomplete -c quell -f\n";
   for (const auto& c : commands) {
-    if (is_top(c)) out += "complete -c quell -n __fish_use_subcommand -a " + c.path + " -d '" + escaped(c.summary) + "'\n";
+    if (is_top(c))
+      out += "complete -c quell -n __fish_use_subcommand -a " + c.path + " -d '" + escaped(c.summary) + "'\n";
     std::string seen = "__fish_seen_subcommand_from " + c.path;
     if (const auto space = c.path.find(' '); space != std::string::npos) {
       const auto parent = c.path.substr(0, space), name = c.path.substr(space + 1);
       const auto below = names_below(commands, parent);
-      out += "complete -c quell -n '__fish_seen_subcommand_from " + parent + "; and not __fish_seen_subcommand_from " + below + "' -a " + name + " -d '" + escaped(c.summary) + "'\n";
+      out += "complete -c quell -n '__fish_seen_subcommand_from " + parent + "; and not __fish_seen_subcommand_from " +
+             below + "' -a " + name + " -d '" + escaped(c.summary) + "'\n";
       seen = "__fish_seen_subcommand_from " + parent + "; and __fish_seen_subcommand_from " + name;
     }
     for (const auto& flag : c.flags) out += "complete -c quell -n '" + seen + "' -l " + flag.substr(2) + "\n";
-    if (c.takes_operation) out += "complete -c quell -n '" + seen + "' -a '(quell ps -q 2>/dev/null | string sub -s -8)'\n";
+    if (c.takes_operation)
+      out += "complete -c quell -n '" + seen + "' -a '(quell ps -q 2>/dev/null | string sub -s -8)'\n";
     if (c.takes_worker) out += "complete -c quell -n '" + seen + "' -a '(" + workers + ")'\n";
   }
-  for (const char* shell : {"bash", "zsh", "fish"}) out += std::string("complete -c quell -n '__fish_seen_subcommand_from completion' -a ") + shell + "\n";
+  for (const char* shell : {"bash", "zsh", "fish"})
+    out += std::string("complete -c quell -n '__fish_seen_subcommand_from completion' -a ") + shell + "\n";
   return out;
 }
 

@@ -105,7 +105,9 @@ answer<connection> find_connection(const connection_flags& flags, const environm
   take(env("QUELL_URL"), "QUELL_URL");
   if (!c.url.empty()) {
     const auto base = base_address(c.url);
-    if (base.empty()) return refuse("usage", c.found_in + " '" + c.url + "' is no address: write http://HOST:PORT or https://HOST:PORT");
+    if (base.empty())
+      return refuse("usage",
+                    c.found_in + " '" + c.url + "' is no address: write http://HOST:PORT or https://HOST:PORT");
     c.url = base;
   }
   const auto read_token = [&](const std::optional<std::string>& path, const std::string& where) -> answer<bool> {
@@ -130,7 +132,8 @@ answer<connection> find_connection(const connection_flags& flags, const environm
     const auto base = base_address(found.url);
     const std::string where = "context '" + found.name + "' of " + context_path(env);
     if (c.url.empty() && !found.url.empty()) {
-      if (base.empty()) return refuse("usage", where + ": url '" + found.url + "' is no address: write http://HOST:PORT");
+      if (base.empty())
+        return refuse("usage", where + ": url '" + found.url + "' is no address: write http://HOST:PORT");
       c.url = base;
       c.found_in = where;
     }
@@ -142,8 +145,10 @@ answer<connection> find_connection(const connection_flags& flags, const environm
   if (c.url.empty() || c.token.empty())
     for (const auto& directory : state_directories(flags, env)) take_client_file(directory, c);
   if (c.url.empty())
-    return refuse("unreachable", "no controller is known; tried " + joined(c.tried) + ". Start one with `quell up`, or name one with --url or QUELL_URL.");
-  if (c.token.find_first_of("\r\n") != std::string::npos) return refuse("usage", "the token holds a line break: it must be one line");
+    return refuse("unreachable", "no controller is known; tried " + joined(c.tried) +
+                                     ". Start one with `quell up`, or name one with --url or QUELL_URL.");
+  if (c.token.find_first_of("\r\n") != std::string::npos)
+    return refuse("usage", "the token holds a line break: it must be one line");
   return c;
 }
 

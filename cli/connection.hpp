@@ -18,20 +18,22 @@ struct connection_flags {
 
 struct connection {
   std::string url;
-  std::string token;  ///< a secret: never printed
+  std::string token; ///< a secret: never printed
   std::string ca_file;
-  std::string found_in;            ///< where the address came from, for people
-  std::vector<std::string> tried;  ///< every place that was looked at, for the error
+  std::string found_in;           ///< where the address came from, for people
+  std::vector<std::string> tried; ///< every place that was looked at, for the error
 };
 
 using environment = std::function<std::optional<std::string>(const char*)>;
 /// The environment of this process; an empty value counts as not set.
 environment process_environment();
 
-/// Fault `unreachable` names every place that was tried and `quell up`; `usage` for a context that does not exist or a bad file.
+/// Fault `unreachable` names every place that was tried and `quell up`; `usage` for a context that does not exist or a
+/// bad file.
 answer<connection> find_connection(const connection_flags& flags, const environment& env);
 
-/// --state, QUELL_STATE, ~/.local/state/quell, /var/lib/quell (the last only if its client.json can be read and the others' cannot).
+/// --state, QUELL_STATE, ~/.local/state/quell, /var/lib/quell (the last only if its client.json can be read and the
+/// others' cannot).
 std::vector<std::string> state_directories(const connection_flags& flags, const environment& env);
 /// --scope, else QUELL_SCOPE, else the context's `scope`; nullopt = leave it to the controller.
 std::optional<std::string> default_scope(const connection_flags& flags, const environment& env);

@@ -14,16 +14,21 @@ namespace {
 answer<context> from_table(const std::string& path, const std::string& name, const toml::table& table) {
   context c;
   c.name = name;
-  const std::array<std::pair<std::string_view, std::string*>, 5> keys{
-      {{"url", &c.url}, {"token", &c.token}, {"token_file", &c.token_file}, {"ca_file", &c.ca_file}, {"scope", &c.scope}}};
+  const std::array<std::pair<std::string_view, std::string*>, 5> keys{{{"url", &c.url},
+                                                                       {"token", &c.token},
+                                                                       {"token_file", &c.token_file},
+                                                                       {"ca_file", &c.ca_file},
+                                                                       {"scope", &c.scope}}};
   for (const auto& [key, value] : table) {
     std::string* target = nullptr;
     for (const auto& [known, place] : keys)
       if (key.str() == known) target = place;
     const std::string shown(key.str());
     if (target == nullptr)
-      return refuse("usage", path + ": [contexts." + name + "] has the unknown key '" + shown + "'; known are url, token, token_file, ca_file, scope");
-    if (!value.is_string()) return refuse("usage", path + ": '" + shown + "' in [contexts." + name + "] must be a string");
+      return refuse("usage", path + ": [contexts." + name + "] has the unknown key '" + shown +
+                                 "'; known are url, token, token_file, ca_file, scope");
+    if (!value.is_string())
+      return refuse("usage", path + ": '" + shown + "' in [contexts." + name + "] must be a string");
     *target = value.as_string()->get();
   }
   return c;
@@ -34,16 +39,20 @@ answer<context> from_table(const std::string& path, const std::string& name, con
 answer<std::optional<context>> read_context(const std::string& path, const std::optional<std::string>& wanted) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    if (wanted) return refuse("usage", "--context " + *wanted + ": there is no file " + path + "; write [contexts." + *wanted + "] with a url into it");
+    if (wanted)
+      return refuse("usage", "--context " + *wanted + ": there is no file " + path + "; write [contexts." + *wanted +
+                                 "] with a url into it");
     return std::optional<context>{};
   }
   const toml::parse_result parsed = toml::parse_file(path);
   if (!parsed)
-    return refuse("usage", path + " line " + std::to_string(parsed.error().source().begin.line) + ": " + std::string(parsed.error().description()));
+    return refuse("usage", path + " line " + std::to_string(parsed.error().source().begin.line) + ": " +
+                               std::string(parsed.error().description()));
   const toml::table& all = parsed.table();
   for (const auto& [key, value] : all)
     if (key.str() != "context" && key.str() != "contexts")
-      return refuse("usage", path + " has the unknown key '" + std::string(key.str()) + "'; known are context and contexts");
+      return refuse("usage",
+                    path + " has the unknown key '" + std::string(key.str()) + "'; known are context and contexts");
   const auto name = wanted ? wanted : all["context"].value<std::string>();
   if (!name) return std::optional<context>{};
   if (const auto* table = all["contexts"][*name].as_table()) {

@@ -1,4 +1,5 @@
-// `~/.config/quell/cli.toml`: named controllers. `context = "NAME"` picks the default, `[contexts.NAME]` holds url, token, token_file, ca_file, scope.
+// `~/.config/quell/cli.toml`: named controllers. `context = "NAME"` picks the default, `[contexts.NAME]` holds url,
+// token, token_file, ca_file, scope.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,8 @@
 
 namespace quell::cli {
 
-/// Collects the declared commands: their flags write into `line` when it is parsed, and whichever was named says so in `chosen`.
+/// Collects the declared commands: their flags write into `line` when it is parsed, and whichever was named says so in
+/// `chosen`.
 class declaration {
  public:
   explicit declaration(CLI::App& app) : app(app) {}
@@ -31,20 +32,25 @@ class declaration {
   command_line line;
 };
 
-void declare_work(declaration& d);     ///< run ps show logs wait
-void declare_stop(declaration& d);     ///< cancel cancels why resolve scopes
-void declare_cluster(declaration& d);  ///< up status worker events token doctor completion help version
+void declare_work(declaration& d);    ///< run ps show logs wait
+void declare_stop(declaration& d);    ///< cancel cancels why resolve scopes
+void declare_cluster(declaration& d); ///< up status worker events token doctor completion help version
 
 /// A flag whose value is a text; the empty text is refused.
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target, const std::string& about);
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+                      const std::string& about);
 /// All words that are no flags.
-CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& about);
+CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& about);
 /// A flag whose value is a duration (`30s`).
-CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<milliseconds>& target, const std::string& about);
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<milliseconds>& target,
+                          const std::string& about);
 CLI::Option* add_duration(CLI::App& app, const std::string& name, milliseconds& target, const std::string& about);
 /// A flag whose value is a scope, checked here.
-CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target, const std::string& about);
+CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+                       const std::string& about);
 /// A repeatable flag `K=V`, or also `K`.
-CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& about, bool value_required = true);
+CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& about, bool value_required = true);
 
 } // namespace quell::cli

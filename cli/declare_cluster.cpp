@@ -18,19 +18,23 @@ void list_fields(CLI::App& app, worker_list_options& o) { app.add_flag("-q,--qui
 void declare_worker(declaration& d) {
   auto* worker = d.app.add_subcommand("worker", "Workers");
   worker->require_subcommand(1);
-  d.command<worker_add_options>(*worker, "add", "Enrol a worker and print its join line", [](CLI::App& app, worker_add_options& o) {
-    add_name(app, o.name);
-    add_text(app, "--key", o.key, "its own public key, from quell-worker keygen")->type_name("PUB");
-    add_pairs(app, "--label", o.labels, "label for `quell run --on`");
-  });
+  d.command<worker_add_options>(
+      *worker, "add", "Enrol a worker and print its join line", [](CLI::App& app, worker_add_options& o) {
+        add_name(app, o.name);
+        add_text(app, "--key", o.key, "its own public key, from quell-worker keygen")->type_name("PUB");
+        add_pairs(app, "--label", o.labels, "label for `quell run --on`");
+      });
   d.command<worker_list_options>(*worker, "list", "All workers", list_fields);
-  d.command<worker_show_options>(*worker, "show", "One worker", [](CLI::App& app, worker_show_options& o) { add_name(app, o.name); });
+  d.command<worker_show_options>(*worker, "show", "One worker",
+                                 [](CLI::App& app, worker_show_options& o) { add_name(app, o.name); });
   d.command<worker_drain_options>(*worker, "drain", "Let it finish and start nothing more there", drain_fields);
-  d.command<worker_resume_options>(*worker, "resume", "End a drain", [](CLI::App& app, worker_resume_options& o) { add_name(app, o.name); });
-  d.command<worker_remove_options>(*worker, "remove", "Forget a worker and its key", [](CLI::App& app, worker_remove_options& o) {
-    add_name(app, o.name);
-    app.add_flag("--cancel", o.cancel, "cancel what runs there");
-  });
+  d.command<worker_resume_options>(*worker, "resume", "End a drain",
+                                   [](CLI::App& app, worker_resume_options& o) { add_name(app, o.name); });
+  d.command<worker_remove_options>(*worker, "remove", "Forget a worker and its key",
+                                   [](CLI::App& app, worker_remove_options& o) {
+                                     add_name(app, o.name);
+                                     app.add_flag("--cancel", o.cancel, "cancel what runs there");
+                                   });
   d.command<worker_list_options>(d.app, "workers", "The same as worker list", list_fields);
   d.command<worker_drain_options>(d.app, "drain", "The same as worker drain", drain_fields);
 }
@@ -38,13 +42,17 @@ void declare_worker(declaration& d) {
 void declare_token(declaration& d) {
   auto* token = d.app.add_subcommand("token", "Access tokens");
   token->require_subcommand(1);
-  d.command<token_create_options>(*token, "create", "Make a token and print its secret once", [](CLI::App& app, token_create_options& o) {
-    app.add_option("NAME", o.name, "who will use it")->required();
-    app.add_option("--role", o.role, "what it may")->required()->check(CLI::IsMember({"observer", "chat", "operator", "admin"}));
-    add_scope(app, "--scope", o.scope, "only at or below this scope");
-    add_duration(app, "--expires", o.expires, "valid for this long");
-  });
-  d.command<token_list_options>(*token, "list", "All tokens, without their secrets", [](CLI::App&, token_list_options&) {});
+  d.command<token_create_options>(*token, "create", "Make a token and print its secret once",
+                                  [](CLI::App& app, token_create_options& o) {
+                                    app.add_option("NAME", o.name, "who will use it")->required();
+                                    app.add_option("--role", o.role, "what it may")
+                                        ->required()
+                                        ->check(CLI::IsMember({"observer", "chat", "operator", "admin"}));
+                                    add_scope(app, "--scope", o.scope, "only at or below this scope");
+                                    add_duration(app, "--expires", o.expires, "valid for this long");
+                                  });
+  d.command<token_list_options>(*token, "list", "All tokens, without their secrets",
+                                [](CLI::App&, token_list_options&) {});
   d.command<token_revoke_options>(*token, "revoke", "End a token", [](CLI::App& app, token_revoke_options& o) {
     app.add_option("ID", o.id, "token")->required();
   });
@@ -53,26 +61,33 @@ void declare_token(declaration& d) {
 } // namespace
 
 void declare_cluster(declaration& d) {
-  d.command<up_options>(d.app, "up", "A whole cluster on this machine, in the foreground", [](CLI::App& app, up_options& o) {
-    app.add_option("--workers", o.workers, "how many (default 2)")->check(CLI::Range(0, 64).description(""));
-    app.add_option("--slots", o.slots, "slots of each worker")->check(CLI::Range(1, 100000).description(""));
-    add_text(app, "--listen", o.listen, "HTTP address (default 127.0.0.1:7710; port 0 = a free one)")->type_name("HOST:PORT");
-    add_text(app, "--config", o.config, "configuration of quelld")->type_name("FILE");
-  });
+  d.command<up_options>(
+      d.app, "up", "A whole cluster on this machine, in the foreground", [](CLI::App& app, up_options& o) {
+        app.add_option("--workers", o.workers, "how many (default 2)")->check(CLI::Range(0, 64).description(""));
+        app.add_option("--slots", o.slots, "slots of each worker")->check(CLI::Range(1, 100000).description(""));
+        add_text(app, "--listen", o.listen, "HTTP address (default 127.0.0.1:7710; port 0 = a free one)")
+            ->type_name("HOST:PORT");
+        add_text(app, "--config", o.config, "configuration of quelld")->type_name("FILE");
+      });
   d.command<status_options>(d.app, "status", "The cluster in a few lines", [](CLI::App&, status_options&) {});
   declare_worker(d);
-  d.command<events_options>(d.app, "events", "What happened, or with -f what happens", [](CLI::App& app, events_options& o) {
-    app.add_flag("-f,--follow", o.follow, "go on until Ctrl-C");
-    add_scope(app, "--scope", o.scope, "only at or below this scope");
-    add_text(app, "--operation", o.operation, "only of this operation and below")->type_name("ID");
-    add_text(app, "--types", o.types, "comma-separated event types")->type_name("T,T");
-    add_text(app, "--after", o.after, "only after this event id; 0 = from the oldest kept")->type_name("N");
-  });
+  d.command<events_options>(
+      d.app, "events", "What happened, or with -f what happens", [](CLI::App& app, events_options& o) {
+        app.add_flag("-f,--follow", o.follow, "go on until Ctrl-C");
+        add_scope(app, "--scope", o.scope, "only at or below this scope");
+        add_text(app, "--operation", o.operation, "only of this operation and below")->type_name("ID");
+        add_text(app, "--types", o.types, "comma-separated event types")->type_name("T,T");
+        add_text(app, "--after", o.after, "only after this event id; 0 = from the oldest kept")->type_name("N");
+      });
   declare_token(d);
-  d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise", [](CLI::App&, doctor_options&) {});
-  d.command<completion_options>(d.app, "completion", "A completion script for your shell", [](CLI::App& app, completion_options& o) {
-    app.add_option("SHELL", o.shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  });
+  d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise",
+                            [](CLI::App&, doctor_options&) {});
+  d.command<completion_options>(d.app, "completion", "A completion script for your shell",
+                                [](CLI::App& app, completion_options& o) {
+                                  app.add_option("SHELL", o.shell, "bash, zsh or fish")
+                                      ->required()
+                                      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+                                });
   d.command<help_options>(d.app, "help", "Help on a command, or `help errors`", [](CLI::App& app, help_options& o) {
     add_text(app, "TOPIC", o.topic, "a command, or errors");
   });

@@ -1,4 +1,5 @@
-// The kinds of flags that several commands share: texts, durations, scopes, K=V pairs; each refuses a bad value with a sentence.
+// The kinds of flags that several commands share: texts, durations, scopes, K=V pairs; each refuses a bad value with a
+// sentence.
 #include "cli/declare.hpp"
 
 #include "cli/duration.hpp"
@@ -21,56 +22,70 @@ milliseconds duration_or_throw(const std::string& name, const std::string& text)
 
 } // namespace
 
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target, const std::string& about) {
-  return app.add_option_function<std::string>(name, [name, &target](const std::string& value) { target = not_empty(name, value); }, about)
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+                      const std::string& about) {
+  return app
+      .add_option_function<std::string>(
+          name, [name, &target](const std::string& value) { target = not_empty(name, value); }, about)
       ->type_name("TEXT");
 }
 
-CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<milliseconds>& target, const std::string& about) {
-  return app.add_option_function<std::string>(name, [name, &target](const std::string& value) { target = duration_or_throw(name, value); }, about)
+CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<milliseconds>& target,
+                          const std::string& about) {
+  return app
+      .add_option_function<std::string>(
+          name, [name, &target](const std::string& value) { target = duration_or_throw(name, value); }, about)
       ->type_name("DURATION");
 }
 
 CLI::Option* add_duration(CLI::App& app, const std::string& name, milliseconds& target, const std::string& about) {
-  return app.add_option_function<std::string>(name, [name, &target](const std::string& value) { target = duration_or_throw(name, value); }, about)
+  return app
+      .add_option_function<std::string>(
+          name, [name, &target](const std::string& value) { target = duration_or_throw(name, value); }, about)
       ->type_name("DURATION");
 }
 
-CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target, const std::string& about) {
-  return app.add_option_function<std::string>(
-                name,
-                [name, &target](const std::string& value) {
-                  const auto parsed = scope_path::parse(value);
-                  if (!parsed) throw CLI::ValidationError(name, parsed.error().detail);
-                  target = value;
-                },
-                about)
+CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
+                       const std::string& about) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [name, &target](const std::string& value) {
+            const auto parsed = scope_path::parse(value);
+            if (!parsed) throw CLI::ValidationError(name, parsed.error().detail);
+            target = value;
+          },
+          about)
       ->type_name("SCOPE");
 }
 
-CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& about) {
-  return app.add_option_function<std::vector<std::string>>(
-                name,
-                [name, &target](const std::vector<std::string>& values) {
-                  for (const auto& value : values) target.push_back(not_empty(name, value));
-                },
-                about)
+CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& about) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [name, &target](const std::vector<std::string>& values) {
+            for (const auto& value : values) target.push_back(not_empty(name, value));
+          },
+          about)
       ->expected(-1)
       ->type_name("");
 }
 
-CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& about, bool value_required) {
-  return app.add_option_function<std::vector<std::string>>(
-                name,
-                [name, &target, value_required](const std::vector<std::string>& values) {
-                  for (const auto& value : values) {
-                    const auto equals = value.find('=');
-                    if (equals == 0 || value.empty() || (value_required && equals == std::string::npos))
-                      throw CLI::ValidationError(name, "'" + value + "' is no K=V");
-                    target.push_back(value);
-                  }
-                },
-                about)
+CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& about, bool value_required) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [name, &target, value_required](const std::vector<std::string>& values) {
+            for (const auto& value : values) {
+              const auto equals = value.find('=');
+              if (equals == 0 || value.empty() || (value_required && equals == std::string::npos))
+                throw CLI::ValidationError(name, "'" + value + "' is no K=V");
+              target.push_back(value);
+            }
+          },
+          about)
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

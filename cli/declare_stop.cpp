@@ -19,15 +19,19 @@ void cancel_fields(CLI::App& app, cancel_options& o) {
   auto* wait = app.add_option("--wait", o.level, "level to wait for: --wait=signalled; bare = settled")
                    ->type_name("=LEVEL")
                    ->check(CLI::IsMember({"fenced", "signalled", "settled"}));
-  app.add_flag_callback("--no-wait", [&o] { o.level = "fenced"; }, "return once it is fenced")->excludes(wait);
+  app.add_flag_callback(
+         "--no-wait", [&o] { o.level = "fenced"; }, "return once it is fenced")
+      ->excludes(wait);
   add_duration(app, "--timeout", o.timeout, "wait at most this long (exit 4); the cancel goes on");
-  add_duration(app, "--reconnect", o.reconnect, "how long to try when contact with the controller is lost (default 60s)");
+  add_duration(app, "--reconnect", o.reconnect,
+               "how long to try when contact with the controller is lost (default 60s)");
 }
 
 } // namespace
 
 void declare_stop(declaration& d) {
-  d.command<cancel_options>(d.app, "cancel", "Stop operations, a scope, an owner's work or everything, and prove it", cancel_fields);
+  d.command<cancel_options>(d.app, "cancel", "Stop operations, a scope, an owner's work or everything, and prove it",
+                            cancel_fields);
   d.command<cancel_options>(d.app, "stop", "The same as cancel", cancel_fields);
   d.command<cancel_options>(d.app, "kill", "The same as cancel --kill", [](CLI::App& app, cancel_options& o) {
     cancel_fields(app, o);
@@ -38,15 +42,18 @@ void declare_stop(declaration& d) {
     add_scope(app, "--scope", o.scope, "only of this scope");
     app.add_flag("-q,--quiet", o.quiet, "ids only");
   });
-  d.command<why_options>(d.app, "why", "What is not dead, or not started, yet; since when; what comes next", [](CLI::App& app, why_options& o) {
-    app.add_option("TARGET", o.target, "operation, cancel or scope")->required()->type_name("ID|CANCEL|SCOPE");
-  });
-  d.command<resolve_options>(d.app, "resolve", "An admin's word that something is dead", [](CLI::App& app, resolve_options& o) {
-    auto* id = add_text(app, "ID", o.id, "operation");
-    add_text(app, "--worker", o.worker, "everything on this worker")->type_name("NAME")->excludes(id);
-    app.add_flag("--declare-dead", o.declare_dead, "you looked, and it is gone")->required();
-    add_text(app, "--reason", o.reason, "how you know")->required();
-  });
+  d.command<why_options>(
+      d.app, "why", "What is not dead, or not started, yet; since when; what comes next",
+      [](CLI::App& app, why_options& o) {
+        app.add_option("TARGET", o.target, "operation, cancel or scope")->required()->type_name("ID|CANCEL|SCOPE");
+      });
+  d.command<resolve_options>(
+      d.app, "resolve", "An admin's word that something is dead", [](CLI::App& app, resolve_options& o) {
+        auto* id = add_text(app, "ID", o.id, "operation");
+        add_text(app, "--worker", o.worker, "everything on this worker")->type_name("NAME")->excludes(id);
+        app.add_flag("--declare-dead", o.declare_dead, "you looked, and it is gone")->required();
+        add_text(app, "--reason", o.reason, "how you know")->required();
+      });
   d.command<scopes_options>(d.app, "scopes", "Scopes with their live counts", [](CLI::App& app, scopes_options& o) {
     add_scope(app, "--prefix", o.prefix, "only at or below this scope");
     app.add_flag("--live", o.live, "only those with live work");

@@ -12,7 +12,9 @@
 namespace quell::cli::exit_code {
 
 int of_problem(const problem& p) {
-  if (p.code == "usage" || p.code == "bad_scope" || p.code == "bad_id" || p.code == "no_target" || p.code == "ambiguous") return usage;
+  if (p.code == "usage" || p.code == "bad_scope" || p.code == "bad_id" || p.code == "no_target" ||
+      p.code == "ambiguous")
+    return usage;
   if (p.code == "unreachable") return unreachable;
   if (p.code == "stale_start") return stale;
   if (p.status == 401 || p.status == 403) return forbidden;
@@ -39,7 +41,8 @@ int of_cancel(const nlohmann::json& body, std::string_view level) {
   const std::string outcome = text_of(body, "outcome"), status = text_of(body, "status");
   const auto& report = member(body, "report");
   if (outcome == "nothing_live" || outcome == "unknown_id") return nothing;
-  if (member(body, "dry_run") == true) return number_of(report, "operations") > 0 || outcome == "already_finished" ? done : nothing;
+  if (member(body, "dry_run") == true)
+    return number_of(report, "operations") > 0 || outcome == "already_finished" ? done : nothing;
   if (outcome == "already_finished") return done;
   if (level == "fenced") return done;
   if (status == "settled") return member(report, "proven") == false ? unproven : done;

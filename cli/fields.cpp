@@ -24,7 +24,9 @@ std::int64_t number_of(const nlohmann::json& object, const char* name) {
   return value.is_number() ? value.get<std::int64_t>() : 0;
 }
 
-std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name) { return parse_instant(text_of(object, name)); }
+std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name) {
+  return parse_instant(text_of(object, name));
+}
 
 std::string printable(std::string_view text) {
   std::string out(text);
@@ -37,6 +39,8 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string to_line(const nlohmann::json& value) { return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string to_line(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 } // namespace quell::cli

@@ -1,7 +1,7 @@
 // The event loop on curl_multi_poll: the only file that includes libcurl.
 //
-// Connections are kept and reused by the multi handle. Handles that end are cleaned up after their callback has returned, never inside one,
-// because curl forbids removing a handle from its own write callback.
+// Connections are kept and reused by the multi handle. Handles that end are cleaned up after their callback has
+// returned, never inside one, because curl forbids removing a handle from its own write callback.
 #include "cli/http.hpp"
 
 #include <curl/curl.h>
@@ -42,11 +42,12 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* user) {
   auto& t = *static_cast<transfer*>(user);
   std::string_view line(bytes, size);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (line.starts_with("HTTP/")) t.state.head.headers.clear();  // the head after a 100 Continue replaces it
+  if (line.starts_with("HTTP/")) t.state.head.headers.clear(); // the head after a 100 Continue replaces it
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || t.state.head.headers.size() >= most_headers) return size;
   std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   auto value = line.substr(colon + 1);
   while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
   t.state.head.headers[std::move(name)] = std::string(value);
@@ -82,7 +83,7 @@ struct event_loop::implementation {
 
   CURLM* multi = curl_multi_init();
   std::map<handle, std::unique_ptr<transfer>> transfers;
-  std::vector<CURL*> fresh;  ///< started, but not yet known to curl: a callback of a transfer may not add another
+  std::vector<CURL*> fresh; ///< started, but not yet known to curl: a callback of a transfer may not add another
   std::vector<watched> watches;
   std::vector<timer> timers;
   handle last = 0;
@@ -162,9 +163,10 @@ struct event_loop::implementation {
     curl_multi_poll(multi, extra.data(), static_cast<unsigned>(extra.size()), poll_bound(), nullptr);
     for (const auto& e : extra) {
       if (e.revents == 0) continue;
-      const auto found = std::find_if(watches.begin(), watches.end(), [&](const watched& w) { return w.descriptor == e.fd; });
+      const auto found =
+          std::find_if(watches.begin(), watches.end(), [&](const watched& w) { return w.descriptor == e.fd; });
       if (found == watches.end()) continue;
-      const auto ready = found->ready;  // a copy: it may unwatch itself
+      const auto ready = found->ready; // a copy: it may unwatch itself
       ready();
     }
   }
@@ -187,7 +189,7 @@ event_loop::handle event_loop::start(http_request request, http_sink sink) {
   curl_easy_setopt(easy, CURLOPT_URL, t->request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_PROXY, "");  // a token must not wander through a proxy of the environment
+  curl_easy_setopt(easy, CURLOPT_PROXY, ""); // a token must not wander through a proxy of the environment
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "quell-cli/" QUELL_VERSION);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -220,7 +222,8 @@ void event_loop::abandon(handle transfer) {
 
 void event_loop::resume(handle transfer) {
   const auto found = self_->transfers.find(transfer);
-  if (found != self_->transfers.end() && !found->second->abandoned) curl_easy_pause(found->second->easy, CURLPAUSE_CONT);
+  if (found != self_->transfers.end() && !found->second->abandoned)
+    curl_easy_pause(found->second->easy, CURLPAUSE_CONT);
 }
 
 void event_loop::watch(int descriptor, bool for_writing, std::function<void()> ready) {

@@ -1,4 +1,5 @@
-// One loop that waits for HTTP transfers, descriptors and timers at once. Single-threaded; nothing polls, everything has a bound.
+// One loop that waits for HTTP transfers, descriptors and timers at once. Single-threaded; nothing polls, everything
+// has a bound.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,20 @@ struct http_request {
   std::string method = "GET";
   std::string url;
   std::string body;
-  std::vector<std::string> headers;  ///< `Name: value`
-  std::string ca_file;               ///< "" = the system's
-  milliseconds timeout{30'000};      ///< for the whole transfer; 0 = none (streams)
+  std::vector<std::string> headers; ///< `Name: value`
+  std::string ca_file;              ///< "" = the system's
+  milliseconds timeout{30'000};     ///< for the whole transfer; 0 = none (streams)
 };
 
 struct http_head {
   int status = 0;
-  std::map<std::string, std::string> headers;  ///< names in lower case; trailers are added when they come
+  std::map<std::string, std::string> headers; ///< names in lower case; trailers are added when they come
 };
 
 struct http_end {
   http_head head;
-  std::string error;  ///< "" = the whole answer came; else what broke, for a person
-  bool sent = true;   ///< false: no connection, so certainly nothing was received there
+  std::string error; ///< "" = the whole answer came; else what broke, for a person
+  bool sent = true;  ///< false: no connection, so certainly nothing was received there
 };
 
 /// The callbacks of one transfer; each may start or abandon transfers, but not the one that calls it.
@@ -56,7 +57,8 @@ class event_loop {
   void abandon(handle transfer);
   void resume(handle transfer);
 
-  /// Calls `ready` while `descriptor` is readable (or writable if `for_writing`), hung up or broken. One watch per descriptor.
+  /// Calls `ready` while `descriptor` is readable (or writable if `for_writing`), hung up or broken. One watch per
+  /// descriptor.
   void watch(int descriptor, bool for_writing, std::function<void()> ready);
   void unwatch(int descriptor);
 

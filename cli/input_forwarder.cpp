@@ -36,13 +36,14 @@ void input_forwarder::read_some() {
   if (n > 0)
     chunk_.assign(buffer.data(), static_cast<std::size_t>(n));
   else
-    at_end_ = true;  // an error (a hung-up terminal) is an end too
-  api_.loop().unwatch(descriptor_);  // back-pressure: nothing is read while a chunk is on its way
+    at_end_ = true;                 // an error (a hung-up terminal) is an end too
+  api_.loop().unwatch(descriptor_); // back-pressure: nothing is read while a chunk is on its way
   send();
 }
 
 void input_forwarder::send() {
-  auto request = api_.request("POST", "/v1/operations/" + operation_ + "/input?offset=" + std::to_string(offset_) + (at_end_ ? "&end=true" : ""));
+  auto request = api_.request("POST", "/v1/operations/" + operation_ + "/input?offset=" + std::to_string(offset_) +
+                                          (at_end_ ? "&end=true" : ""));
   request.body = chunk_;
   request.headers.emplace_back("Content-Type: application/octet-stream");
   auto text = std::make_shared<std::string>();

@@ -1,4 +1,5 @@
-// Standard input to the task: bytes as they come, one chunk on its way at a time, repeated from the same offset after a lost answer.
+// Standard input to the task: bytes as they come, one chunk on its way at a time, repeated from the same offset after a
+// lost answer.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ class input_forwarder {
   int descriptor_;
   callbacks callbacks_;
   std::string chunk_;
-  std::uint64_t offset_ = 0;  ///< of the chunk's first byte
+  std::uint64_t offset_ = 0; ///< of the chunk's first byte
   bool at_end_ = false, stopped_ = false;
   event_loop::handle transfer_ = 0, timer_ = 0;
   static constexpr milliseconds first_slow_pause{25}, most_slow_pause{1000};

@@ -11,7 +11,8 @@ namespace quell::cli {
 namespace {
 
 std::tm broken_down(wall_time at, bool utc) {
-  const auto seconds = static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
+  const auto seconds =
+      static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
   std::tm parts{};
   if (utc)
     ::gmtime_r(&seconds, &parts);
@@ -31,11 +32,14 @@ std::optional<wall_time> parse_instant(std::string_view text) {
   if (text.size() < 20 || text.size() > 40 || text.back() != 'Z') return std::nullopt;
   const std::string copy(text);
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) != 6 || used != 19)
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) !=
+          6 ||
+      used != 19)
     return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60 || hour < 0 || minute < 0 || second < 0) return std::nullopt;
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60 || hour < 0 || minute < 0 || second < 0)
+    return std::nullopt;
   long fraction = 0;
   if (copy[19] == '.') {
     long unit = 100;
@@ -52,7 +56,8 @@ std::optional<wall_time> parse_instant(std::string_view text) {
 
 std::string instant_text(wall_time at) {
   std::array<char, 8> fraction{};
-  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>(((at.time_since_epoch().count() % 1000) + 1000) % 1000));
+  std::snprintf(fraction.data(), fraction.size(), ".%03dZ",
+                static_cast<int>(((at.time_since_epoch().count() % 1000) + 1000) % 1000));
   return formatted(broken_down(at, true), "%Y-%m-%dT%H:%M:%S") + fraction.data();
 }
 

@@ -19,7 +19,8 @@ answer<bool> write_private(const std::string& path, const std::string& text) {
   const std::string part = path + ".part";
   ::unlink(part.c_str());
   const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
   const int why = errno;
   if (fd >= 0) ::close(fd);
   if (!written || ::rename(part.c_str(), path.c_str()) != 0)
@@ -45,7 +46,8 @@ std::string join_in(const std::string& text) {
 
 } // namespace
 
-answer<bool> enrol(api& controller, const nlohmann::json& known_workers, const std::string& name, const std::string& directory, const control_ports& ports) {
+answer<bool> enrol(api& controller, const nlohmann::json& known_workers, const std::string& name,
+                   const std::string& directory, const control_ports& ports) {
   const std::string path = directory + "/" + name + ".join";
   bool known = false;
   for (const auto& worker : known_workers) known = known || text_of(worker, "name") == name;
@@ -53,11 +55,14 @@ answer<bool> enrol(api& controller, const nlohmann::json& known_workers, const s
   if (known && !stored) return false;
   std::string join = known ? join_in(*stored) : "";
   if (!known) {
-    auto worker = controller.post("/v1/workers", {{"name", name}, {"key", nullptr}, {"labels", nlohmann::json::object()}});
+    auto worker =
+        controller.post("/v1/workers", {{"name", name}, {"key", nullptr}, {"labels", nlohmann::json::object()}});
     if (!worker) return tl::unexpected(worker.error());
     join = join_in(text_of(*worker, "join"));
   }
-  if (join.empty()) return refuse("local", "there is no join line for worker " + name + " (" + path + "); remove it with `quell worker remove " + name + "` and try again");
+  if (join.empty())
+    return refuse("local", "there is no join line for worker " + name + " (" + path +
+                               "); remove it with `quell worker remove " + name + "` and try again");
   return write_private(path, with_ports(join, ports) + "\n");
 }
 

@@ -28,7 +28,8 @@ std::size_t last_lines(std::string_view bytes, std::uint64_t lines) {
   return std::string_view::npos;
 }
 
-answer<std::uint64_t> tail_offset(api& controller, const std::string& operation, const std::string& stream, std::uint64_t lines) {
+answer<std::uint64_t> tail_offset(api& controller, const std::string& operation, const std::string& stream,
+                                  std::uint64_t lines) {
   for (std::uint64_t look = first_look_bytes;; look *= 8) {
     std::string bytes;
     std::optional<http_end> over;
@@ -38,8 +39,10 @@ answer<std::uint64_t> tail_offset(api& controller, const std::string& operation,
       return true;
     };
     sink.end = [&](const http_end& end) { over = end; };
-    controller.loop().start(controller.request("GET", with_query("/v1/operations/" + operation + "/output", {{"stream", stream}, {"tail_bytes", std::to_string(look)}})),
-                            std::move(sink));
+    controller.loop().start(
+        controller.request("GET", with_query("/v1/operations/" + operation + "/output",
+                                             {{"stream", stream}, {"tail_bytes", std::to_string(look)}})),
+        std::move(sink));
     controller.loop().run_until([&] { return over.has_value(); });
     if (!over->error.empty() || over->head.status >= 300) return tl::unexpected(controller.problem_of(*over, bytes));
     const auto head = over->head.headers.find("quell-offset");
@@ -50,7 +53,8 @@ answer<std::uint64_t> tail_offset(api& controller, const std::string& operation,
   }
 }
 
-answer<std::map<std::string, std::uint64_t>> offsets_since(api& controller, const std::string& operation, wall_time from) {
+answer<std::map<std::string, std::uint64_t>> offsets_since(api& controller, const std::string& operation,
+                                                           wall_time from) {
   std::map<std::string, std::uint64_t> out;
   event_parser parser([&](const stream_event& e) {
     const auto event = nlohmann::json::parse(e.data, nullptr, false);

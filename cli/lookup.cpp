@@ -28,10 +28,12 @@ answer<std::string> find_in(api& controller, const std::string& path, const char
   if (found.size() == 1) return found.front();
   std::string candidates;
   for (const auto& id : found) candidates += (candidates.empty() ? "" : ", ") + id;
-  return refuse("ambiguous", "'" + typed + "' is the end of " + std::to_string(found.size()) + " ids: " + candidates + ". Type more of it.");
+  return refuse("ambiguous", "'" + typed + "' is the end of " + std::to_string(found.size()) + " ids: " + candidates +
+                                 ". Type more of it.");
 }
 
-answer<std::string> find(api& controller, const std::string& typed, const char* kind, const char* key, const std::vector<std::string>& paths) {
+answer<std::string> find(api& controller, const std::string& typed, const char* kind, const char* key,
+                         const std::vector<std::string>& paths) {
   if (is_whole_id(typed)) return typed;
   if (!is_id_tail(typed))
     return refuse("usage", "'" + typed + "' is no id: type all of it, or at least its last 4 digits (0-9, a-f)");
@@ -45,7 +47,8 @@ answer<std::string> find(api& controller, const std::string& typed, const char* 
 } // namespace
 
 answer<std::string> find_operation(api& controller, const std::string& typed) {
-  return find(controller, typed, "operation", "operations", {"/v1/operations?status=live&limit=1000", "/v1/operations?status=ended&limit=1000"});
+  return find(controller, typed, "operation", "operations",
+              {"/v1/operations?status=live&limit=1000", "/v1/operations?status=ended&limit=1000"});
 }
 
 answer<std::string> find_cancel(api& controller, const std::string& typed) {

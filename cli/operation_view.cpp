@@ -14,7 +14,8 @@ namespace {
 
 std::string quoted(const std::string& word) {
   const auto harmless = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("_-./:=@%+,").find(c) != std::string_view::npos;
   };
   bool plain = !word.empty();
   for (const char c : word) plain = plain && harmless(c);
@@ -110,15 +111,18 @@ std::vector<std::string> operation_reasons(const nlohmann::json& operation, cons
     if (const auto receipt = text_of(stop, "receipt"); !receipt.empty()) {
       out.push_back("receipt: " + receipt + ", proof: " + text_of(stop, "proof"));
     } else {
-      if (instant_of(stop, "signalled_at")) out.push_back("signalled " + instant_and_age(stop, "signalled_at", v));
-      else out.push_back("not signalled yet: its worker has not acknowledged the stop");
+      if (instant_of(stop, "signalled_at"))
+        out.push_back("signalled " + instant_and_age(stop, "signalled_at", v));
+      else
+        out.push_back("not signalled yet: its worker has not acknowledged the stop");
       if (const auto kill = instant_of(stop, "kill_at"))
         out.push_back((*kill > v.now ? "will be killed " : "kill was due ") + instant_and_age(stop, "kill_at", v));
     }
   }
   const auto& unreachable = member(operation, "unreachable");
   if (unreachable.is_object())
-    out.push_back("worker " + text_of(operation, "worker") + " is unreachable since " + instant_and_age(unreachable, "since_at", v) + "; dead by rule " +
+    out.push_back("worker " + text_of(operation, "worker") + " is unreachable since " +
+                  instant_and_age(unreachable, "since_at", v) + "; dead by rule " +
                   instant_and_age(unreachable, "dead_by", v));
   if (const auto message = text_of(member(operation, "error"), "message"); !message.empty())
     out.push_back("error " + text_of(member(operation, "error"), "code") + ": " + printable(message));

@@ -21,13 +21,15 @@ struct view {
 std::string command_text(const nlohmann::json& words);
 /// The title, else the command, else the name, else the kind.
 std::string operation_name(const nlohmann::json& operation);
-/// `running`, `completed`, `failed exit 3`, `failed timeout`, `cancelled killed`, `pending (slot)`, `cancelling (kill in 1.2s)`, `running unreachable`.
+/// `running`, `completed`, `failed exit 3`, `failed timeout`, `cancelled killed`, `pending (slot)`, `cancelling (kill
+/// in 1.2s)`, `running unreachable`.
 std::string operation_state(const nlohmann::json& operation, const view& v);
 /// From start (or creation) to end (or now).
 std::string operation_age(const nlohmann::json& operation, const view& v);
 /// `09:51:07 (3m05s ago)`; "-" for null.
 std::string instant_and_age(const nlohmann::json& object, const char* name, const view& v);
-/// Why it does not start, or what is being done to it, since when, and what comes next; one sentence per line. Empty for plain running.
+/// Why it does not start, or what is being done to it, since when, and what comes next; one sentence per line. Empty
+/// for plain running.
 std::vector<std::string> operation_reasons(const nlohmann::json& operation, const view& v);
 /// `Alice`, `alice` or `-`.
 std::string person(const nlohmann::json& owner);

@@ -24,7 +24,7 @@ operation_waiter::~operation_waiter() {
 
 void operation_waiter::start(bool eager) {
   eager_ = eager;
-  poll(eager ? milliseconds{0} : long_wait);
+  poll(eager ? short_wait : long_wait);
 }
 
 void operation_waiter::poll(milliseconds wait) {
@@ -39,7 +39,8 @@ void operation_waiter::poll(milliseconds wait) {
     };
     if (!a) {
       const auto& p = a.error();
-      if (p.status != 0 && p.status != 503 && p.status != 502 && p.status != 504 && p.status != 429) return callbacks_.refused(p);
+      if (p.status != 0 && p.status != 503 && p.status != 502 && p.status != 504 && p.status != 429)
+        return callbacks_.refused(p);
       if (const auto pause = callbacks_.lost()) again(*pause, long_wait, true);
       return;
     }

@@ -30,7 +30,8 @@ struct up_options {
   text_option listen, config;
 };
 struct run_options {
-  text_option scope, parent, id, title, worker, stop_signal, containment, on_parent_end, on_leader_exit, supersede, env_file, cwd;
+  text_option scope, parent, id, title, worker, stop_signal, containment, on_parent_end, on_leader_exit, supersede,
+      env_file, cwd;
   strings labels, on, env, command;
   std::optional<int> slots;
   std::optional<milliseconds> timeout, grace, lease;
@@ -48,7 +49,7 @@ struct show_options {
 struct logs_options {
   std::string id;
   text_option stream;
-  std::optional<std::uint64_t> tail;  ///< lines
+  std::optional<std::uint64_t> tail; ///< lines
   std::optional<milliseconds> since;
   bool follow = false, tree = false;
 };
@@ -61,7 +62,7 @@ struct cancel_options {
   strings ids;
   text_option scope, owner, reason;
   std::optional<milliseconds> grace, timeout;
-  std::string level = "settled";  ///< fenced (= --no-wait), signalled, settled
+  std::string level = "settled"; ///< fenced (= --no-wait), signalled, settled
   milliseconds reconnect{60'000};
   bool everything = false, yes = false, kill = false, dry_run = false, quiet = false;
 };
@@ -128,9 +129,10 @@ struct help_options {
 struct version_options {};
 
 using command_options =
-    std::variant<up_options, status_options, run_options, ps_options, show_options, logs_options, wait_options, cancel_options, cancels_options, why_options,
-                 resolve_options, scopes_options, events_options, worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
-                 worker_resume_options, worker_remove_options, token_create_options, token_list_options, token_revoke_options, doctor_options,
-                 completion_options, help_options, version_options>;
+    std::variant<up_options, status_options, run_options, ps_options, show_options, logs_options, wait_options,
+                 cancel_options, cancels_options, why_options, resolve_options, scopes_options, events_options,
+                 worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
+                 worker_resume_options, worker_remove_options, token_create_options, token_list_options,
+                 token_revoke_options, doctor_options, completion_options, help_options, version_options>;
 
 } // namespace quell::cli

@@ -1,7 +1,8 @@
 // Following output.
 //
-// The end is believed only when the controller says `Quell-End: true`, in the head or the trailer of an answer that came whole. An answer that
-// ends well without it (a controller that stops, a follow that was cut) is followed by another from the offset reached, so no byte is lost or doubled.
+// The end is believed only when the controller says `Quell-End: true`, in the head or the trailer of an answer that
+// came whole. An answer that ends well without it (a controller that stops, a follow that was cut) is followed by
+// another from the offset reached, so no byte is lost or doubled.
 #include "cli/output_follower.hpp"
 
 #include <cstdlib>
@@ -11,7 +12,8 @@
 namespace quell::cli {
 
 output_follower::output_follower(api& controller, std::string operation, std::string stream, range from, callbacks c)
-    : api_(controller), operation_(std::move(operation)), stream_(std::move(stream)), range_(from), callbacks_(std::move(c)) {}
+    : api_(controller), operation_(std::move(operation)), stream_(std::move(stream)), range_(from),
+      callbacks_(std::move(c)) {}
 
 output_follower::~output_follower() { stop(); }
 
@@ -92,8 +94,8 @@ void output_follower::on_end(const http_end& end) {
   }
   const auto said = end.head.headers.find("quell-end");
   if ((said != end.head.headers.end() && said->second == "true") || !range_.follow) return finish(nullptr);
-  // A whole answer without the end: at once again if it brought something, else after a short pause, so that a server which answers
-  // empty is not hammered.
+  // A whole answer without the end: at once again if it brought something, else after a short pause, so that a server
+  // which answers empty is not hammered.
   retry(milliseconds{progress_ ? 0 : 200});
 }
 

@@ -1,4 +1,5 @@
-// One stream of one operation's output, followed to its end: byte exact, resumed by offset when the controller goes away and comes back.
+// One stream of one operation's output, followed to its end: byte exact, resumed by offset when the controller goes
+// away and comes back.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class output_follower {
   };
   struct range {
     std::uint64_t offset = 0;
-    std::uint64_t tail_bytes = 0;  ///< 0 = from `offset`
+    std::uint64_t tail_bytes = 0; ///< 0 = from `offset`
     bool follow = true;
   };
 
@@ -58,9 +59,9 @@ class output_follower {
   range range_;
   callbacks callbacks_;
   event_loop::handle transfer_ = 0, timer_ = 0;
-  std::string refusal_;      ///< body of a problem answer
+  std::string refusal_; ///< body of a problem answer
   bool refused_ = false;
-  bool progress_ = false;    ///< bytes came in this attempt
+  bool progress_ = false; ///< bytes came in this attempt
   bool ended_ = false;
 };
 

@@ -24,7 +24,8 @@ std::string base64(std::string_view bytes) {
   std::string out;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : digits[group >> (18 - 6 * k) & 63];
   }
   return out;
@@ -55,7 +56,8 @@ std::size_t cut_character(std::string_view bytes) {
   return 0;
 }
 
-nlohmann::json output_line(const std::string& operation, const std::string& stream, std::uint64_t offset, std::string_view bytes) {
+nlohmann::json output_line(const std::string& operation, const std::string& stream, std::uint64_t offset,
+                           std::string_view bytes) {
   nlohmann::json out{{"type", "output"}, {"operation", operation}, {"stream", stream}, {"offset", offset}};
   if (is_utf8(bytes))
     out["text"] = std::string(bytes);

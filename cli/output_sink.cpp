@@ -1,5 +1,5 @@
-// Writing without blocking, on a descriptor that is shared with other processes and therefore stays in blocking mode: poll first, then write no
-// more than a pipe promises to take (PIPE_BUF).
+// Writing without blocking, on a descriptor that is shared with other processes and therefore stays in blocking mode:
+// poll first, then write no more than a pipe promises to take (PIPE_BUF).
 #include "cli/output_sink.hpp"
 
 #include <limits.h>
@@ -29,9 +29,15 @@ bool output_sink::write(std::string_view bytes, std::function<void()> ready) {
     ready_ = std::move(ready);
     return false;
   }
-  pending_.assign(bytes);  // at most what one callback of a transfer brings (16 KiB)
+  pending_.assign(bytes); // at most what one callback of a transfer brings (16 KiB)
   pump();
   return true;
+}
+
+void output_sink::append(std::string_view bytes) {
+  if (is_gone_) return;
+  pending_.append(bytes);
+  pump();
 }
 
 void output_sink::pump() {

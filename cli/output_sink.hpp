@@ -1,4 +1,5 @@
-// Standard output or error as a place for bytes that never blocks the loop: a reader that pauses pauses the transfer, not Ctrl-C.
+// Standard output or error as a place for bytes that never blocks the loop: a reader that pauses pauses the transfer,
+// not Ctrl-C.
 #pragma once
 
 #include <functional>
@@ -19,6 +20,10 @@ class output_sink {
 
   /// True: all taken. False: none taken; `ready` is called when it is worth trying again.
   bool write(std::string_view bytes, std::function<void()> ready);
+  /// Takes all, whatever is still pending: for what is bounded elsewhere.
+  void append(std::string_view bytes);
+  /// `ready` is called when all that was taken is written.
+  void when_drained(std::function<void()> ready) { ready_ = std::move(ready); }
   /// True when nothing of what was taken is still to be written.
   bool drained() const { return pending_.empty(); }
 
@@ -32,7 +37,7 @@ class output_sink {
   std::string pending_;
   bool watching_ = false;
   bool is_gone_ = false;
-  std::size_t step_;  ///< a write of this size after POLLOUT does not block
+  std::size_t step_; ///< a write of this size after POLLOUT does not block
 };
 
 } // namespace quell::cli

@@ -9,8 +9,13 @@ namespace {
 std::string document(int status, const std::string& code, const std::string& detail, const std::string& pointer) {
   nlohmann::json errors = nlohmann::json::array();
   if (!pointer.empty()) errors.push_back({{"pointer", pointer}, {"message", detail}});
-  const nlohmann::json all{{"type", "urn:quell:error:" + code}, {"title", code},   {"status", status}, {"code", code},
-                           {"detail", detail},                  {"errors", errors}, {"request", nullptr}};
+  const nlohmann::json all{{"type", "urn:quell:error:" + code},
+                           {"title", code},
+                           {"status", status},
+                           {"code", code},
+                           {"detail", detail},
+                           {"errors", errors},
+                           {"request", nullptr}};
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -39,19 +44,22 @@ problem problem_of_answer(int status, const std::string& body, const std::string
   if (parsed.is_object() && parsed.contains("code") && parsed["code"].is_string()) {
     p.code = parsed["code"].get<std::string>();
     for (const char* key : {"detail", "title"})
-      if (p.detail.empty() && parsed.contains(key) && parsed[key].is_string()) p.detail = parsed[key].get<std::string>();
+      if (p.detail.empty() && parsed.contains(key) && parsed[key].is_string())
+        p.detail = parsed[key].get<std::string>();
     if (parsed.contains("errors") && parsed["errors"].is_array())
       for (const auto& e : parsed["errors"]) {
         if (!e.is_object() || !e.contains("pointer") || !e.contains("message")) continue;
         if (!e["pointer"].is_string() || !e["message"].is_string()) continue;
         const auto message = e["message"].get<std::string>();
-        if (p.detail.find(message) == std::string::npos) p.detail += " (" + e["pointer"].get<std::string>() + ": " + message + ")";
+        if (p.detail.find(message) == std::string::npos)
+          p.detail += " (" + e["pointer"].get<std::string>() + ": " + message + ")";
       }
     p.document = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     return p;
   }
   p.code = status == 401 ? "unauthenticated" : status == 403 ? "forbidden" : status == 404 ? "not_found" : "internal";
-  p.detail = url + " answered " + std::to_string(status) + " without a problem document: is this the address of a quell controller?";
+  p.detail = url + " answered " + std::to_string(status) +
+             " without a problem document: is this the address of a quell controller?";
   p.document = document(status, p.code, p.detail, "");
   return p;
 }

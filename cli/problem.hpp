@@ -1,4 +1,5 @@
-// What went wrong, as the controller said it or as this program found it: a code, a sentence, and the problem document for --json.
+// What went wrong, as the controller said it or as this program found it: a code, a sentence, and the problem document
+// for --json.
 #pragma once
 
 #include <string>

@@ -41,7 +41,8 @@ void raw_terminal::restore() {
 std::optional<std::pair<int, int>> window_size() {
   winsize size{};
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
-    if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) return std::pair<int, int>{size.ws_row, size.ws_col};
+    if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+      return std::pair<int, int>{size.ws_row, size.ws_col};
   return std::nullopt;
 }
 

@@ -16,7 +16,9 @@
 namespace quell::cli {
 namespace {
 
-std::string count(std::int64_t n, const char* one, const char* many) { return std::to_string(n) + " " + (n == 1 ? one : many); }
+std::string count(std::int64_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
 
 /// `18 terminated, 2 killed`: those that are not zero.
 std::string counts(const nlohmann::json& object) {
@@ -41,12 +43,13 @@ std::string milliseconds_text(const nlohmann::json& report, const char* name) {
 }
 
 std::string next_text(const std::string& action) {
-  static const std::map<std::string, std::string> texts{{"signal", "the signal"},
-                                                        {"kill", "the kill"},
-                                                        {"kill_again", "another kill"},
-                                                        {"lease_expiry", "the end of its worker's lease, by which it is dead"},
-                                                        {"settle_unconfirmed", "settling as unconfirmed"},
-                                                        {"resolve", "an admin's word: quell resolve ID --declare-dead --reason R"}};
+  static const std::map<std::string, std::string> texts{
+      {"signal", "the signal"},
+      {"kill", "the kill"},
+      {"kill_again", "another kill"},
+      {"lease_expiry", "the end of its worker's lease, by which it is dead"},
+      {"settle_unconfirmed", "settling as unconfirmed"},
+      {"resolve", "an admin's word: quell resolve ID --declare-dead --reason R"}};
   const auto found = texts.find(action);
   return found == texts.end() ? printable(action) : found->second;
 }
@@ -66,9 +69,11 @@ std::string why_text(const std::string& why) {
 }
 
 std::string target_text(const nlohmann::json& target) {
-  if (const auto operation = text_of(target, "operation"); !operation.empty()) return "operation " + short_id(operation);
+  if (const auto operation = text_of(target, "operation"); !operation.empty())
+    return "operation " + short_id(operation);
   const auto scope = printable(text_of(target, "scope"));
-  if (const auto owner = text_of(target, "owner"); !owner.empty()) return "owner " + printable(owner) + (scope.empty() ? "" : " in " + scope);
+  if (const auto owner = text_of(target, "owner"); !owner.empty())
+    return "owner " + printable(owner) + (scope.empty() ? "" : " in " + scope);
   return scope.empty() ? "everything" : "scope " + scope;
 }
 
@@ -76,7 +81,9 @@ std::string progress_text(const nlohmann::json& cancel, const view& v) {
   const auto& report = member(cancel, "report");
   const auto left = number_of(report, "unproven_total");
   std::string out = target_text(member(cancel, "target")) + ": " + text_of(cancel, "status");
-  if (left > 0) out += ", " + std::to_string(left) + " of " + count(number_of(report, "operations"), "operation left", "operations left");
+  if (left > 0)
+    out += ", " + std::to_string(left) + " of " +
+           count(number_of(report, "operations"), "operation left", "operations left");
   std::int64_t in_grace = 0;
   std::optional<wall_time> kill;
   std::map<std::string, std::optional<wall_time>> silent;
@@ -92,7 +99,9 @@ std::string progress_text(const nlohmann::json& cancel, const view& v) {
   if (in_grace > 0) out += ", " + std::to_string(in_grace) + " in grace";
   if (kill) out += ", kill " + relative_text(*kill, v.now);
   for (const auto& [worker, dead_by] : silent)
-    out += ", " + worker + " unreachable" + (dead_by ? ", dead by " + clock_text(*dead_by, v.now, v.utc) + " (" + relative_text(*dead_by, v.now) + ")" : "");
+    out += ", " + worker + " unreachable" +
+           (dead_by ? ", dead by " + clock_text(*dead_by, v.now, v.utc) + " (" + relative_text(*dead_by, v.now) + ")"
+                    : "");
   return out;
 }
 
@@ -111,10 +120,11 @@ std::vector<std::string> unproven_lines(const nlohmann::json& entry, const view&
   }
   const auto& processes = member(entry, "processes");
   for (const auto& process : processes)
-    out.push_back("  process " + std::to_string(number_of(process, "pid")) + " " + printable(text_of(process, "state")) + " " +
-                  printable(text_of(process, "command")));
+    out.push_back("  process " + std::to_string(number_of(process, "pid")) + " " +
+                  printable(text_of(process, "state")) + " " + printable(text_of(process, "command")));
   if (const auto total = number_of(entry, "processes_total"); total > static_cast<std::int64_t>(processes.size()))
-    out.push_back("  and " + count(total - static_cast<std::int64_t>(processes.size()), "more process", "more processes"));
+    out.push_back("  and " +
+                  count(total - static_cast<std::int64_t>(processes.size()), "more process", "more processes"));
   return out;
 }
 
@@ -124,8 +134,10 @@ std::string report_text(const nlohmann::json& cancel, const view& v) {
   const auto total = number_of(report, "operations"), left = number_of(report, "unproven_total");
   const std::string name = "cancel " + short_id(text_of(cancel, "id")) + " of " + target_text(member(cancel, "target"));
   if (outcome == "already_finished") return name + ": it had already finished; nothing to stop.\n";
-  if (outcome == "nothing_live") return name + ": nothing was live. The cutoff is recorded: nothing decided before it will start.\n";
-  if (outcome == "unknown_id") return name + ": no such operation. If one with this id comes within a day, it will not start.\n";
+  if (outcome == "nothing_live")
+    return name + ": nothing was live. The cutoff is recorded: nothing decided before it will start.\n";
+  if (outcome == "unknown_id")
+    return name + ": no such operation. If one with this id comes within a day, it will not start.\n";
   const bool proven = member(report, "proven") == true;
   std::string verdict;
   color shade = color::yellow;
@@ -142,14 +154,18 @@ std::string report_text(const nlohmann::json& cancel, const view& v) {
   for (const auto& worker : member(report, "workers"))
     if (worker.is_string()) workers += (workers.empty() ? " on " : ", ") + printable(worker.get<std::string>());
   out += workers + (outcome == "joined" ? " (joined the cancel that was already running)" : "") + "\n";
-  if (const auto receipts = counts(member(report, "receipts")); !receipts.empty()) out += "  ended:  " + receipts + "\n";
+  if (const auto receipts = counts(member(report, "receipts")); !receipts.empty())
+    out += "  ended:  " + receipts + "\n";
   if (const auto proofs = counts(member(report, "proofs")); !proofs.empty()) out += "  proof:  " + proofs + "\n";
-  out += "  time:   fenced " + milliseconds_text(report, "fenced_ms") + ", signalled " + milliseconds_text(report, "signalled_ms") + ", settled " +
-         milliseconds_text(report, "settled_ms") + "\n";
+  out += "  time:   fenced " + milliseconds_text(report, "fenced_ms") + ", signalled " +
+         milliseconds_text(report, "signalled_ms") + ", settled " + milliseconds_text(report, "settled_ms") + "\n";
   if (const auto reason = text_of(cancel, "reason"); !reason.empty()) out += "  reason: " + printable(reason) + "\n";
-  if (member(cancel, "durable") == false) out += "  not on disk: the controller's disk is full. It was performed all the same; free some space.\n";
+  if (member(cancel, "durable") == false)
+    out += "  not on disk: the controller's disk is full. It was performed all the same; free some space.\n";
   const auto n = number_of(member(report, "receipts"), "unconfirmed");
-  if (n > 0) out += "  " + count(n, "operation", "operations") + " unconfirmed: told, but no process of ours; what the far side does is not known.\n";
+  if (n > 0)
+    out += "  " + count(n, "operation", "operations") +
+           " unconfirmed: told, but no process of ours; what the far side does is not known.\n";
   if (left > 0) {
     out += "  not proven: " + count(left, "operation", "operations") + "\n";
     for (const auto& entry : member(report, "unproven"))
@@ -161,12 +177,14 @@ std::string report_text(const nlohmann::json& cancel, const view& v) {
 std::string dry_run_text(const nlohmann::json& cancel, const view& v, int columns) {
   const auto& would = member(cancel, "would_stop");
   const auto total = number_of(member(cancel, "report"), "operations");
-  std::string out = "would stop " + count(total, "operation", "operations") + " of " + target_text(member(cancel, "target")) + " (nothing was done)\n";
+  std::string out = "would stop " + count(total, "operation", "operations") + " of " +
+                    target_text(member(cancel, "target")) + " (nothing was done)\n";
   table rows({"ID", "KIND", "STATUS", "WORKER", "OWNER", "SCOPE", "TITLE"});
   for (const auto& operation : member(would, "operations")) {
     const auto worker = printable(text_of(operation, "worker")), status = text_of(operation, "status");
-    rows.add({short_id(text_of(operation, "id")), printable(text_of(operation, "kind")), painted(status, color_of_status(status), v.color),
-              worker.empty() ? "-" : worker, person(member(operation, "owner")), printable(text_of(operation, "scope")), operation_name(operation)});
+    rows.add({short_id(text_of(operation, "id")), printable(text_of(operation, "kind")),
+              painted(status, color_of_status(status), v.color), worker.empty() ? "-" : worker,
+              person(member(operation, "owner")), printable(text_of(operation, "scope")), operation_name(operation)});
   }
   if (!rows.empty()) out += rows.text(columns, v.utf8);
   if (member(would, "truncated") == true) out += "and more: only the oldest are listed\n";

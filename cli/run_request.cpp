@@ -29,7 +29,8 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
     if (line.empty() || line.starts_with('#')) continue;
     const auto equals = line.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) + " is no K=V");  // the line may hold a secret: not shown
+      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) +
+                                 " is no K=V"); // the line may hold a secret: not shown
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return true;
@@ -69,12 +70,15 @@ nlohmann::json or_null(const std::optional<Value>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
-nlohmann::json or_null(const std::optional<milliseconds>& value) { return value ? nlohmann::json(value->count()) : nlohmann::json(); }
+nlohmann::json or_null(const std::optional<milliseconds>& value) {
+  return value ? nlohmann::json(value->count()) : nlohmann::json();
+}
 
 } // namespace
 
-answer<nlohmann::json> run_request(const run_options& o, const std::string& id, const std::string& parent, const std::optional<std::string>& scope_without_parent,
-                                   const environment& env, const caller& where) {
+answer<nlohmann::json> run_request(const run_options& o, const std::string& id, const std::string& parent,
+                                   const std::optional<std::string>& scope_without_parent, const environment& env,
+                                   const caller& where) {
   auto variables = environment_of(o, env);
   if (!variables) return tl::unexpected(variables.error());
   nlohmann::json task{{"command", o.command}, {"env", std::move(*variables)}, {"pty", o.pty}, {"stdin", o.input}};
@@ -103,7 +107,8 @@ answer<nlohmann::json> run_request(const run_options& o, const std::string& id, 
   set(body, "supersede", or_null(o.supersede));
   if (!o.labels.empty()) body["labels"] = pairs(o.labels);
   if (!all_utf8(body))
-    return refuse("usage", "the command, the environment or a label is not valid UTF-8: JSON cannot carry it. Put it into a script on the worker.");
+    return refuse("usage", "the command, the environment or a label is not valid UTF-8: JSON cannot carry it. Put it "
+                           "into a script on the worker.");
   return body;
 }
 

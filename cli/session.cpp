@@ -9,7 +9,8 @@
 
 namespace quell::cli {
 
-session::session(const global_options& g, environment e) : globals(g), env(std::move(e)), term(this_terminal(g.color, env)) {}
+session::session(const global_options& g, environment e)
+    : globals(g), env(std::move(e)), term(this_terminal(g.color, env)) {}
 
 answer<api*> session::connect() {
   if (api_) return api_.get();

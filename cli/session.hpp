@@ -1,4 +1,5 @@
-// What a command needs while it is executed: flags, terminal, loop, the controller (found when first asked for), and how to say things.
+// What a command needs while it is executed: flags, terminal, loop, the controller (found when first asked for), and
+// how to say things.
 #pragma once
 
 #include <memory>

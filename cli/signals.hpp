@@ -11,7 +11,8 @@ namespace quell::cli {
 
 class signal_watch {
  public:
-  /// Blocks the signals in this thread and hands each to `on_signal` inside the loop. A child must get `mask_before` back before its exec.
+  /// Blocks the signals in this thread and hands each to `on_signal` inside the loop. A child must get `mask_before`
+  /// back before its exec.
   signal_watch(event_loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
   ~signal_watch();
   signal_watch(const signal_watch&) = delete;

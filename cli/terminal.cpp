@@ -14,7 +14,8 @@ bool locale_is_utf8(const environment& env) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (const auto value = env(name)) {
       std::string lower = *value;
-      std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(lower.begin(), lower.end(), lower.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
     }
   return false;
@@ -36,12 +37,14 @@ terminal this_terminal(color_mode mode, const environment& env) {
   terminal t;
   t.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   t.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
-  const bool wanted = mode == color_mode::always || (mode == color_mode::automatic && !env("NO_COLOR") && env("TERM").value_or("") != "dumb");
+  const bool wanted = mode == color_mode::always ||
+                      (mode == color_mode::automatic && !env("NO_COLOR") && env("TERM").value_or("") != "dumb");
   t.color_out = wanted && (t.out_is_terminal || mode == color_mode::always);
   t.color_err = wanted && (t.err_is_terminal || mode == color_mode::always);
   t.utf8 = locale_is_utf8(env);
   winsize size{};
-  if (t.out_is_terminal) t.columns = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (t.out_is_terminal)
+    t.columns = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
   return t;
 }
 
@@ -54,7 +57,9 @@ std::string painted(std::string_view text, color c, bool on) {
 color color_of_status(std::string_view status) {
   if (status == "running" || status == "ready") return color::green;
   if (status == "failed" || status == "lost") return color::red;
-  if (status == "cancelling" || status == "unreachable" || status == "draining" || status == "fenced" || status == "signalled") return color::yellow;
+  if (status == "cancelling" || status == "unreachable" || status == "draining" || status == "fenced" ||
+      status == "signalled")
+    return color::yellow;
   if (status == "pending" || status == "paused" || status == "enrolled") return color::blue;
   return color::dim;
 }

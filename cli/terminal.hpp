@@ -16,7 +16,7 @@ struct terminal {
   bool color_out = false;
   bool color_err = false;
   bool utf8 = false;
-  int columns = 0;  ///< of standard output; 0 = no terminal, so nothing is cut
+  int columns = 0; ///< of standard output; 0 = no terminal, so nothing is cut
 };
 
 terminal this_terminal(color_mode mode, const environment& env);

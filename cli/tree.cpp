@@ -20,8 +20,8 @@ std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, bool ut
   }
   struct step {
     std::size_t node;
-    std::string before;  ///< what its own line begins with
-    std::string below;   ///< what the lines of its children begin with
+    std::string before; ///< what its own line begins with
+    std::string below;  ///< what the lines of its children begin with
   };
   std::vector<std::string> lines;
   std::vector<bool> drawn(nodes.size(), false);

@@ -8,11 +8,12 @@ namespace quell::cli {
 
 struct tree_node {
   std::string id;
-  std::string parent;  ///< "" or an id that is not among the nodes: drawn as a root
+  std::string parent; ///< "" or an id that is not among the nodes: drawn as a root
   std::string text;
 };
 
-/// One line per node with its branch in front, children under their parent in the given order. Depth has no limit; a cycle is drawn as roots.
+/// One line per node with its branch in front, children under their parent in the given order. Depth has no limit; a
+/// cycle is drawn as roots.
 std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, bool utf8);
 
 } // namespace quell::cli

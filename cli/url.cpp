@@ -8,7 +8,8 @@ std::string percent_encoded(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
     if (plain)
       out += c;
     else
@@ -29,7 +30,9 @@ std::string with_query(std::string path, const query& parameters) {
 }
 
 std::string base_address(std::string_view url) {
-  const std::string_view scheme = url.starts_with("http://") ? "http://" : url.starts_with("https://") ? "https://" : "";
+  const std::string_view scheme = url.starts_with("http://")    ? "http://"
+                                  : url.starts_with("https://") ? "https://"
+                                                                : "";
   if (scheme.empty() || url.size() == scheme.size() || url[scheme.size()] == '/') return {};
   if (url.find_first_of(" \r\n?#") != std::string_view::npos) return {};
   while (url.ends_with('/')) url.remove_suffix(1);

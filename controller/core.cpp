@@ -168,11 +168,15 @@ void core::release(gated& g, moment now) {
   const bool durable = !g.failure;
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (const auto& frame : g.frames) {
-    if (const auto* start = std::get_if<wire::start>(&frame.frame.body)) {
-      if (!durable) continue;  // an assignment that is not on disk must not run
-      if (auto view = fleet_->name_of_route(frame.route)) edges_.output_expected(start->operation, *view);
+    // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not leave.
+    if (!durable && !std::holds_alternative<wire::stop>(frame.frame.body)) {
+      fleet_->frame_withheld(frame.route, now);
+      continue;
     }
+    if (const auto* start = std::get_if<wire::start>(&frame.frame.body))
+      if (const auto worker = fleet_->name_of_route(frame.route)) edges_.output_expected(start->operation, *worker);
     edges_.send(frame);
+    fleet_->frame_left(frame.route, frame.frame.number, now);
   }
   for (auto& answer : g.answers) answer(durable);
   if (durable)

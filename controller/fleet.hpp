@@ -1,8 +1,9 @@
-// The fleet: workers, their sessions, channels, leases and slots, and which pending task goes where. Pure, like the ledger.
+// The fleet: workers, their sessions, channels, leases and slots, and which pending task goes where. Pure, like the
+// ledger.
 //
-// It turns frames into reports for the ledger and the ledger's stops and starts into numbered frames. Frames for one worker leave in the order
-// in which they were made: a cancel never overtakes a start. Lease answers are not part of that order (`urgent`): they say nothing that could
-// be uncommitted, and a slow disk must not cost a lease.
+// It turns frames into reports for the ledger and the ledger's stops and starts into numbered frames. Frames for one
+// worker leave in the order in which they were made: a cancel never overtakes a start. Lease answers are not part of
+// that order (`urgent`): they say nothing that could be uncommitted, and a slow disk must not cost a lease.
 #pragma once
 
 #include <map>
@@ -34,29 +35,33 @@ struct outgoing_frame {
 };
 
 struct fleet_effects {
-  std::vector<storage::entry> journal;         ///< worker rows and events
-  std::vector<outgoing_frame> ordered;         ///< after the commit of everything made before them
-  std::vector<outgoing_frame> urgent;          ///< now
-  std::optional<std::vector<std::string>> allowed_keys;  ///< set when the enrolled keys changed, and by the first take()
-  std::vector<std::string> workers_changed;    ///< wake those who wait
+  std::vector<storage::entry> journal;                  ///< worker rows and events
+  std::vector<outgoing_frame> ordered;                  ///< after the commit of everything made before them
+  std::vector<outgoing_frame> urgent;                   ///< now
+  std::optional<std::vector<std::string>> allowed_keys; ///< set when the enrolled keys changed, and by the first take()
+  std::vector<std::string> workers_changed;             ///< wake those who wait
   bool empty() const;
 };
 
 class fleet {
  public:
   virtual ~fleet() = default;
-  /// The ledger must outlive the fleet. `token_for` mints QUELL_TOKEN for a START (a pure function of the id and a key).
-  static std::unique_ptr<fleet> make(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered, cluster_id cluster,
-                                     std::uint64_t epoch, std::function<std::string(const operation_id&)> token_for, moment now);
+  /// The ledger must outlive the fleet. `token_for` mints QUELL_TOKEN for a START (a pure function of the id and a
+  /// key).
+  static std::unique_ptr<fleet> make(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered,
+                                     cluster_id cluster, std::uint64_t epoch,
+                                     std::function<std::string(const operation_id&)> token_for, moment now);
 
   virtual fleet_effects take() = 0;
 
   // ---- from the control socket -----------------------------------------------------------------------------------
   virtual void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) = 0;
   /// A hello of another protocol version (the only thing known of it): answered politely.
-  virtual void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now) = 0;
+  virtual void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
+                               moment now) = 0;
 
-  // ---- from the ledger (its effects, in order) ------------------------------------------------------------------------
+  // ---- from the ledger (its effects, in order)
+  // ------------------------------------------------------------------------
   virtual void enqueue(const requirement& need, const operation_id& id) = 0;
   virtual void send_stop(const stop_order& order, moment now) = 0;
   virtual void slots_freed(const std::string& worker, std::uint32_t slots, moment now) = 0;
@@ -65,23 +70,26 @@ class fleet {
   /// Places what can be placed (at most ~256 STARTs a call); true while there is more that could be placed now.
   virtual bool place(moment now) = 0;
 
-  /// An ordered frame has left (after its commit). From then on the worker owes its acknowledgement; until the first call of this the fleet
-  /// counts from the making of a frame, so that a disk that hangs for a lease would cost leases. A repeat or an unknown route is ignored.
+  /// An ordered frame has left (after its commit). From then on the worker owes its acknowledgement; until the first
+  /// call of this the fleet counts from the making of a frame, so that a disk that hangs for a lease would cost leases.
+  /// A repeat or an unknown route is ignored.
   virtual void frame_left(const std::string& route, std::uint64_t number, moment now) = 0;
-  /// An ordered frame cannot leave, ever (its commit failed). A numbered frame that is missing would be sent again; so the session ends, and
-  /// the worker's next hello settles what it did not get.
+  /// An ordered frame cannot leave, ever (its commit failed). A numbered frame that is missing would be sent again; so
+  /// the session ends, and the worker's next hello settles what it did not get.
   virtual void frame_withheld(const std::string& route, moment now) = 0;
 
   // ---- orders -----------------------------------------------------------------------------------------------------
   /// Faults: invalid_field (name), id_conflict (name or key in use).
-  virtual result<worker_view> enrol(const std::string& name, const std::string& public_key, std::map<std::string, std::string> labels,
-                                    moment now) = 0;
-  virtual result<worker_view> drain(const std::string& name, const std::string& reason, std::optional<milliseconds> deadline, bool cancel,
-                                    moment now) = 0;
+  virtual result<worker_view> enrol(const std::string& name, const std::string& public_key,
+                                    std::map<std::string, std::string> labels, moment now) = 0;
+  virtual result<worker_view> drain(const std::string& name, const std::string& reason,
+                                    std::optional<milliseconds> deadline, bool cancel, moment now) = 0;
   virtual result<worker_view> resume(const std::string& name, moment now) = 0;
-  /// worker_busy with live work unless `cancel`: then its work is stopped and the worker goes when that is settled (lost: by the lease).
+  /// worker_busy with live work unless `cancel`: then its work is stopped and the worker goes when that is settled
+  /// (lost: by the lease).
   virtual result<worker_view> remove(const std::string& name, bool cancel, moment now) = 0;
-  virtual result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows, std::uint16_t columns, moment now) = 0;
+  virtual result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows,
+                              std::uint16_t columns, moment now) = 0;
   /// Planned stop: every session gets a handover; returns the frames through take().
   virtual void hand_over(moment now) = 0;
 
@@ -89,9 +97,10 @@ class fleet {
   /// Silence, lease ends, drain deadlines, resends. Returns when it next wants to be called.
   virtual std::optional<boot_time> tick(moment now) = 0;
 
-  // ---- looking --------------------------------------------------------------------------------------------------------
-  /// In views `record.labels` are the merged ones: what was enrolled wins over what the worker says. `status` is `unreachable` after a
-  /// farewell or a lost session too, until the lease would have been over, then `lost`.
+  // ---- looking
+  // --------------------------------------------------------------------------------------------------------
+  /// In views `record.labels` are the merged ones: what was enrolled wins over what the worker says. `status` is
+  /// `unreachable` after a farewell or a lost session too, until the lease would have been over, then `lost`.
   virtual std::optional<worker_view> worker(const std::string& name, moment now) const = 0;
   virtual std::vector<worker_view> workers(moment now) const = 0;
   virtual reachability reach(const std::string& worker) const = 0;

@@ -38,7 +38,7 @@ void declare(CLI::App& app, flags& f) {
   app.set_version_flag("--version", std::string("quelld ") + QUELL_VERSION);
   app.add_option("--config", f.config_file, "TOML configuration (see --print-config)")->type_name("FILE");
   const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
-    app.add_option_function<std::string>(flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help);
+    app.add_option_function<std::string>(flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help)->take_last();
   };
   setting("--state", "store.dir", "state directory (default ~/.local/state/quell)");
   setting("--listen,--http-listen", "http.listen", "HTTP address (default 127.0.0.1:7710, port 0 = a free one)");

@@ -3,6 +3,7 @@
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -282,14 +283,20 @@ void process::stop() {
   if (control_thread_.joinable()) control_thread_.join();
   edges_.front = nullptr;
   if (journal_) journal_->close();
-  if (handle_) caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
+  if (handle_) {
+    caf::anon_send_exit(handle_, caf::exit_reason::user_shutdown);
+    caf::scoped_actor waiting{*system_};
+    waiting->wait_for(handle_);
+  }
+  // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the service go first.
+  gateway_.reset();
+  service_.reset();
+  journal_.reset();
   handle_ = nullptr;
   handle_promise_ = {};
   handle_future_ = {};
-  service_.reset();
-  system_.reset();
-  gateway_.reset();
   bulk_.reset();
+  system_.reset();
 }
 
 } // namespace

@@ -137,10 +137,9 @@ class epoll_bulk_loop final : public bulk_loop {
       const boot_time at = boot_now();
       for (int i = 0; i < n; ++i) dispatch(events[static_cast<std::size_t>(i)], at);
       obey();
-      flush_outgoing();
-      io_.turn(boot_now());
       receive_all();
       flush_outgoing();
+      io_.turn(boot_now()); // after the acknowledgements: they open the window and end stalls
       watch_silence();
       answer_flush();
     }

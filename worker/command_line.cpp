@@ -58,6 +58,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   auto* keygen = app.add_subcommand(
       "keygen", "make a key for this worker: prints the public half, keeps the secret one in the state directory");
   keygen->fallthrough();
+  auto* probe = app.add_subcommand("probe", "print as JSON what containment this machine can do, and its limits");
 
   parsed_command_line answer;
   try {
@@ -72,6 +73,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
     return answer;
   };
   line.keygen = keygen->parsed();
+  line.probe = probe->parsed();
   if (*join_flag) line.flags.join = join;
   if (*name_flag) line.flags.name = name;
   if (*dir_flag) line.flags.work_dir = work_dir;

@@ -10,6 +10,7 @@ namespace quell::worker {
 
 struct command_line {
   bool keygen = false;
+  bool probe = false;
   bool print_config = false;
   settings_layer flags;
   std::string config;

@@ -12,6 +12,7 @@
 
 #include "protocol/join.hpp"
 #include "worker/command_line.hpp"
+#include "worker/guardian/client.hpp"
 #include "worker/session_loop.hpp"
 
 extern char** environ;
@@ -101,12 +102,31 @@ int keygen(const std::string& state) {
   return 0;
 }
 
+/// A JSON string; what the probe says is plain text.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+int probe() {
+  const auto found = probe_containment();
+  std::cout << "{\"level\":" << quoted(std::string(name_of(found.level))) << ",\"limits\":[";
+  for (std::size_t i = 0; i < found.limits.size(); ++i) std::cout << (i ? "," : "") << quoted(found.limits[i]);
+  std::cout << "]}\n";
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   const auto parsed = parse_command_line(argc, argv, version);
   if (!parsed.line) return parsed.exit_code;
   const command_line& line = *parsed.line;
+  if (line.probe) return probe();
   const auto log = spdlog::stderr_color_mt("worker");
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
   spdlog::set_default_logger(log);

@@ -28,17 +28,19 @@ using nlohmann::json;
 constexpr milliseconds long_wait{30'000};
 constexpr milliseconds progress_wait{500};
 constexpr milliseconds allowance{15'000};
+constexpr milliseconds last_look{2'000};
 
 /// One target on its way.
 struct attempt {
   json request;
-  std::optional<json> body;  ///< the last answer
+  std::optional<json> body; ///< the last answer
   std::optional<int> code;
 };
 
 class cancel_command {
  public:
-  cancel_command(session& s, api& controller, const cancel_options& o) : s_(s), api_(controller), o_(o), contact_(o.reconnect) {}
+  cancel_command(session& s, api& controller, const cancel_options& o)
+      : s_(s), api_(controller), o_(o), contact_(o.reconnect) {}
 
   int execute(const std::vector<std::string>& ids) {
     for (auto& request : cancel_requests(o_, ids, [] { return cancel_id::fresh().text(); })) {
@@ -88,7 +90,9 @@ class cancel_command {
     return pause;
   }
 
-  static bool transient(const problem& p) { return p.status == 0 || p.status == 502 || p.status == 503 || p.status == 504 || p.status == 429; }
+  static bool transient(const problem& p) {
+    return p.status == 0 || p.status == 502 || p.status == 503 || p.status == 504 || p.status == 429;
+  }
 
   void send(attempt& a) {
     api_.call("POST", "/v1/cancels", a.request, milliseconds{30'000}, [this, &a](answer<json> got) {
@@ -100,7 +104,11 @@ class cancel_command {
         return;
       }
       if (p.sent) reached_ = true;
-      if (const auto pause = lost(a, p)) s_.loop.after(*pause, [this, &a] { api_.find_again(); send(a); });
+      if (const auto pause = lost(a, p))
+        s_.loop.after(*pause, [this, &a] {
+          api_.find_again();
+          send(a);
+        });
     });
   }
 
@@ -126,7 +134,8 @@ class cancel_command {
   void poll(attempt& a) {
     const bool watched = s_.term.err_is_terminal || s_.json();
     const milliseconds wait = watched ? progress_wait : long_wait;
-    const auto path = "/v1/cancels/" + text_of(*a.body, "id") + "?wait=" + o_.level + "&wait_ms=" + std::to_string(wait.count());
+    const auto path =
+        "/v1/cancels/" + text_of(*a.body, "id") + "?wait=" + o_.level + "&wait_ms=" + std::to_string(wait.count());
     api_.call("GET", path, nullptr, wait + allowance, [this, &a](answer<json> got) {
       if (a.code) return;
       if (!got) {
@@ -135,15 +144,17 @@ class cancel_command {
           a.code = s_.fail(p);
           return;
         }
-        if (const auto pause = lost(a, p)) s_.loop.after(*pause, [this, &a] { api_.find_again(); poll(a); });
+        if (const auto pause = lost(a, p))
+          s_.loop.after(*pause, [this, &a] {
+            api_.find_again();
+            poll(a);
+          });
         return;
       }
       contact_.contact();
-      // The outcome belongs to our request; a later look at the same cancel need not repeat it.
-      auto body = std::move(*got);
-      if (a.body->contains("outcome")) body["outcome"] = (*a.body)["outcome"];
-      const bool changed = body != *a.body;
-      a.body = std::move(body);
+      const json before = *a.body;
+      take(a, std::move(*got));
+      const bool changed = before != *a.body;
       if (has_reached_level(*a.body)) {
         a.code = exit_code::of_cancel(*a.body, o_.level);
         return;
@@ -156,7 +167,8 @@ class cancel_command {
   void progress(const attempt& a) {
     if (s_.json()) return s_.print_line({{"type", "progress"}, {"cancel", *a.body}});
     if (!s_.term.err_is_terminal) return;
-    const std::string line = cut(progress_text(*a.body, look()), s_.term.columns > 0 ? static_cast<std::size_t>(s_.term.columns) : 79, s_.term.utf8);
+    const std::string line = cut(progress_text(*a.body, look()),
+                                 s_.term.columns > 0 ? static_cast<std::size_t>(s_.term.columns) : 79, s_.term.utf8);
     std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
     shown_ = true;
   }
@@ -167,9 +179,25 @@ class cancel_command {
   }
 
   void time_is_up() {
-    up_ = true;
+    if (std::exchange(up_, true)) return;
     for (auto& a : attempts_)
-      if (a->body && !a->code) a->code = exit_code::unproven;
+      if (a->body && !a->code) look_once_more(*a);
+  }
+
+  /// What is reported is as of the end of the waiting, not as of the last answer.
+  void look_once_more(attempt& a) {
+    const auto path = "/v1/cancels/" + text_of(*a.body, "id");
+    api_.call("GET", path, nullptr, last_look, [this, &a](answer<json> got) {
+      if (a.code) return;
+      if (got) take(a, std::move(*got));
+      a.code = exit_code::of_cancel(*a.body, o_.level);
+    });
+  }
+
+  /// The outcome belongs to our request; a later look at the same cancel need not repeat it.
+  static void take(attempt& a, json body) {
+    if (a.body->contains("outcome")) body["outcome"] = (*a.body)["outcome"];
+    a.body = std::move(body);
   }
 
   void report(const attempt& a) {
@@ -177,13 +205,15 @@ class cancel_command {
     if (s_.json()) return s_.print_line(*a.body);
     if (o_.quiet) {
       if (const auto id = text_of(*a.body, "id"); !id.empty()) s_.print(id + "\n");
-      for (const auto& operation : member(member(*a.body, "would_stop"), "operations")) s_.print(text_of(operation, "id") + "\n");
+      for (const auto& operation : member(member(*a.body, "would_stop"), "operations"))
+        s_.print(text_of(operation, "id") + "\n");
       return;
     }
     if (o_.dry_run) return s_.print(dry_run_text(*a.body, look(), s_.term.columns));
     s_.print(report_text(*a.body, look()));
     if (up_ && *a.code == exit_code::unproven)
-      s_.warn(std::string(interrupted_ ? "no longer waiting" : "the time is up") + "; the cancel goes on: quell why " + text_of(*a.body, "id"));
+      s_.warn(std::string(interrupted_ ? "no longer waiting" : "the time is up") + "; the cancel goes on: quell why " +
+              text_of(*a.body, "id"));
   }
 
   session& s_;

@@ -15,7 +15,8 @@ namespace quell::cli {
 int execute(session& s, const cancels_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
-  const auto path = with_query("/v1/cancels", {{"scope", o.scope.value_or("")}, {"status", o.open ? "open" : ""}, {"limit", "1000"}});
+  const auto path =
+      with_query("/v1/cancels", {{"scope", o.scope.value_or("")}, {"status", o.open ? "open" : ""}, {"limit", "1000"}});
   auto list = (*controller)->all_pages(path, "cancels");
   if (!list) return s.fail(list.error());
   if (s.json()) {
@@ -32,8 +33,9 @@ int execute(session& s, const cancels_options& o) {
     const auto& report = member(cancel, "report");
     auto status = text_of(cancel, "status");
     if (status == "settled" && member(report, "proven") == false) status = "settled, unproven";
-    rows.add({short_id(text_of(cancel, "id")), painted(status, color_of_status(status), v.color), target_text(member(cancel, "target")),
-              std::to_string(number_of(report, "operations")), std::to_string(number_of(report, "unproven_total")), person(member(cancel, "by")),
+    rows.add({short_id(text_of(cancel, "id")), painted(status, color_of_status(status), v.color),
+              target_text(member(cancel, "target")), std::to_string(number_of(report, "operations")),
+              std::to_string(number_of(report, "unproven_total")), person(member(cancel, "by")),
               instant_and_age(cancel, "created_at", v), printable(text_of(cancel, "reason"))});
   }
   if (o.quiet) return exit_code::done;

@@ -32,26 +32,34 @@ void look_at_cluster(session& s, json& findings) {
   auto status = (*controller)->get("/v1/status");
   const auto after = wall_now();
   if (!status) return add(findings, "bad", "controller", status.error().detail);
-  add(findings, "ok", "controller", (*controller)->where().url + " answers in " + duration_text(after - before) + " (from " + (*controller)->where().found_in + ")");
+  add(findings, "ok", "controller",
+      (*controller)->where().url + " answers in " + duration_text(after - before) + " (from " +
+          (*controller)->where().found_in + ")");
   const auto version = text_of(*status, "version");
   if (version != QUELL_VERSION)
-    add(findings, "warning", "version", "quelld is " + version + ", this quell is " QUELL_VERSION ": install the same on both");
+    add(findings, "warning", "version",
+        "quelld is " + version + ", this quell is " QUELL_VERSION ": install the same on both");
   else
     add(findings, "ok", "version", version + " on both sides");
-  if (!(*controller)->where().url.starts_with("https://") && (*controller)->where().url.find("//127.") == std::string::npos && (*controller)->where().url.find("//localhost") == std::string::npos)
+  if (!(*controller)->where().url.starts_with("https://") &&
+      (*controller)->where().url.find("//127.") == std::string::npos &&
+      (*controller)->where().url.find("//localhost") == std::string::npos)
     add(findings, "warning", "transport", "the token travels without TLS: use https, or a tunnel");
   auto workers = (*controller)->all_pages("/v1/workers?limit=1000", "workers");
   if (!workers) return add(findings, "warning", "workers", workers.error().detail);
   if (workers->empty()) add(findings, "warning", "workers", "none is enrolled: quell worker add NAME");
   for (const auto& worker : *workers) {
-    const auto name = printable(text_of(worker, "name")), state = text_of(worker, "status"), level = text_of(worker, "containment");
+    const auto name = printable(text_of(worker, "name")), state = text_of(worker, "status"),
+               level = text_of(worker, "containment");
     std::string text = name + ": " + state + (level.empty() ? "" : ", containment " + level);
-    if (const auto software = text_of(worker, "version"); !software.empty() && software != version) text += ", version " + printable(software) + " (the controller has " + version + ")";
+    if (const auto software = text_of(worker, "version"); !software.empty() && software != version)
+      text += ", version " + printable(software) + " (the controller has " + version + ")";
     const auto heard = instant_of(worker, "last_heard_at");
     if (heard && *heard > after + milliseconds{2000}) text += "; its last word is from the future: look at the clocks";
     add(findings, state == "ready" ? "ok" : "warning", "worker", text);
     for (const auto& limit : member(worker, "containment_limits"))
-      if (limit.is_string()) add(findings, "note", "worker", name + " cannot promise: " + printable(limit.get<std::string>()));
+      if (limit.is_string())
+        add(findings, "note", "worker", name + " cannot promise: " + printable(limit.get<std::string>()));
     if (!level.empty() && member(worker, "containment_limits").empty() && !limits_of(level).empty())
       for (const auto& limit : limits_of(level)) add(findings, "note", "worker", name + " cannot promise: " + limit);
   }
@@ -70,7 +78,9 @@ void look_at_state(session& s, json& findings) {
     if (::statvfs(directory.c_str(), &space) != 0) continue;
     const std::uint64_t free = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
     constexpr std::uint64_t little = 1ULL << 30;
-    add(findings, free < little ? "warning" : "ok", "space", size_text(free) + " free in " + directory + (free < little ? ": below a reserve, starts are refused; free some" : ""));
+    add(findings, free < little ? "warning" : "ok", "space",
+        size_text(free) + " free in " + directory +
+            (free < little ? ": below a reserve, starts are refused; free some" : ""));
   }
 }
 
@@ -82,12 +92,15 @@ void look_at_machine(json& findings) {
   if (program.find('\'') == std::string::npos)
     if (std::FILE* pipe = ::popen(("'" + program + "' probe 2>/dev/null </dev/null").c_str(), "r")) {
       std::array<char, 4096> buffer;
-      for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0 && text.size() < 64 * 1024;) text.append(buffer.data(), n);
+      for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0 && text.size() < 64 * 1024;)
+        text.append(buffer.data(), n);
       ::pclose(pipe);
     }
   const auto probe = json::parse(text, nullptr, false);
   const auto level = text_of(probe, "level");
-  if (level.empty()) return add(findings, "note", "machine", "the containment of this machine is not known: " + program + " probe does not answer");
+  if (level.empty())
+    return add(findings, "note", "machine",
+               "the containment of this machine is not known: " + program + " probe does not answer");
   add(findings, level == "group" ? "warning" : "ok", "machine", "a worker here would contain tasks by " + level);
   bool said = false;
   for (const auto& limit : member(probe, "limits"))
@@ -106,7 +119,9 @@ int execute(session& s, const doctor_options&) {
   look_at_cluster(s, findings);
   look_at_state(s, findings);
   look_at_machine(findings);
-  add(findings, "note", "secrets", "tasks of one user id can read each other's environment, their tokens too: give tasks that do not trust each other their own user");
+  add(findings, "note", "secrets",
+      "tasks of one user id can read each other's environment, their tokens too: give tasks that do not trust each "
+      "other their own user");
   bool bad = false;
   for (const auto& f : findings) bad = bad || text_of(f, "level") == "bad";
   if (s.json()) {
@@ -114,8 +129,12 @@ int execute(session& s, const doctor_options&) {
   } else {
     for (const auto& f : findings) {
       const auto level = text_of(f, "level");
-      const auto shade = level == "ok" ? color::green : level == "bad" ? color::red : level == "warning" ? color::yellow : color::dim;
-      s.print(painted(level + std::string(level.size() < 7 ? 7 - level.size() : 0, ' '), shade, s.term.color_out) + "  " + text_of(f, "what") + ": " + text_of(f, "text") + "\n");
+      const auto shade = level == "ok"        ? color::green
+                         : level == "bad"     ? color::red
+                         : level == "warning" ? color::yellow
+                                              : color::dim;
+      s.print(painted(level + std::string(level.size() < 7 ? 7 - level.size() : 0, ' '), shade, s.term.color_out) +
+              "  " + text_of(f, "what") + ": " + text_of(f, "text") + "\n");
     }
   }
   return bad ? exit_code::refused : exit_code::done;

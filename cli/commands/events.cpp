@@ -29,7 +29,8 @@ void show(const session& s, const json& event) {
   if (const auto scope = text_of(event, "scope"); !scope.empty()) line += "  " + printable(scope);
   const auto& data = member(event, "data");
   if (text_of(event, "type").starts_with("operation_")) line += "  " + operation_name(data);
-  if (text_of(event, "type") == "output") line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.utf8);
+  if (text_of(event, "type") == "output")
+    line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.utf8);
   s.print(cut(line, static_cast<std::size_t>(s.term.columns), v.utf8) + "\n");
   std::fflush(stdout);
 }
@@ -120,7 +121,8 @@ int execute(session& s, const events_options& o) {
   }
   path = with_query(path, {{"scope", o.scope.value_or("")}, {"types", o.types.value_or("")}});
   if (o.follow) return follow_events(s, **controller, path, o.after.value_or("")).execute();
-  auto list = (*controller)->all_pages(with_query(path, {{"after", o.after.value_or("0")}, {"limit", "1000"}}), "events");
+  auto list =
+      (*controller)->all_pages(with_query(path, {{"after", o.after.value_or("0")}, {"limit", "1000"}}), "events");
   if (!list) return s.fail(list.error());
   for (const auto& event : *list) show(s, event);
   return exit_code::done;

@@ -71,8 +71,10 @@ int execute(session& s, const version_options&) {
   }
   s.print("quell " QUELL_VERSION "\n");
   const auto version = text_of(out, "controller"), url = text_of(out, "url");
-  if (!version.empty()) s.print("quelld " + printable(version) + " at " + url + "\n");
-  else if (!url.empty()) s.hint("the controller at " + url + " does not answer");
+  if (!version.empty())
+    s.print("quelld " + printable(version) + " at " + url + "\n");
+  else if (!url.empty())
+    s.hint("the controller at " + url + " does not answer");
   return exit_code::done;
 }
 

@@ -1,4 +1,6 @@
 // `quell logs`: stored output, with -f until the end, with --tree of everything below too.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "cli/log_range.hpp"
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
+#include "cli/ordered_follower.hpp"
 #include "cli/output_follower.hpp"
 #include "cli/output_line.hpp"
 #include "cli/short_id.hpp"
@@ -28,7 +31,7 @@ constexpr std::size_t longest_line = 64 * 1024;
 
 struct source {
   std::string operation, stream, label;
-  std::string rest;  ///< of a line (or character) that is not whole yet
+  std::string rest; ///< of a line (or character) that is not whole yet
   std::unique_ptr<output_follower> follower;
 };
 
@@ -40,6 +43,8 @@ class logs_command {
   int execute() {
     if (o_.tree)
       list();
+    else if (!s_.json() && !o_.stream && !o_.tail && !o_.since && same_place(STDOUT_FILENO, STDERR_FILENO))
+      add_ordered();
     else
       add(id_, "");
     if (!o_.tree) listed_all_ = true;
@@ -60,15 +65,41 @@ class logs_command {
     contact_.contact();
     bool is_live = false;
     for (const auto& operation : *all) {
-      const auto id = text_of(operation, "id"), kind = text_of(operation, "kind"), status = text_of(operation, "status");
+      const auto id = text_of(operation, "id"), kind = text_of(operation, "kind"),
+                 status = text_of(operation, "status");
       is_live = is_live || (status != "completed" && status != "failed" && status != "cancelled");
-      const bool known = std::any_of(sources_.begin(), sources_.end(), [&](const auto& one) { return one->operation == id; });
+      const bool known =
+          std::any_of(sources_.begin(), sources_.end(), [&](const auto& one) { return one->operation == id; });
       if (kind == "task" && !known) add(id, short_id(id) + " " + cut(operation_name(operation), 24, s_.term.utf8));
     }
     if (o_.follow && is_live)
       s_.loop.after(between_lists, [this] { list(); });
     else
       listed_all_ = true;
+  }
+
+  /// Both streams go to one place: in the order received, then each to its end for what the events may have left out.
+  void add_ordered() {
+    ordered_follower::callbacks c;
+    c.ready = [] { return true; };
+    c.bytes = [this](std::size_t, std::uint64_t, std::string_view bytes) {
+      s_.print(bytes);
+      if (o_.follow) std::fflush(stdout);
+    };
+    c.over = [this] {
+      for (std::size_t i = 0; i < 2; ++i) {
+        output_follower::range range;
+        range.follow = o_.follow;
+        range.offset = ordered_->offset(i);
+        start(id_, i == 0 ? "stdout" : "stderr", "", range);
+      }
+      --open_;
+    };
+    c.lost = [this] { return lost(); };
+    c.contact = [this] { contact_.contact(); };
+    ordered_ = std::make_unique<ordered_follower>(api_, id_, o_.follow, std::move(c));
+    ++open_;
+    ordered_->start();
   }
 
   void add(const std::string& operation, const std::string& label) {
@@ -95,7 +126,8 @@ class logs_command {
     }
   }
 
-  void start(const std::string& operation, const std::string& stream, const std::string& label, output_follower::range range) {
+  void start(const std::string& operation, const std::string& stream, const std::string& label,
+             output_follower::range range) {
     sources_.push_back(std::make_unique<source>());
     auto& one = *sources_.back();
     one.operation = operation;
@@ -106,7 +138,9 @@ class logs_command {
       show(one, offset, bytes);
       return true;
     };
-    c.gap = [this, &one](std::uint64_t n) { s_.warn(std::to_string(n) + " bytes of " + one.stream + " of " + short_id(one.operation) + " are not kept"); };
+    c.gap = [this, &one](std::uint64_t n) {
+      s_.warn(std::to_string(n) + " bytes of " + one.stream + " of " + short_id(one.operation) + " are not kept");
+    };
     c.end = [this, &one](const problem* p) {
       if (!one.rest.empty()) show_rest(one);
       --open_;
@@ -121,7 +155,8 @@ class logs_command {
 
   void show(source& one, std::uint64_t offset, std::string_view bytes) {
     if (!s_.json() && !o_.tree) {
-      std::FILE* to = one.stream == "stdout" ? stdout : stderr;
+      // A stream asked for by name is the result; of both, each goes where it belongs.
+      std::FILE* to = o_.stream || one.stream == "stdout" ? stdout : stderr;
       std::fwrite(bytes.data(), 1, bytes.size(), to);
       if (o_.follow) std::fflush(to);
       return;
@@ -130,7 +165,8 @@ class logs_command {
     one.rest.append(bytes);
     if (s_.json()) {
       const std::size_t whole = one.rest.size() - cut_character(one.rest);
-      if (whole > 0) s_.print_line(output_line(one.operation, one.stream, first, std::string_view(one.rest).substr(0, whole)));
+      if (whole > 0)
+        s_.print_line(output_line(one.operation, one.stream, first, std::string_view(one.rest).substr(0, whole)));
       one.rest.erase(0, whole);
       return;
     }
@@ -153,7 +189,8 @@ class logs_command {
   }
 
   void print(const source& one, std::string_view line) {
-    s_.print(painted(one.label + (one.stream == "stderr" ? " !" : "") + " | ", one.stream == "stderr" ? color::yellow : color::blue, s_.term.color_out));
+    s_.print(painted(one.label + (one.stream == "stderr" ? " !" : "") + " | ",
+                     one.stream == "stderr" ? color::yellow : color::blue, s_.term.color_out));
     s_.print(line);
     s_.print("\n");
   }
@@ -177,6 +214,7 @@ class logs_command {
   const std::string id_;
   backoff contact_;
   std::vector<std::unique_ptr<source>> sources_;
+  std::unique_ptr<ordered_follower> ordered_;
   std::optional<int> code_;
   int open_ = 0;
   bool listed_all_ = false;

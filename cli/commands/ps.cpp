@@ -40,19 +40,22 @@ std::string worker_of(const json& operation) {
 std::string as_table(const json& list, const view& v, int columns) {
   table rows({"ID", "STATUS", "AGE>", "WORKER", "SCOPE", "NAME"});
   for (const auto& operation : list)
-    rows.add({short_id(text_of(operation, "id")), operation_state(operation, v), operation_age(operation, v), worker_of(operation),
-              printable(text_of(operation, "scope")), operation_name(operation)});
+    rows.add({short_id(text_of(operation, "id")), operation_state(operation, v), operation_age(operation, v),
+              worker_of(operation), printable(text_of(operation, "scope")), operation_name(operation)});
   return rows.empty() ? "" : rows.text(columns, v.utf8);
 }
 
-/// Each node: short id, status, age, worker, then what it is; names behind the branches, columns behind the longest of them.
+/// Each node: short id, status, age, worker, then what it is; names behind the branches, columns behind the longest of
+/// them.
 std::string as_tree(const json& list, const view& v, int columns) {
   std::vector<tree_node> nodes;
   for (const auto& operation : list) {
-    std::string text = short_id(text_of(operation, "id")) + "  " + operation_state(operation, v) + "  " + operation_age(operation, v);
+    std::string text =
+        short_id(text_of(operation, "id")) + "  " + operation_state(operation, v) + "  " + operation_age(operation, v);
     if (const auto worker = worker_of(operation); worker != "-") text += "  " + painted(worker, color::blue, v.color);
     text += "  " + operation_name(operation);
-    if (!member(operation, "parent").is_string()) text += painted("  [" + printable(text_of(operation, "scope")) + "]", color::dim, v.color);
+    if (!member(operation, "parent").is_string())
+      text += painted("  [" + printable(text_of(operation, "scope")) + "]", color::dim, v.color);
     nodes.push_back({text_of(operation, "id"), text_of(operation, "parent"), std::move(text)});
   }
   std::string out;
@@ -81,7 +84,8 @@ int show(session& s, const ps_options& o, const json& list) {
   return exit_code::done;
 }
 
-/// Until Ctrl-C, or until contact is lost for a minute. Away from a terminal it prints again only when something changed.
+/// Until Ctrl-C, or until contact is lost for a minute. Away from a terminal it prints again only when something
+/// changed.
 int watch(session& s, api& controller, const ps_options& o) {
   std::optional<int> code;
   signal_watch signals(s.loop, {SIGINT, SIGTERM}, [&](int) { code = exit_code::done; });

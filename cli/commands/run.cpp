@@ -1,7 +1,8 @@
 // `quell run`: create, stream, pass signals on as a cancel, end as the command ended.
 //
-// The id is chosen here, so every step may be repeated: a create whose answer was lost is sent again, a cancel before the create has been answered
-// leaves a tombstone that wins. Three things must be over before the end: both streams to their last byte, and the operation.
+// The id is chosen here, so every step may be repeated: a create whose answer was lost is sent again, a cancel before
+// the create has been answered leaves a tombstone that wins. Three things must be over before the end: both streams to
+// their last byte, and the operation.
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
 #include "cli/operation_waiter.hpp"
+#include "cli/ordered_follower.hpp"
 #include "cli/output_follower.hpp"
 #include "cli/output_line.hpp"
 #include "cli/output_sink.hpp"
@@ -33,7 +35,8 @@ namespace {
 
 using nlohmann::json;
 
-/// After the operation's end a stream that brings nothing for so long is asked for what is stored, and that is all there will be.
+/// After the operation's end a stream that brings nothing for so long is asked for what is stored, and that is all
+/// there will be.
 constexpr milliseconds stalled_stream{10'000};
 
 constexpr milliseconds between_resizes{100};
@@ -66,7 +69,11 @@ class run_command {
         // Never answered and certainly never received: say so at once, unless it was received before.
         if (p.status == 0 && !p.sent && !may_exist_) return give_up(p);
         may_exist_ = may_exist_ || p.sent;
-        if (const auto pause = lost(p)) timer_ = s_.loop.after(*pause, [this] { api_.find_again(); create(); });
+        if (const auto pause = lost(p))
+          timer_ = s_.loop.after(*pause, [this] {
+            api_.find_again();
+            create();
+          });
         return;
       }
       s_.say(p);
@@ -78,8 +85,10 @@ class run_command {
     contact_.contact();
     may_exist_ = true;
     if (o_.detach) {
-      if (s_.json()) s_.print_document(operation);
-      else s_.print(id_ + "\n");
+      if (s_.json())
+        s_.print_document(operation);
+      else
+        s_.print(id_ + "\n");
       return finish(exit_code::done);
     }
     s_.hint("operation " + short_id(id_));
@@ -88,17 +97,7 @@ class run_command {
       send_window_size();
     }
     if (o_.input || o_.pty) start_input();
-    const std::array<const char*, 2> names{"stdout", "stderr"};
-    for (std::size_t i = 0; i < 2; ++i) {
-      output_follower::callbacks c;
-      c.bytes = [this, i](std::uint64_t offset, std::string_view bytes) { return show(i, offset, bytes); };
-      c.gap = [this, i, names](std::uint64_t n) { s_.warn(std::to_string(n) + " bytes of " + names[i] + " were dropped"); };
-      c.end = [this, i](const problem* p) { stream_ended(i, p); };
-      c.lost = [this] { return lost_contact(); };
-      c.contact = [this] { contact_.contact(); };
-      streams_[i] = std::make_unique<output_follower>(api_, id_, names[i], output_follower::range{}, std::move(c));
-      streams_[i]->start();
-    }
+    follow_output();
     operation_waiter::callbacks c;
     c.update = [this](const json& operation_now) { tell_waiting(operation_now); };
     c.ended = [this](const json& operation_now) { ended(operation_now); };
@@ -110,25 +109,79 @@ class run_command {
   }
 
   // --- output
+  /// In the order received if both streams go to one place, then (and else at once) each stream for itself to its
+  /// proven end.
+  void follow_output() {
+    if (s_.json() || !same_place(STDOUT_FILENO, STDERR_FILENO)) return follow_streams(0, 0);
+    ordered_follower::callbacks c;
+    c.ready = [this] {
+      if (sinks_[0]->drained()) return true;
+      sinks_[0]->when_drained([this] {
+        if (ordered_) ordered_->resume();
+      });
+      return false;
+    };
+    c.bytes = [this](std::size_t, std::uint64_t, std::string_view bytes) {
+      last_bytes_ = std::chrono::steady_clock::now();
+      sinks_[0]->append(bytes); // one place, so one writer keeps the order
+    };
+    c.over = [this] { leave_order(); };
+    c.lost = [this] { return lost_contact(); };
+    c.contact = [this] { contact_.contact(); };
+    ordered_ = std::make_unique<ordered_follower>(api_, id_, true, std::move(c));
+    ordered_->start();
+  }
+
+  void leave_order() {
+    if (!ordered_ || streams_[0]) return;
+    ordered_->stop();
+    follow_streams(ordered_->offset(0), ordered_->offset(1));
+  }
+
+  void follow_streams(std::uint64_t out_offset, std::uint64_t err_offset) {
+    const std::array<const char*, 2> names{"stdout", "stderr"};
+    for (std::size_t i = 0; i < 2; ++i) {
+      output_follower::range from;
+      from.offset = i == 0 ? out_offset : err_offset;
+      output_follower::callbacks c;
+      c.bytes = [this, i](std::uint64_t offset, std::string_view bytes) { return show(i, offset, bytes); };
+      c.gap = [this, i, names](std::uint64_t n) {
+        s_.warn(std::to_string(n) + " bytes of " + names[i] + " were dropped");
+      };
+      c.end = [this, i](const problem* p) { stream_ended(i, p); };
+      c.lost = [this] { return lost_contact(); };
+      c.contact = [this] { contact_.contact(); };
+      streams_[i] = std::make_unique<output_follower>(api_, id_, names[i], from, std::move(c));
+    }
+    for (auto& stream : streams_) stream->start();
+  }
+
   bool show(std::size_t i, std::uint64_t offset, std::string_view bytes) {
     last_bytes_ = std::chrono::steady_clock::now();
     if (!s_.json()) return sinks_[i]->write(bytes, [this, i] { streams_[i]->resume(); });
     auto& rest = rests_[i];
     const std::string all = rest + std::string(bytes);
     const std::size_t held = cut_character(all);
-    const std::string line = to_line(output_line(id_, streams_[i]->stream(), offset - rest.size(), std::string_view(all).substr(0, all.size() - held))) + "\n";
-    if (all.size() > held && !sinks_[0]->write(line, [this] { for (auto& stream : streams_) stream->resume(); })) return false;
+    const std::string line = to_line(output_line(id_, streams_[i]->stream(), offset - rest.size(),
+                                                 std::string_view(all).substr(0, all.size() - held))) +
+                             "\n";
+    if (all.size() > held && !sinks_[0]->write(line, [this] {
+          for (auto& stream : streams_) stream->resume();
+        }))
+      return false;
     rest = all.substr(all.size() - held);
     return true;
   }
 
   void stream_ended(std::size_t i, const problem* p) {
     if (p != nullptr && p->status != 404) s_.say(*p);
-    if (!rests_[i].empty()) write_line(output_line(id_, streams_[i]->stream(), streams_[i]->offset() - rests_[i].size(), rests_[i]));
+    if (!rests_[i].empty())
+      write_line(output_line(id_, streams_[i]->stream(), streams_[i]->offset() - rests_[i].size(), rests_[i]));
     conclude();
   }
 
-  /// A line after the last byte of a stream: what is pending before it is small, so it is appended when the sink is free.
+  /// A line after the last byte of a stream: what is pending before it is small, so it is appended when the sink is
+  /// free.
   void write_line(const json& object) { last_lines_ += to_line(object) + "\n"; }
 
   // --- the end
@@ -142,7 +195,9 @@ class run_command {
 
   void watch_stalled() {
     stall_timer_ = s_.loop.after(stalled_stream, [this] {
-      const bool stalled = std::chrono::steady_clock::now() - last_bytes_ >= stalled_stream && sinks_[0]->drained() && sinks_[1]->drained();
+      const bool stalled = std::chrono::steady_clock::now() - last_bytes_ >= stalled_stream && sinks_[0]->drained() &&
+                           sinks_[1]->drained();
+      if (stalled && !contact_.is_lost()) leave_order();
       if (stalled && !contact_.is_lost())
         for (auto& stream : streams_) stream->stop_following();
       watch_stalled();
@@ -150,7 +205,7 @@ class run_command {
   }
 
   void conclude() {
-    if (!operation_ || !streams_[0]->ended() || !streams_[1]->ended()) return;
+    if (!operation_ || !streams_[0] || !streams_[0]->ended() || !streams_[1]->ended()) return;
     s_.loop.forget(stall_timer_);
     if (s_.json()) {
       write_line({{"type", "operation"}, {"operation", *operation_}});
@@ -170,7 +225,8 @@ class run_command {
     const auto& error = member(*operation_, "error");
     const std::string code = text_of(error, "code"), status = text_of(*operation_, "status");
     if (status == "cancelled") {
-      for (const auto& line : operation_reasons(*operation_, {wall_now(), s_.globals.utc, false, false})) s_.hint("cancelled; " + line);
+      for (const auto& line : operation_reasons(*operation_, {wall_now(), s_.globals.utc, false, false}))
+        s_.hint("cancelled; " + line);
     } else if (!code.empty() && code != "error") {
       s_.warn(code + ": " + text_of(error, "message"));
     }
@@ -186,7 +242,8 @@ class run_command {
     if (code_) return;
     if (terminal_) terminal_->restore();
     s_.say(p);
-    if (may_exist_) s_.warn("operation " + id_ + " may go on: quell wait " + short_id(id_) + ", quell cancel " + short_id(id_));
+    if (may_exist_)
+      s_.warn("operation " + id_ + " may go on: quell wait " + short_id(id_) + ", quell cancel " + short_id(id_));
     finish(exit_code::run_failed);
   }
 
@@ -194,8 +251,10 @@ class run_command {
   std::optional<milliseconds> lost(const problem& p) {
     const bool first = !contact_.is_lost();
     const auto pause = contact_.lost(std::chrono::steady_clock::now());
-    if (!pause) give_up(p);
-    else if (first) s_.hint("no contact with the controller at " + api_.where().url + "; trying again");
+    if (!pause)
+      give_up(p);
+    else if (first)
+      s_.hint("no contact with the controller at " + api_.where().url + "; trying again");
     return pause;
   }
   std::optional<milliseconds> lost_contact() {
@@ -205,14 +264,16 @@ class run_command {
   // --- signals, input, window
   void on_signal(int n) {
     if (n == SIGWINCH) return send_window_size();
-    if (code_) {  // all is over but for a reader that does not read
+    if (code_) { // all is over but for a reader that does not read
       given_up_ = true;
       return;
     }
     const char* what = n == SIGINT ? "Ctrl-C" : n == SIGHUP ? "hang-up" : "SIGTERM";
     ++interruptions_;
     if (interruptions_ > 2 && contact_.is_lost())
-      return give_up(local_problem("unreachable", "the cancel could not be sent: there is no contact with the controller at " + api_.where().url));
+      return give_up(
+          local_problem("unreachable", "the cancel could not be sent: there is no contact with the controller at " +
+                                           api_.where().url));
     s_.hint(interruptions_ == 1 ? std::string("cancelling (") + what + "); again to kill" : std::string("killing"));
     cancel(std::string("interrupted: ") + what, interruptions_ > 1 ? std::optional<int>(0) : std::nullopt);
   }
@@ -253,14 +314,16 @@ class run_command {
     if (!o_.pty || !may_exist_ || !size || operation_) return;
     const json body{{"rows", size->first}, {"columns", size->second}};
     api_.call("POST", "/v1/operations/" + id_ + "/resize", body, milliseconds{30'000}, [this](answer<json> a) {
-      if (!a && (a.error().code == "not_started" || a.error().status == 429)) s_.loop.after(between_resizes, [this] { send_window_size(); });
+      if (!a && (a.error().code == "not_started" || a.error().status == 429))
+        s_.loop.after(between_resizes, [this] { send_window_size(); });
     });
   }
 
   void tell_waiting(const json& operation) {
     const auto lines = operation_reasons(operation, {wall_now(), s_.globals.utc, false, false});
     if (text_of(operation, "status") != "pending" || lines.empty()) return;
-    const std::string what = text_of(member(operation, "waiting_for"), "what") + text_of(member(operation, "waiting_for"), "detail");
+    const std::string what =
+        text_of(member(operation, "waiting_for"), "what") + text_of(member(operation, "waiting_for"), "detail");
     if (what == told_ || what == "start") return;
     told_ = what;
     s_.hint(short_id(id_) + " " + lines.front());
@@ -274,6 +337,7 @@ class run_command {
   backoff contact_;
   std::array<std::unique_ptr<output_sink>, 2> sinks_;
   std::array<std::unique_ptr<output_follower>, 2> streams_;
+  std::unique_ptr<ordered_follower> ordered_;
   std::array<std::string, 2> rests_;
   std::unique_ptr<operation_waiter> waiter_;
   std::unique_ptr<input_forwarder> input_;
@@ -285,7 +349,7 @@ class run_command {
   event_loop::handle call_ = 0, timer_ = 0, stall_timer_ = 0;
   int interruptions_ = 0;
   bool given_up_ = false;
-  bool may_exist_ = false;  ///< a create was sent, so a controller may know the id
+  bool may_exist_ = false; ///< a create was sent, so a controller may know the id
 };
 
 caller this_caller() {
@@ -311,7 +375,8 @@ int execute(session& s, const run_options& o) {
     s.say(p);
     return exit_code::of_run_problem(p);
   };
-  if (o.id && !is_whole_id(*o.id)) return fail(local_problem("bad_id", "--id '" + *o.id + "' is no UUIDv7 in lower case"));
+  if (o.id && !is_whole_id(*o.id))
+    return fail(local_problem("bad_id", "--id '" + *o.id + "' is no UUIDv7 in lower case"));
   const std::string id = o.id ? *o.id : operation_id::fresh().text();
   auto controller = s.connect();
   if (!controller) return fail(controller.error());

@@ -13,7 +13,8 @@ namespace quell::cli {
 int execute(session& s, const scopes_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
-  const auto path = with_query("/v1/scopes", {{"prefix", o.prefix.value_or("")}, {"live", o.live ? "true" : ""}, {"limit", "1000"}});
+  const auto path =
+      with_query("/v1/scopes", {{"prefix", o.prefix.value_or("")}, {"live", o.live ? "true" : ""}, {"limit", "1000"}});
   auto list = (*controller)->all_pages(path, "scopes");
   if (!list) return s.fail(list.error());
   if (s.json()) {
@@ -25,8 +26,9 @@ int execute(session& s, const scopes_options& o) {
     const auto& last = member(scope, "last_cancel");
     const auto id = last.is_string() ? last.get<std::string>() : text_of(last, "id");
     const auto cutoff = number_of(scope, "cutoff_seq");
-    rows.add({printable(text_of(scope, "scope")), std::to_string(number_of(scope, "live")), std::to_string(number_of(scope, "cancelling")),
-              cutoff == 0 ? "-" : std::to_string(cutoff), id.empty() ? "-" : short_id(id)});
+    rows.add({printable(text_of(scope, "scope")), std::to_string(number_of(scope, "live")),
+              std::to_string(number_of(scope, "cancelling")), cutoff == 0 ? "-" : std::to_string(cutoff),
+              id.empty() ? "-" : short_id(id)});
   }
   if (rows.empty())
     s.hint("no scope is known");

@@ -17,7 +17,8 @@ using nlohmann::json;
 std::string described(const json& operation, const view& v) {
   std::string out;
   const auto row = [&](const std::string& name, const std::string& value) {
-    if (!value.empty() && value != "-") out += name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + value + "\n";
+    if (!value.empty() && value != "-")
+      out += name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') + value + "\n";
   };
   row("operation", text_of(operation, "id"));
   row("name", operation_name(operation));
@@ -48,15 +49,17 @@ std::string described(const json& operation, const view& v) {
     row("contained", text_of(task, "containment"));
     if (member(task, "pid").is_number()) row("pid", std::to_string(number_of(task, "pid")));
     const auto& output = member(task, "output");
-    std::string sizes = "stdout " + size_text(static_cast<std::uint64_t>(number_of(output, "stdout_bytes"))) + ", stderr " +
-                        size_text(static_cast<std::uint64_t>(number_of(output, "stderr_bytes")));
-    if (const auto dropped = number_of(output, "dropped_bytes"); dropped > 0) sizes += ", dropped " + size_text(static_cast<std::uint64_t>(dropped));
+    std::string sizes = "stdout " + size_text(static_cast<std::uint64_t>(number_of(output, "stdout_bytes"))) +
+                        ", stderr " + size_text(static_cast<std::uint64_t>(number_of(output, "stderr_bytes")));
+    if (const auto dropped = number_of(output, "dropped_bytes"); dropped > 0)
+      sizes += ", dropped " + size_text(static_cast<std::uint64_t>(dropped));
     row("output", sizes);
   }
   const auto& exit = member(operation, "exit");
   if (member(exit, "code").is_number()) row("exit", "code " + std::to_string(number_of(exit, "code")));
   if (const auto signal = text_of(exit, "signal"); !signal.empty()) row("exit", "signal " + signal);
-  if (!member(operation, "result").is_null()) row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
+  if (!member(operation, "result").is_null())
+    row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
   return out;
 }
 

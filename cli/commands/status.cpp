@@ -35,8 +35,11 @@ int execute(session& s, const status_options&) {
   }
   const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
   const auto open = number_of(*status, "cancels_open");
-  std::string out = "controller  " + (*controller)->where().url + ", version " + printable(text_of(*status, "version")) + ", since " + instant_and_age(*status, "started_at", v) + "\n";
-  out += "cluster     " + printable(text_of(*status, "cluster")) + ", seq " + std::to_string(number_of(*status, "seq")) + "\n";
+  std::string out = "controller  " + (*controller)->where().url + ", version " +
+                    printable(text_of(*status, "version")) + ", since " + instant_and_age(*status, "started_at", v) +
+                    "\n";
+  out += "cluster     " + printable(text_of(*status, "cluster")) + ", seq " +
+         std::to_string(number_of(*status, "seq")) + "\n";
   out += "workers     " + counts(member(*status, "workers")) + "\n";
   out += "operations  " + counts(member(*status, "operations")) + "\n";
   out += "cancels     " + std::to_string(open) + " open";

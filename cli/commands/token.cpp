@@ -43,8 +43,9 @@ int execute(session& s, const token_list_options&) {
   table rows({"ID", "NAME", "ROLE", "SCOPE", "CREATED", "EXPIRES", "LAST USED"});
   for (const auto& token : *list) {
     const auto scope = printable(text_of(token, "scope"));
-    rows.add({short_id(text_of(token, "id")), printable(text_of(token, "name")), text_of(token, "role"), scope.empty() ? "-" : scope,
-              instant_and_age(token, "created_at", v), instant_and_age(token, "expires_at", v), instant_and_age(token, "last_used_at", v)});
+    rows.add({short_id(text_of(token, "id")), printable(text_of(token, "name")), text_of(token, "role"),
+              scope.empty() ? "-" : scope, instant_and_age(token, "created_at", v),
+              instant_and_age(token, "expires_at", v), instant_and_age(token, "last_used_at", v)});
   }
   if (!rows.empty()) s.print(rows.text(s.term.columns, s.term.utf8));
   return exit_code::done;

@@ -1,7 +1,7 @@
 // `quell up`: quelld and its workers as children in the foreground, restarted when they die, stopped in order.
 //
-// Order of a stop: workers first (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this process be killed, the
-// children get SIGTERM from the kernel.
+// Order of a stop: workers first (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this
+// process be killed, the children get SIGTERM from the kernel.
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "cli/child.hpp"
 #include "cli/commands/commands.hpp"
@@ -50,7 +51,8 @@ class up_command {
 
   int execute() {
     if (auto made = make_directories(); !made) return s_.fail(made.error());
-    signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int n) { n == SIGCHLD ? reap() : ask_to_stop(); });
+    signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGCHLD},
+                         [this](int n) { n == SIGCHLD ? reap() : ask_to_stop(); });
     mask_ = signals.mask_before();
     watch_client_file();
     prepare_controller();
@@ -68,7 +70,9 @@ class up_command {
     std::error_code error;
     for (const auto& directory : {state_, state_ + "/logs", state_ + "/workers"}) {
       std::filesystem::create_directories(directory, error);
-      if (error) return refuse("local", "the state directory " + directory + " cannot be made: " + error.message() + "; choose another with --state");
+      if (error)
+        return refuse("local", "the state directory " + directory + " cannot be made: " + error.message() +
+                                   "; choose another with --state");
     }
     ::chmod((state_ + "/workers").c_str(), 0700);
     return true;
@@ -122,12 +126,13 @@ class up_command {
     c.ca_file = s_.env("QUELL_CA_FILE").value_or("");
     if (c.url.empty() || stopping_) return;
     if (api_ == nullptr || api_->where().url != c.url || api_->where().token != c.token) {
-      apis_.push_back(std::make_unique<api>(s_.loop, s_.globals.where, s_.env, c));  // calls of the one before may still be under way
+      apis_.push_back(std::make_unique<api>(s_.loop, s_.globals.where, s_.env,
+                                            c)); // calls of the one before may still be under way
       api_ = apis_.back().get();
     }
     if (ready_) return;
     ready_ = true;
-    if (o_.listen && o_.listen->ends_with(":0"))  // a restart keeps the port that was found
+    if (o_.listen && o_.listen->ends_with(":0")) // a restart keeps the port that was found
       set_controller_command(o_.listen->substr(0, o_.listen->size() - 1) + c.url.substr(c.url.rfind(':') + 1));
     s_.loop.after(milliseconds{0}, [this] { start_workers(); });
   }
@@ -140,12 +145,14 @@ class up_command {
       const std::string name = "w" + std::to_string(n);
       auto enrolled = enrol(*api_, *known, name, state_ + "/workers", ports_);
       if (!enrolled) return fail(enrolled.error().detail);
-      if (!*enrolled) continue;  // somebody else's worker
+      if (!*enrolled) continue; // somebody else's worker
       auto worker = std::make_unique<member_process>();
       worker->process.name = name;
       worker->process.log = state_ + "/logs/" + name + ".log";
-      worker->process.command = {own_directory() + "/quell-worker", "--join-file", state_ + "/workers/" + name + ".join", "--state", state_ + "/workers/" + name};
-      if (o_.slots) worker->process.command.insert(worker->process.command.end(), {"--slots", std::to_string(*o_.slots)});
+      worker->process.command = {own_directory() + "/quell-worker", "--join-file",
+                                 state_ + "/workers/" + name + ".join", "--state", state_ + "/workers/" + name};
+      if (o_.slots)
+        worker->process.command.insert(worker->process.command.end(), {"--slots", std::to_string(*o_.slots)});
       workers_.push_back(std::move(worker));
     }
     for (auto& worker : workers_)
@@ -167,7 +174,8 @@ class up_command {
         s_.loop.after(between_looks, [this] { wait_for_workers(); });
         return;
       }
-      s_.warn("only " + std::to_string(ready) + " of " + std::to_string(workers_.size()) + " workers are ready after 30 s; see " + state_ + "/logs");
+      s_.warn("only " + std::to_string(ready) + " of " + std::to_string(workers_.size()) +
+              " workers are ready after 30 s; see " + state_ + "/logs");
       announce();
     });
   }
@@ -179,11 +187,13 @@ class up_command {
       for (const auto& worker : workers_) names.push_back(worker->process.name);
       return s_.print_line({{"type", "ready"}, {"url", api_->where().url}, {"state", state_}, {"workers", names}});
     }
-    const auto defaults = state_directories({}, [this](const char* name) { return std::string_view(name) == "QUELL_STATE" ? std::nullopt : s_.env(name); });
+    const auto defaults = state_directories(
+        {}, [this](const char* name) { return std::string_view(name) == "QUELL_STATE" ? std::nullopt : s_.env(name); });
     const std::string quell = state_ == defaults.front() ? "quell" : "quell --state " + state_;
-    s_.print("quell is up at " + api_->where().url + " with " + std::to_string(workers_.size()) + " workers; state and logs in " + state_ + "\n" +
-             "console: " + api_->where().url + "/console\n" + "Try, in another terminal:\n" + "  " + quell + " run -- sh -c 'echo hello from $QUELL_WORKER'\n" + "  " +
-             quell + " ps --tree\n" + "  " + quell + " cancel --scope default\n" + "Ctrl-C stops it all.\n");
+    s_.print("quell is up at " + api_->where().url + " with " + std::to_string(workers_.size()) +
+             " workers; state and logs in " + state_ + "\n" + "Try, in another terminal:\n" + "  " + quell +
+             " run -- sh -c 'echo hello from $QUELL_WORKER'\n" + "  " + quell + " ps --tree\n" + "  " + quell +
+             " cancel --scope default\n" + "Ctrl-C stops it all.\n");
     std::fflush(stdout);
   }
 
@@ -208,15 +218,23 @@ class up_command {
       if (badly && !killed_) s_.warn(m.process.name + " ended with " + ending_text(status));
       return stop_next();
     }
-    if (&m == &controller_ && !ready_) return fail("quelld did not start (" + ending_text(status) + ")\n" + log_tail(m.process, 5));
+    if (&m == &controller_ && !ready_) {
+      show_log(m.process, 5);
+      return fail("quelld did not start (" + ending_text(status) + "); its log is " + m.process.log);
+    }
     const bool lived = std::chrono::steady_clock::now() - m.started > most_pause;
     m.pause = lived ? first_pause : std::min(m.pause * 2, most_pause);
     s_.warn(m.process.name + " ended with " + ending_text(status) + "; starting it again");
-    const auto tail = log_tail(m.process, 3);
-    if (!tail.empty()) std::fprintf(stderr, "%s", tail.c_str());
+    show_log(m.process, 3);
     s_.loop.after(m.pause, [this, &m] {
       if (!stopping_) start_member(m);
     });
+  }
+
+  void show_log(const child& c, std::size_t lines) {
+    std::istringstream tail(log_tail(c, lines));
+    for (std::string line; std::getline(tail, line);)
+      std::fprintf(stderr, "  %s | %s\n", c.name.c_str(), printable(line).c_str());
   }
 
   void fail(const std::string& why) {
@@ -235,7 +253,7 @@ class up_command {
       return stop_next();
     }
     if (std::exchange(hurried_, true)) return kill_all("asked three times");
-    for (auto* m : members()) tell(*m, SIGTERM);  // a worker's second SIGTERM kills its tasks at once
+    for (auto* m : members()) tell(*m, SIGTERM); // a worker's second SIGTERM kills its tasks at once
     s_.loop.after(kill_patience, [this] { kill_all("it did not stop within 5 s"); });
   }
 
@@ -279,11 +297,12 @@ class up_command {
   member_process controller_;
   std::vector<std::unique_ptr<member_process>> workers_;
   std::vector<std::unique_ptr<api>> apis_;
-  api* api_ = nullptr;  ///< the latest
+  api* api_ = nullptr; ///< the latest
   std::chrono::steady_clock::time_point join_deadline_{};
   int inotify_ = -1;
   int code_ = exit_code::done;
-  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false, controller_told_ = false;
+  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false,
+       controller_told_ = false;
 };
 
 } // namespace

@@ -22,11 +22,13 @@ view look(const session& s) { return {wall_now(), s.globals.utc, s.term.color_ou
 
 bool is_waiting(const json& operation) {
   const auto status = text_of(operation, "status");
-  return status == "pending" || status == "paused" || status == "cancelling" || member(operation, "unreachable").is_object();
+  return status == "pending" || status == "paused" || status == "cancelling" ||
+         member(operation, "unreachable").is_object();
 }
 
 std::string sentences(const json& operation, const view& v) {
-  std::string out = short_id(text_of(operation, "id")) + " " + operation_name(operation) + ": " + operation_state(operation, v) + "\n";
+  std::string out = short_id(text_of(operation, "id")) + " " + operation_name(operation) + ": " +
+                    operation_state(operation, v) + "\n";
   for (const auto& line : operation_reasons(operation, v)) out += "  " + line + "\n";
   return out;
 }
@@ -65,7 +67,8 @@ int show_operations(session& s, api& controller, const json& head, const json& b
   if (!unproven.empty()) s.print("not proven dead:\n");
   for (const auto& entry : unproven)
     for (const auto& line : unproven_lines(entry, v)) s.print("  " + line + "\n");
-  if (head.is_null() && waiting.empty() && unproven.empty()) s.print("nothing in scope " + scope + " waits to start or to die\n");
+  if (head.is_null() && waiting.empty() && unproven.empty())
+    s.print("nothing in scope " + scope + " waits to start or to die\n");
   return exit_code::done;
 }
 
@@ -80,7 +83,8 @@ int execute(session& s, const why_options& o) {
     if (auto id = find_operation(controller, o.target)) {
       auto operation = controller.get("/v1/operations/" + *id);
       if (operation) {
-        auto below = controller.all_pages(with_query("/v1/operations", {{"below", *id}, {"status", "live"}, {"limit", "1000"}}), "operations");
+        auto below = controller.all_pages(
+            with_query("/v1/operations", {{"below", *id}, {"status", "live"}, {"limit", "1000"}}), "operations");
         if (!below) return s.fail(below.error());
         return show_operations(s, controller, *operation, *below, "");
       }
@@ -101,7 +105,8 @@ int execute(session& s, const why_options& o) {
     if (is_whole_id(o.target)) return s.fail(*not_found);
   }
   if (const auto scope = scope_path::parse(o.target); !scope) return s.fail(to_problem(scope.error()));
-  auto live = controller.all_pages(with_query("/v1/operations", {{"scope", o.target}, {"status", "live"}, {"limit", "1000"}}), "operations");
+  auto live = controller.all_pages(
+      with_query("/v1/operations", {{"scope", o.target}, {"status", "live"}, {"limit", "1000"}}), "operations");
   if (!live) return s.fail(live.error());
   if (live->empty() && not_found) {
     auto known = controller.get(with_query("/v1/scopes", {{"prefix", o.target}}));

@@ -19,9 +19,12 @@ view look(const session& s) { return {wall_now(), s.globals.utc, s.term.color_ou
 std::string joined(const json& value) {
   std::string out;
   if (value.is_object())
-    for (const auto& [key, item] : value.items()) out += (out.empty() ? "" : ", ") + printable(key + "=" + (item.is_string() ? item.get<std::string>() : to_line(item)));
+    for (const auto& [key, item] : value.items())
+      out += (out.empty() ? "" : ", ") +
+             printable(key + "=" + (item.is_string() ? item.get<std::string>() : to_line(item)));
   if (value.is_array())
-    for (const auto& item : value) out += (out.empty() ? "" : "; ") + printable(item.is_string() ? item.get<std::string>() : to_line(item));
+    for (const auto& item : value)
+      out += (out.empty() ? "" : "; ") + printable(item.is_string() ? item.get<std::string>() : to_line(item));
   return out;
 }
 
@@ -29,12 +32,13 @@ std::string described(const json& worker, const view& v) {
   const auto status = text_of(worker, "status");
   std::string out;
   const auto row = [&](const std::string& name, const std::string& value) {
-    if (!value.empty() && value != "-") out += name + std::string(name.size() < 13 ? 13 - name.size() : 1, ' ') + value + "\n";
+    if (!value.empty() && value != "-")
+      out += name + std::string(name.size() < 13 ? 13 - name.size() : 1, ' ') + value + "\n";
   };
   row("worker", printable(text_of(worker, "name")));
   row("status", painted(status, color_of_status(status), v.color));
-  row("slots", std::to_string(number_of(worker, "slots_used")) + " of " + std::to_string(number_of(worker, "slots")) + " used, " +
-                   std::to_string(number_of(worker, "operations_live")) + " operations live");
+  row("slots", std::to_string(number_of(worker, "slots_used")) + " of " + std::to_string(number_of(worker, "slots")) +
+                   " used, " + std::to_string(number_of(worker, "operations_live")) + " operations live");
   row("labels", joined(member(worker, "labels")));
   row("containment", text_of(worker, "containment"));
   row("cannot", joined(member(worker, "containment_limits")));
@@ -44,7 +48,9 @@ std::string described(const json& worker, const view& v) {
   row("last heard", instant_and_age(worker, "last_heard_at", v));
   row("lease", instant_and_age(worker, "lease_expires_at", v));
   const auto& silent = member(worker, "unreachable");
-  if (silent.is_object()) row("unreachable", "since " + instant_and_age(silent, "since_at", v) + ", its tasks are dead by " + instant_and_age(silent, "dead_by", v));
+  if (silent.is_object())
+    row("unreachable", "since " + instant_and_age(silent, "since_at", v) + ", its tasks are dead by " +
+                           instant_and_age(silent, "dead_by", v));
   const auto& drain = member(worker, "drain");
   if (drain.is_object()) {
     std::string text = "since " + instant_and_age(drain, "since_at", v);
@@ -64,7 +70,9 @@ int show(const session& s, const answer<json>& worker) {
   return exit_code::done;
 }
 
-std::string path_of(const std::string& name, const char* action = "") { return "/v1/workers/" + percent_encoded(name) + action; }
+std::string path_of(const std::string& name, const char* action = "") {
+  return "/v1/workers/" + percent_encoded(name) + action;
+}
 
 } // namespace
 
@@ -72,7 +80,8 @@ int execute(session& s, const worker_add_options& o) {
   auto controller = s.connect();
   if (!controller) return s.fail(controller.error());
   json body{{"name", o.name}, {"key", o.key ? json(*o.key) : json()}, {"labels", json::object()}};
-  for (const auto& label : o.labels) body["labels"][label.substr(0, label.find('='))] = label.substr(label.find('=') + 1);
+  for (const auto& label : o.labels)
+    body["labels"][label.substr(0, label.find('='))] = label.substr(label.find('=') + 1);
   auto worker = (*controller)->post("/v1/workers", body);
   if (!worker) return s.fail(worker.error());
   if (s.json()) {
@@ -112,8 +121,9 @@ int execute(session& s, const worker_list_options& o) {
     const auto status = text_of(worker, "status"), containment = text_of(worker, "containment");
     const auto heard = instant_of(worker, "last_heard_at");
     rows.add({printable(text_of(worker, "name")), painted(status, color_of_status(status), v.color),
-              std::to_string(number_of(worker, "slots_used")) + "/" + std::to_string(number_of(worker, "slots")), std::to_string(number_of(worker, "operations_live")),
-              containment.empty() ? "-" : containment, heard ? relative_text(*heard, v.now) : "never", joined(member(worker, "labels"))});
+              std::to_string(number_of(worker, "slots_used")) + "/" + std::to_string(number_of(worker, "slots")),
+              std::to_string(number_of(worker, "operations_live")), containment.empty() ? "-" : containment,
+              heard ? relative_text(*heard, v.now) : "never", joined(member(worker, "labels"))});
   }
   if (o.quiet) return exit_code::done;
   if (rows.empty())

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t feed_window_bytes = 1 << 20;
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
+constexpr std::size_t most_waiting_bytes = 16 << 20;
 } // namespace
 
 bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
@@ -44,15 +45,30 @@ std::optional<std::string> bulk_server::worker_on(const std::string& route) {
 }
 
 void bulk_server::received(const peer& from, std::string_view bytes) {
+  if (keep_waiting(from.route, bytes)) return;
   auto message = wire::decode_bulk(bytes);
   if (!message) {
     spdlog::warn("bulk frame of key {} dropped: {}", from.public_key, message.error().detail);
     return;
   }
   if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) return said_hello(from, hello->session);
-  const auto worker = worker_on(from.route);
-  if (!worker) return;  // its session is not confirmed: it will say hello
-  if (const auto* piece = std::get_if<wire::output>(&*message)) {
+  if (const auto worker = worker_on(from.route)) handle(from, *worker, std::move(*message));
+  // Else it never said hello, or its session is not live: it will say hello again.
+}
+
+bool bulk_server::keep_waiting(const std::string& route, std::string_view bytes) {
+  std::lock_guard lock(mutex_);
+  const auto it = waiting_.find(route);
+  if (it == waiting_.end()) return false;
+  auto& room = it->second;
+  room.overflown = room.overflown || room.bytes + bytes.size() > most_waiting_bytes;
+  if (!room.overflown) room.frames.emplace_back(bytes);
+  room.bytes += bytes.size();
+  return true;
+}
+
+void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk_message message) {
+  if (const auto* piece = std::get_if<wire::output>(&message)) {
     if (files_.worker_of(piece->operation) != worker)
       return send(from.route, wire::output_ack{piece->operation, piece->which, piece->offset + piece->bytes.size(), true});
     const auto reached = files_.append(*piece);
@@ -60,7 +76,7 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
       send(from.route, wire::output_ack{piece->operation, piece->which, *reached, false});
     else
       spdlog::error("{}", reached.error().detail);  // unacknowledged: the worker sends it again, or drops it by its own bound
-  } else if (const auto* ack = std::get_if<wire::input_ack>(&*message)) {
+  } else if (const auto* ack = std::get_if<wire::input_ack>(&message)) {
     std::lock_guard lock(mutex_);
     const auto it = feeds_.find(ack->operation);
     if (it == feeds_.end() || files_.worker_of(ack->operation) != worker) return;
@@ -70,33 +86,63 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
     f.acknowledged = std::max(f.acknowledged, upto);
     f.closed = f.closed || ack->closed;
   } else {
-    relay_->take(from.route, std::move(*message));
+    relay_->take(from.route, std::move(message));
   }
 }
 
 void bulk_server::said_hello(const peer& from, const session_id& session) {
+  {
+    std::lock_guard lock(mutex_);
+    waiting_[from.route] = {};
+  }
   check_(from.public_key, session, [this, from, alive = alive_](std::optional<std::string> worker) {
-    {
-      std::lock_guard lock(mutex_);
-      if (!*alive || !worker) return;
-      auto& route = route_by_worker_[*worker];
-      if (!route.empty() && route != from.route) {
-        worker_by_route_.erase(route);
-        relay_->drop_route(route);
-      }
-      route = from.route;
-      worker_by_route_[from.route] = *worker;
+    std::lock_guard lock(mutex_);
+    if (!*alive) return;
+    if (!worker) {
+      waiting_.erase(from.route);
+      return;
     }
-    // From here on the worker goes on where its files end.
-    for (const auto& p : files_.positions(*worker)) {
-      send(from.route, wire::output_ack{p.id, stream::out, p.out, false});
-      send(from.route, wire::output_ack{p.id, stream::err, p.err, false});
+    auto& route = route_by_worker_[*worker];
+    if (!route.empty() && route != from.route) {
+      worker_by_route_.erase(route);
+      relay_->drop_route(route);
     }
+    route = from.route;
+    // Files are looked at on the relay's thread: the caller is the controller's own, which must not wait for a disk.
+    relay_->post([this, from, worker = *worker] { welcome(from, worker); });
+  });
+}
+
+/// Tells the worker where its streams go on, and takes what it sent before it could know, in order.
+void bulk_server::welcome(const peer& from, const std::string& worker) {
+  for (const auto& p : files_.positions(worker)) {
+    send(from.route, wire::output_ack{p.id, stream::out, p.out, false});
+    send(from.route, wire::output_ack{p.id, stream::err, p.err, false});
+  }
+  {
     std::lock_guard lock(mutex_);
     for (const auto& [id, f] : feeds_)
       if (files_.worker_of(id) == worker && !f.closed && (!f.pending.empty() || f.ended))
         send_input(from.route, id, f.acknowledged, f.pending, f.ended);
-  });
+  }
+  for (;;) {
+    std::vector<std::string> kept;
+    {
+      // Until the room is empty the socket's thread goes on putting frames into it, so none overtakes another.
+      std::lock_guard lock(mutex_);
+      const auto room = waiting_.find(from.route);
+      if (room == waiting_.end()) return;
+      if (room->second.overflown) spdlog::warn("worker {} sent more than its window before its bulk session stood", worker);
+      kept.swap(room->second.frames);
+      if (kept.empty()) {
+        waiting_.erase(room);
+        worker_by_route_[from.route] = worker;
+        return;
+      }
+    }
+    for (const auto& frame : kept)
+      if (auto message = wire::decode_bulk(frame)) handle(from, worker, std::move(*message));
+  }
 }
 
 result<std::uint64_t> bulk_server::input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes,

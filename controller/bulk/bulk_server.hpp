@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "controller/bulk/output_files.hpp"
 #include "controller/bulk/relay.hpp"
@@ -50,8 +51,19 @@ class bulk_server final : public output_store {
     bool closed = false, ended = false;
   };
 
+  /// Frames of a connection whose session is being looked up. They are not dropped: a hole in a stream would read as bytes lost.
+  struct waiting_room {
+    std::vector<std::string> frames;
+    std::size_t bytes = 0;
+    bool overflown = false;
+  };
+
   void received(const peer& from, std::string_view bytes);
+  void handle(const peer& from, const std::string& worker, wire::bulk_message message);
+  /// True if the frame was kept for later (or the connection is unknown and the frame dropped).
+  bool keep_waiting(const std::string& route, std::string_view bytes);
   void said_hello(const peer& from, const session_id& session);
+  void welcome(const peer& from, const std::string& worker);
   void send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes, bool end);
   void send(const std::string& route, const wire::bulk_message& m);
   std::optional<std::string> worker_on(const std::string& route);
@@ -63,6 +75,7 @@ class bulk_server final : public output_store {
   std::map<std::string, std::string> worker_by_route_;
   std::map<std::string, std::string> route_by_worker_;
   std::map<operation_id, feed> feeds_;
+  std::map<std::string, waiting_room> waiting_;  ///< by route
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<relay> relay_;
   std::jthread thread_;

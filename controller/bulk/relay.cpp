@@ -49,6 +49,14 @@ void relay::drop_route(const std::string& route) {
   ::eventfd_write(wake_, 1);
 }
 
+void relay::post(std::function<void()> job) {
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  ::eventfd_write(wake_, 1);
+}
+
 void relay::run() {
   std::vector<pollfd> fds;
   std::vector<key> keys;
@@ -75,12 +83,15 @@ void relay::run() {
     ::eventfd_read(wake_, &count);
     std::deque<std::pair<std::string, wire::bulk_message>> inbox;
     std::deque<std::string> dropped;
+    std::deque<std::function<void()>> jobs;
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return;
       inbox.swap(inbox_);
       dropped.swap(dropped_);
+      jobs.swap(jobs_);
     }
+    for (const auto& job : jobs) job();
     for (const auto& route : dropped) {
       std::vector<key> gone;
       for (const auto& [k, c] : connections_)

@@ -28,6 +28,9 @@ class relay {
   /// The worker's bulk connection is void: all its relayed connections are closed.
   void drop_route(const std::string& route);
 
+  /// Runs a job of the bulk socket that may wait for a disk on the relay's thread, in order with the others.
+  void post(std::function<void()> job);
+
   static constexpr std::size_t window_bytes = 256 * 1024;
   static constexpr std::size_t most_connections_per_worker = 256;
 
@@ -56,6 +59,7 @@ class relay {
   std::mutex mutex_;
   std::deque<std::pair<std::string, wire::bulk_message>> inbox_;
   std::deque<std::string> dropped_;
+  std::deque<std::function<void()>> jobs_;
   int wake_ = -1;
   bool stopping_ = false;
   std::thread thread_;

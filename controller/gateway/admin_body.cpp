@@ -16,8 +16,9 @@ constexpr std::size_t max_reason = 500;
 bool is_worker_name(const std::string& name) {
   constexpr std::string_view extra = "._-";
   return name != "." && name != ".." && std::all_of(name.begin(), name.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || extra.find(c) != std::string_view::npos;
-  });
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  extra.find(c) != std::string_view::npos;
+         });
 }
 
 } // namespace
@@ -74,7 +75,8 @@ tl::expected<token_request, problem> read_token(std::string_view text) {
   if (!name && !fields.has("name")) fields.complain("name", "is missing");
   const auto role = fields.word<quell::role>("role");
   if (!role && !fields.has("role")) fields.complain("role", "is missing: observer, chat, operator or admin");
-  if (role == quell::role::task) fields.complain("role", "task is minted by quell for each task; choose observer, chat, operator or admin");
+  if (role == quell::role::task)
+    fields.complain("role", "task is minted by quell for each task; choose observer, chat, operator or admin");
   request.scope = fields.scope("scope");
   request.owner = fields.person("owner");
   request.expires_at = fields.instant("expires_at");

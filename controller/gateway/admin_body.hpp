@@ -14,7 +14,7 @@ namespace quell::controller::http {
 
 struct enrol_request {
   std::string name;
-  std::optional<std::string> key;   ///< a public key; nullopt = make a pair here
+  std::optional<std::string> key; ///< a public key; nullopt = make a pair here
   std::map<std::string, std::string> labels;
 };
 tl::expected<enrol_request, problem> read_enrol(std::string_view body);

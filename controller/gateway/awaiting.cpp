@@ -34,8 +34,10 @@ awaitable<bool> signal::wait_until(patience until) {
 void post_to(io_context& io, std::function<void()> work) { boost::asio::post(io, std::move(work)); }
 
 void give_up_waiting() {
-  throw problem{.code = "internal", .detail = "the controller did not answer within 30 s, so it is not known whether this was done; look, or "
-                                              "repeat the request with the same id"};
+  throw problem{.code = "internal",
+                .detail =
+                    "the controller did not answer within 30 s, so it is not known whether this was done; look, or "
+                    "repeat the request with the same id"};
 }
 
 } // namespace quell::controller::http

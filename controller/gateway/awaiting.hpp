@@ -1,5 +1,5 @@
-// What coroutines of the gateway wait for: answers of the controller, signals, and the clock. Includes as little of Asio as a coroutine
-// needs, because every handler includes this.
+// What coroutines of the gateway wait for: answers of the controller, signals, and the clock. Includes as little of
+// Asio as a coroutine needs, because every handler includes this.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,8 @@ namespace boost::asio {
 class io_context;
 }
 
-// g++ 12 sees Asio's frame allocator inlined on one side of a coroutine and not on the other, and takes the pair for a mismatch.
+// g++ 12 sees Asio's frame allocator inlined on one side of a coroutine and not on the other, and takes the pair for a
+// mismatch.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
@@ -51,11 +52,12 @@ class signal {
   bool notified_ = false;
 };
 
-/// How long a handler waits for the controller or the store before it says so. Both answer within a commit; this is for what must not happen.
+/// How long a handler waits for the controller or the store before it says so. Both answer within a commit; this is for
+/// what must not happen.
 inline constexpr std::chrono::seconds controller_patience{30};
 
-/// The place where an answer from another thread arrives. Keeps the io_context alive, so that an answer after the end of the gateway
-/// falls on the floor instead of into freed memory.
+/// The place where an answer from another thread arrives. Keeps the io_context alive, so that an answer after the end
+/// of the gateway falls on the floor instead of into freed memory.
 template <class T>
 struct answer_slot {
   explicit answer_slot(std::shared_ptr<io_context> context) : io(std::move(context)), arrived(*io) {}
@@ -66,7 +68,8 @@ struct answer_slot {
 
 [[noreturn]] void give_up_waiting();
 
-/// Calls `start(reply)` and waits for the one answer, which may come on any thread. Throws the problem `internal` when none comes.
+/// Calls `start(reply)` and waits for the one answer, which may come on any thread. Throws the problem `internal` when
+/// none comes.
 template <class T>
 awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::function<void(T)>)> start) {
   auto slot = std::make_shared<answer_slot<T>>(std::move(io));

@@ -18,8 +18,10 @@ std::size_t nesting(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -51,10 +53,13 @@ std::string position(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + " (byte " + std::to_string(byte) + ")";
 }
 
-/// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …" without its own prefix.
+/// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …" without its own
+/// prefix.
 std::string reason(std::string_view what) {
-  if (const auto at = what.find("syntax error"); at != std::string_view::npos) what = what.substr(at);
-  else if (const auto end = what.find("] "); end != std::string_view::npos) what = what.substr(end + 2);
+  if (const auto at = what.find("syntax error"); at != std::string_view::npos)
+    what = what.substr(at);
+  else if (const auto end = what.find("] "); end != std::string_view::npos)
+    what = what.substr(end + 2);
   return std::string(what.substr(0, 200));
 }
 
@@ -79,9 +84,11 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text) {
   };
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return nlohmann::json::object();
   if (!is_utf8(text))
-    return bad("bad_json", "the body is not UTF-8 at " + position(text, first_bad_byte(text)) + "; send the JSON as UTF-8");
+    return bad("bad_json",
+               "the body is not UTF-8 at " + position(text, first_bad_byte(text)) + "; send the JSON as UTF-8");
   if (nesting(text) > max_json_depth)
-    return bad("bad_json", "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
+    return bad("bad_json",
+               "the body nests deeper than " + std::to_string(max_json_depth) + " levels; no request needs that");
   try {
     auto body = nlohmann::json::parse(text);
     if (!body.is_object())
@@ -89,7 +96,8 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text) {
     drop_nulls(body);
     return body;
   } catch (const nlohmann::json::parse_error& e) {
-    return bad("bad_json", "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) + ": " + reason(e.what()));
+    return bad("bad_json", "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) + ": " +
+                               reason(e.what()));
   } catch (const nlohmann::json::exception& e) {
     return bad("bad_json", "the body is not valid JSON: " + reason(e.what()));
   }
@@ -97,15 +105,18 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text) {
 
 std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char*> without) {
   for (const char* name : without) body.erase(name);
-  return sha256_hex(body.dump());  // members are sorted by name: the order in which they were sent does not matter
+  return sha256_hex(body.dump()); // members are sorted by name: the order in which they were sent does not matter
 }
 
 std::string pointer_part(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }
@@ -204,7 +215,9 @@ std::map<std::string, std::string> body_reader::labels(const char* name) {
   if (value->size() > 64) complain(name, "has more than 64 labels");
   for (const auto& [key, label] : value->items()) {
     const auto where = std::string(name) + "/" + pointer_part(key);
-    const auto fits = [](const std::string& s) { return !s.empty() && code_points(s) <= 128 && s.find('\0') == std::string::npos; };
+    const auto fits = [](const std::string& s) {
+      return !s.empty() && code_points(s) <= 128 && s.find('\0') == std::string::npos;
+    };
     if (!fits(key) || key.find('=') != std::string::npos)
       complain(where, "the key must have 1 to 128 characters and no =");
     else if (!label.is_string() || !fits(label.get_ref<const std::string&>()))

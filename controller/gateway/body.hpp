@@ -1,5 +1,5 @@
-// Reading a JSON request body: parsed with limits, then field by field with *every* bad field noted. Includes json.hpp: for the few
-// files that read bodies only.
+// Reading a JSON request body: parsed with limits, then field by field with *every* bad field noted. Includes json.hpp:
+// for the few files that read bodies only.
 #pragma once
 
 #include <limits>
@@ -24,8 +24,8 @@ inline constexpr std::size_t max_json_depth = 32;
 inline constexpr std::uint64_t max_duration_ms = 3653ULL * 24 * 3600 * 1000;
 inline constexpr std::uint64_t max_seq = (1ULL << 53) - 1;
 
-/// The object in `text` with null members taken out ("null = as if absent"). An empty text is {}. Problems: `bad_json` with the
-/// position, `invalid_field` for what is no object.
+/// The object in `text` with null members taken out ("null = as if absent"). An empty text is {}. Problems: `bad_json`
+/// with the position, `invalid_field` for what is no object.
 tl::expected<nlohmann::json, problem> parse_body(std::string_view text);
 
 /// SHA-256 of the canonical text of `body` without the named members.

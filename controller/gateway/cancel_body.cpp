@@ -17,7 +17,8 @@ void read_common(body_reader& fields, cancel_request& into) {
   into.order.up_to_seq = fields.number("up_to_seq", 0, max_seq);
   into.order.dry_run = fields.flag("dry_run").value_or(false);
   into.wait = fields.word<cancel_status>("wait").value_or(cancel_status::fenced);
-  into.wait_for = fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(milliseconds{30'000});
+  into.wait_for =
+      fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(milliseconds{30'000});
 }
 
 /// The one target that the body names.
@@ -31,7 +32,9 @@ void read_target(body_reader& fields, storage::cancel_target& into, std::vector<
   const bool by_scope = scope && !owner;
   const int targets = (operation ? 1 : 0) + (by_scope ? 1 : 0) + (owner ? 1 : 0) + (everything == true ? 1 : 0);
   if (targets != 1 || everything == false || (scope && (operation || everything))) {
-    errors.push_back({"no_target", "", "must name exactly one target: operation, scope, owner (with or without scope), or everything: true"});
+    errors.push_back(
+        {"no_target", "",
+         "must name exactly one target: operation, scope, owner (with or without scope), or everything: true"});
     return;
   }
   if (operation) into = storage::target_operation{*operation};
@@ -67,7 +70,7 @@ tl::expected<cancel_request, problem> read_cancel_of(const operation_id& id, std
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   request.order.target = storage::target_operation{id};
   request.order.must_exist = true;
-  (*body)["operation"] = id.text();  // so that both ways to say it have one fingerprint
+  (*body)["operation"] = id.text(); // so that both ways to say it have one fingerprint
   request.order.fingerprint = fingerprint_of(std::move(*body), {"id", "wait", "wait_ms"});
   return request;
 }

@@ -12,7 +12,7 @@ namespace quell::controller::http {
 inline constexpr milliseconds max_wait{60'000};
 
 struct cancel_request {
-  cancel_order order;                             ///< `by_token`, `via_channel` and `received` are the handler's
+  cancel_order order; ///< `by_token`, `via_channel` and `received` are the handler's
   cancel_status wait = cancel_status::fenced;
   milliseconds wait_for{30'000};
 };

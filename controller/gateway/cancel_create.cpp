@@ -9,13 +9,15 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Listed in an answer that waits for the fence only: the whole list is a GET away, and a cancel must not wait for titles.
+/// Listed in an answer that waits for the fence only: the whole list is a GET away, and a cancel must not wait for
+/// titles.
 constexpr std::size_t unproven_in_first_answer = 10;
 
 /// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
 std::string channel_of(const request& req) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
-  if (!req.channel.empty() && req.channel.size() <= 32 && std::all_of(req.channel.begin(), req.channel.end(), plain)) return req.channel;
+  if (!req.channel.empty() && req.channel.size() <= 32 && std::all_of(req.channel.begin(), req.channel.end(), plain))
+    return req.channel;
   return req.user_agent.starts_with("quell/") || req.user_agent.starts_with("quell-cli") ? "cli" : "api";
 }
 
@@ -27,7 +29,8 @@ void check_rights(exchange& x, cancel_order& order) {
     target = storage::target_everything{x.who.prefix};
   }
   if (x.who.task && !std::holds_alternative<storage::target_operation>(target))
-    throw problem{.code = "forbidden", .detail = "a task's token may cancel operations below its own only, one by one; name an /operation"};
+    throw problem{.code = "forbidden",
+                  .detail = "a task's token may cancel operations below its own only, one by one; name an /operation"};
   if (const auto* scope = std::get_if<storage::target_scope>(&target)) need_scope(x, scope->scope);
   if (auto* owner = std::get_if<storage::target_owner>(&target)) {
     if (owner->below)
@@ -74,8 +77,9 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
   if (!known) co_return std::nullopt;
   const bool visible = co_await sees(x, known->record);
   if (!visible || known->record.fingerprint != order.fingerprint)
-    throw problem{.code = "id_conflict", .detail = "the id " + order.id->text() +
-                                                   " belongs to another cancel; choose a fresh id, or send the same body"};
+    throw problem{.code = "id_conflict",
+                  .detail = "the id " + order.id->text() +
+                            " belongs to another cancel; choose a fresh id, or send the same body"};
   const auto status_code = cancel_http_status(*known);
   auto text = co_await cancel_text(x.gw, std::move(*known), max_unproven_listed);
   co_return json_answer(std::move(text), status_code);
@@ -95,7 +99,7 @@ awaitable<cancel_view> wait_for(core& gw, cancel_view view, cancel_status wanted
   while (!gw.stopping) {
     auto fresh = co_await find_cancel(gw, id);
     if (fresh) view = std::move(*fresh);
-    view.record.outcome = first_outcome;  // `joined` is about this request, not about the cancel
+    view.record.outcome = first_outcome; // `joined` is about this request, not about the cancel
     if (has_reached(view, wanted)) break;
     const bool woken = co_await wake->wait_until(until);
     if (!woken) break;
@@ -107,16 +111,15 @@ awaitable<response> dry_run(exchange& x, cancel_view view) {
   auto& gw = x.gw;
   const auto ids = view.would_stop;
   auto job = [ids](storage::queries& q) -> result<std::vector<storage::operation_record>> {
-        std::vector<storage::operation_record> found;
-        for (const auto& id : ids) {
-          auto row = q.operation(id);
-          if (!row) return tl::unexpected(row.error());
-          if (*row) found.push_back(std::move(**row));
-        }
-        return found;
-      };
-  auto rows = co_await gw.read<std::vector<storage::operation_record>>(
-      job);
+    std::vector<storage::operation_record> found;
+    for (const auto& id : ids) {
+      auto row = q.operation(id);
+      if (!row) return tl::unexpected(row.error());
+      if (*row) found.push_back(std::move(**row));
+    }
+    return found;
+  };
+  auto rows = co_await gw.read<std::vector<storage::operation_record>>(job);
   const auto shown = co_await present(gw, std::move(rows));
   co_return json_answer(dry_run_json(view, shown));
 }
@@ -138,16 +141,18 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
       const bool visible = co_await sees(x, *row);
       if (!visible) throw no_such_operation(target->id);
       if (x.who.task == row->id)
-        throw problem{.code = "forbidden", .detail = "a task's token may cancel what is below its operation, not the operation itself"};
+        throw problem{.code = "forbidden",
+                      .detail = "a task's token may cancel what is below its operation, not the operation itself"};
       if (is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), order);
-      order.must_exist = true;  // it may end before the ledger looks: that must not leave a tombstone
+      order.must_exist = true; // it may end before the ledger looks: that must not leave a tombstone
     }
   }
   const auto kept = order;
   auto answered = co_await gw.answer<outcome<cancel_view>>(
       [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
   if (!answered) {
-    if (const auto* ended = std::get_if<storage::target_operation>(&kept.target); ended && answered.error().error.code == "operation_not_found") {
+    if (const auto* ended = std::get_if<storage::target_operation>(&kept.target);
+        ended && answered.error().error.code == "operation_not_found") {
       auto row = co_await find_row(gw, ended->id);
       if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), kept);
     }

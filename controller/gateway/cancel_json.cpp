@@ -44,7 +44,9 @@ void write_report(json_writer& to, const cancel_view& view, std::size_t most_unp
   to.key("unproven").open_array();
   for (std::size_t i = 0; i < view.unproven.size() && i < most_unproven; ++i) write_unproven(to, view.unproven[i]);
   to.close_array();
-  to.field("fenced_ms", report.fenced_ms).field("signalled_ms", report.signalled_ms).field("settled_ms", report.settled_ms);
+  to.field("fenced_ms", report.fenced_ms)
+      .field("signalled_ms", report.signalled_ms)
+      .field("settled_ms", report.settled_ms);
   to.field("proven", view.proven);
   to.close_object();
 }
@@ -124,13 +126,17 @@ void write_cancel_reference(json_writer& to, const storage::cancel_record& recor
 }
 
 unsigned cancel_http_status(const cancel_view& view) {
+  // A tombstone waits for what may still come (SURFACE 3), though nothing is live and its record is settled.
+  if (view.record.outcome == cancel_outcome::unknown_id) return 202;
   if (view.record.status == cancel_status::settled) return 200;
   switch (view.record.outcome) {
   case cancel_outcome::nothing_live:
-  case cancel_outcome::already_finished: return 200;
+  case cancel_outcome::already_finished:
+    return 200;
   case cancel_outcome::stopping:
   case cancel_outcome::joined:
-  case cancel_outcome::unknown_id: return 202;
+  case cancel_outcome::unknown_id:
+    return 202;
   }
   return 202;
 }

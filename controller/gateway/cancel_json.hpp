@@ -10,7 +10,8 @@
 
 namespace quell::controller::http {
 
-/// `id`, `seq` and `status` stand for something that was recorded; a dry run and a cancel of finished work record nothing.
+/// `id`, `seq` and `status` stand for something that was recorded; a dry run and a cancel of finished work record
+/// nothing.
 enum class recorded : std::uint8_t { yes, no };
 
 /// `view.unproven[i].title` must be filled in; at most `most_unproven` of them are listed.

@@ -11,7 +11,8 @@ namespace quell::controller::http {
 namespace {
 
 problem no_such_cancel(const cancel_id& id) {
-  return {.code = "cancel_not_found", .detail = "there is no cancel " + id.text() + " that this token may see; look with `quell cancels`"};
+  return {.code = "cancel_not_found",
+          .detail = "there is no cancel " + id.text() + " that this token may see; look with `quell cancels`"};
 }
 
 awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
@@ -24,7 +25,7 @@ awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
 
 struct list_request {
   storage::cancel_filter filter;
-  std::optional<cancel_status> exact;   ///< as it is now
+  std::optional<cancel_status> exact; ///< as it is now
   std::uint32_t limit = 100;
 };
 
@@ -51,7 +52,8 @@ list_request read_list(const exchange& x) {
   if (const auto text = query.one("cursor")) {
     const auto cursor = parse_cursor(*text);
     if (!cursor || cursor->ascending != filter.ascending)
-      query.complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+      query.complain("cursor",
+                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
     else
       filter.after_seq = cursor->seq;
   }
@@ -93,7 +95,8 @@ awaitable<response> list_cancels(exchange& x) {
   const auto filter = list.filter;
   auto job = [filter](storage::queries& q) { return q.cancels(filter); };
   auto rows = co_await gw.read<std::vector<storage::cancel_record>>(job);
-  const auto open = co_await gw.answer<std::vector<cancel_view>>([&gw](auto reply) { gw.controller.open_cancels(std::move(reply)); });
+  const auto open =
+      co_await gw.answer<std::vector<cancel_view>>([&gw](auto reply) { gw.controller.open_cancels(std::move(reply)); });
   json_writer to;
   to.open_object().key("cancels").open_array();
   std::uint32_t taken = 0;
@@ -118,7 +121,8 @@ awaitable<response> list_cancels(exchange& x) {
     to.raw(text);
   }
   to.close_array();
-  to.field("next_cursor", more && last_seq > 0 ? std::optional(to_text(seq_cursor{filter.ascending, last_seq})) : std::nullopt);
+  to.field("next_cursor",
+           more && last_seq > 0 ? std::optional(to_text(seq_cursor{filter.ascending, last_seq})) : std::nullopt);
   to.close_object();
   co_return json_answer(to.take());
 }

@@ -12,7 +12,8 @@ namespace {
 
 /// Every name of the enum, 0 where the map has none.
 template <class Enum>
-void write_by_name(json_writer& to, std::string_view key, const std::map<std::string, std::uint64_t>& counts, std::size_t names) {
+void write_by_name(json_writer& to, std::string_view key, const std::map<std::string, std::uint64_t>& counts,
+                   std::size_t names) {
   to.key(key).open_object();
   for (std::size_t i = 0; i < names; ++i) {
     const auto found = counts.find(std::string(names_of<Enum>::list[i]));
@@ -21,7 +22,7 @@ void write_by_name(json_writer& to, std::string_view key, const std::map<std::st
   to.close_object();
 }
 
-constexpr std::size_t live_statuses = 4;  // pending, running, paused, cancelling stand first in the vocabulary
+constexpr std::size_t live_statuses = 4; // pending, running, paused, cancelling stand first in the vocabulary
 static_assert(is_terminal(static_cast<status>(live_statuses)) && !is_terminal(static_cast<status>(live_statuses - 1)));
 
 } // namespace
@@ -77,7 +78,8 @@ void write_scope(json_writer& to, const scope_view& scope) {
   to.close_object();
 }
 
-std::string status_json(const cluster_view& cluster, std::string_view version, std::string_view commit, wall_time started_at) {
+std::string status_json(const cluster_view& cluster, std::string_view version, std::string_view commit,
+                        wall_time started_at) {
   json_writer to;
   to.open_object();
   to.field("seq", cluster.seq).field("version", version).field("commit", commit).field("started_at", started_at);
@@ -93,7 +95,10 @@ std::string event_json(const storage::event_record& event, std::string_view data
   json_writer to;
   to.open_object();
   to.field("id", std::to_string(event.id)).field("type", event.type).field("at", event.at).field("scope", event.scope);
-  to.field("operation", event.operation).field("root", event.root).field("cancel", event.cancel).field("worker", event.worker);
+  to.field("operation", event.operation)
+      .field("root", event.root)
+      .field("cancel", event.cancel)
+      .field("worker", event.worker);
   to.raw_field("data", data.empty() ? "{}" : data);
   to.close_object();
   return to.take();

@@ -35,6 +35,7 @@ struct core {
   std::shared_ptr<io_context> io;
   std::unique_ptr<store_reader> store;
   token_book tokens;
+  std::string admin_hash; ///< of the bootstrap token; "" = none
   event_hub hub;
   recent<cancel_id, cancel_words> cancel_reasons{4096};
   recent<operation_id, std::string> titles{16'384};

@@ -30,7 +30,8 @@ std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomi
 bool passes(const storage::event_filter& filter, bool sees_audit, const storage::event_record& event) {
   if (event.id <= filter.after) return false;
   if (event.type == "audit" && !sees_audit) return false;
-  if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end()) return false;
+  if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end())
+    return false;
   // What has no scope (workers) is shown to everybody who did not ask for a scope.
   if (filter.within && event.scope && !event.scope->is_at_or_below(*filter.within)) return false;
   if (filter.scopes.empty()) return true;

@@ -1,7 +1,9 @@
-// Where committed events meet those who wait for them: long polls (one operation or cancel) and event streams (a filter and a queue).
+// Where committed events meet those who wait for them: long polls (one operation or cancel) and event streams (a filter
+// and a queue).
 //
-// Order: the controller publishes in commit order, after the commit. A watcher subscribes first and reads the store then, so nothing falls
-// between; what comes twice is told apart by the event's id. Only `publish` may be called from other threads.
+// Order: the controller publishes in commit order, after the commit. A watcher subscribes first and reads the store
+// then, so nothing falls between; what comes twice is told apart by the event's id. Only `publish` may be called from
+// other threads.
 #pragma once
 
 #include <atomic>
@@ -25,7 +27,8 @@ struct rendered_event {
   std::shared_ptr<const std::string> json;
 };
 
-/// Whether the part of `filter` that needs no store lets `event` through (`below` is judged by the watcher). `audit` needs `sees_audit`.
+/// Whether the part of `filter` that needs no store lets `event` through (`below` is judged by the watcher). `audit`
+/// needs `sees_audit`.
 bool passes(const storage::event_filter& filter, bool sees_audit, const storage::event_record& event);
 
 struct event_watcher {
@@ -33,7 +36,7 @@ struct event_watcher {
   storage::event_filter filter;
   bool sees_audit = false;
   std::deque<rendered_event> queue;
-  bool lagging = false;   ///< too far behind: to be closed
+  bool lagging = false; ///< too far behind: to be closed
   signal arrived;
 };
 
@@ -70,7 +73,7 @@ class event_hub {
   const std::size_t max_lag_;
   std::atomic<int> interested_{0};
   std::mutex mutex_;
-  std::vector<storage::event_record> inbox_;  // under mutex_; all else belongs to the io thread
+  std::vector<storage::event_record> inbox_; // under mutex_; all else belongs to the io thread
   std::unordered_multimap<operation_id, std::shared_ptr<signal>> by_operation_;
   std::unordered_multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
   std::list<std::weak_ptr<event_watcher>> streams_;

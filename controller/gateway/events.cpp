@@ -15,13 +15,14 @@ namespace {
 constexpr std::uint32_t replay_page = 250;
 constexpr std::size_t write_bytes = 64 * 1024;
 constexpr auto known_types = std::to_array<std::string_view>(
-    {"operation_created", "operation_started", "operation_paused", "operation_resumed", "operation_cancelling", "operation_completed",
-     "operation_failed", "operation_cancelled", "cancel_fenced", "cancel_signalled", "cancel_progress", "cancel_settled", "worker_joined",
-     "worker_unreachable", "worker_lost", "worker_draining", "worker_removed", "audit"});
+    {"operation_created", "operation_started", "operation_paused", "operation_resumed", "operation_cancelling",
+     "operation_completed", "operation_failed", "operation_cancelled", "cancel_fenced", "cancel_signalled",
+     "cancel_progress", "cancel_settled", "worker_joined", "worker_unreachable", "worker_lost", "worker_draining",
+     "worker_removed", "audit"});
 
 struct events_request {
   storage::event_filter filter;
-  std::optional<operation_id> exactly;   ///< only of this operation, not of those below
+  std::optional<operation_id> exactly; ///< only of this operation, not of those below
   std::optional<std::uint64_t> after;
   bool sees_audit = false;
 };
@@ -63,8 +64,9 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   query.finish();
   if (!x.req.last_event_id.empty()) {
     const auto last = event_id(x.req.last_event_id);
-    if (!last) throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
-    asked.after = last;  // a reconnecting client knows better than the address it first used
+    if (!last)
+      throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
+    asked.after = last; // a reconnecting client knows better than the address it first used
   }
   for (const auto& scope : asked.filter.scopes) need_scope(x, scope);
   asked.filter.within = x.who.prefix;
@@ -76,11 +78,12 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
 /// Throws `events_expired` if something behind `after` is no longer kept.
 awaitable<> need_kept(core& gw, std::uint64_t after) {
   if (after == 0) co_return;
-  const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](storage::queries& q) { return q.oldest_event(); });
+  const auto oldest =
+      co_await gw.read<std::optional<std::uint64_t>>([](storage::queries& q) { return q.oldest_event(); });
   if (!oldest || after + 1 >= *oldest) co_return;
   throw problem{.code = "events_expired",
-                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " + std::to_string(*oldest) +
-                          ": read the operations anew and follow from there",
+                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
+                          std::to_string(*oldest) + ": read the operations anew and follow from there",
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
 }
 
@@ -93,7 +96,8 @@ awaitable<std::vector<storage::event_record>> read_kept(core& gw, storage::event
 /// One SSE client: first what is kept, then what comes.
 class event_stream {
  public:
-  event_stream(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher, stream_writer& to)
+  event_stream(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
+               stream_writer& to)
       : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to) {}
 
   awaitable<> run() {
@@ -101,7 +105,7 @@ class event_stream {
     bool alive = co_await to_.write("retry: 1000\n\n");
     if (alive) alive = co_await replay();
     while (alive && !to_.closed() && !gw_.stopping) {
-      if (watcher_->lagging) co_return;  // it resumes by id
+      if (watcher_->lagging) co_return; // it resumes by id
       if (watcher_->queue.empty()) {
         const auto until = std::chrono::steady_clock::now() + gw_.options.comment_interval;
         const bool woken = co_await watcher_->arrived.wait_until(until);
@@ -120,8 +124,8 @@ class event_stream {
   }
 
  private:
-  /// What is kept behind `last_`, page by page, until there is no more. New events gather in the watcher's queue meanwhile; if they are
-  /// too many they are dropped there, because they are in the store too.
+  /// What is kept behind `last_`, page by page, until there is no more. New events gather in the watcher's queue
+  /// meanwhile; if they are too many they are dropped there, because they are in the store too.
   awaitable<bool> replay() {
     auto filter = asked_.filter;
     filter.limit = replay_page;
@@ -132,7 +136,8 @@ class event_stream {
       if (events.empty() && !watcher_->lagging) break;
       if (events.empty()) continue;
       const auto newest = events.back().id;
-      std::erase_if(events, [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
+      std::erase_if(events,
+                    [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
       const auto rendered = co_await render_events(gw_, std::move(events));
       std::string frames;
       for (const auto& event : rendered) append(frames, event);
@@ -144,7 +149,9 @@ class event_stream {
     co_return true;
   }
 
-  bool is_exact(const storage::event_record& event) const { return !asked_.exactly || event.operation == asked_.exactly; }
+  bool is_exact(const storage::event_record& event) const {
+    return !asked_.exactly || event.operation == asked_.exactly;
+  }
 
   /// The part of the filter that needs the tree, and what was written already.
   awaitable<bool> admits(storage::event_record event) {
@@ -176,7 +183,8 @@ class event_stream {
   std::unordered_map<operation_id, bool> is_below_;
 };
 
-awaitable<> write_events(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher, stream_writer& to) {
+awaitable<> write_events(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
+                         stream_writer& to) {
   ++gw.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
   event_stream events(gw, std::move(asked), after, std::move(watcher), to);
@@ -185,7 +193,7 @@ awaitable<> write_events(core& gw, events_request asked, std::uint64_t after, st
 
 awaitable<response> as_stream(exchange& x, events_request asked) {
   auto& gw = x.gw;
-  auto watcher = gw.hub.watch(asked.filter, asked.sees_audit);  // before the store is read
+  auto watcher = gw.hub.watch(asked.filter, asked.sees_audit); // before the store is read
   std::uint64_t after = 0;
   if (asked.after) {
     after = *asked.after;

@@ -38,8 +38,8 @@ struct exchange {
   core& gw;
   request req;
   caller who;
-  std::optional<token_id> token;       ///< of a stored token
-  std::vector<std::string> arguments;  ///< of the path, decoded
+  std::optional<token_id> token;      ///< of a stored token
+  std::vector<std::string> arguments; ///< of the path, decoded
 };
 
 using handler = awaitable<response> (*)(exchange&);
@@ -52,9 +52,10 @@ template <class Id>
 Id path_id(const exchange& x, std::size_t index = 0) {
   const auto parsed = Id::parse(x.arguments.at(index));
   if (!parsed)
-    throw problem{.code = "bad_id",
-                  .detail = "'" + x.arguments.at(index).substr(0, 64) +
-                            "' in the path is no id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};
+    throw problem{
+        .code = "bad_id",
+        .detail = "'" + x.arguments.at(index).substr(0, 64) +
+                  "' in the path is no id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};
   return *parsed;
 }
 
@@ -66,31 +67,31 @@ T value_or_throw(tl::expected<T, problem> e) {
 }
 
 // ---- handlers, by file ------------------------------------------------------------------------------------------
-awaitable<response> create_operation(exchange& x);   // operation_create.cpp
-awaitable<response> list_operations(exchange& x);    // operation_list.cpp
-awaitable<response> get_operation(exchange& x);      // operation_get.cpp
-awaitable<response> create_cancel(exchange& x);      // cancel_create.cpp
+awaitable<response> create_operation(exchange& x); // operation_create.cpp
+awaitable<response> list_operations(exchange& x);  // operation_list.cpp
+awaitable<response> get_operation(exchange& x);    // operation_get.cpp
+awaitable<response> create_cancel(exchange& x);    // cancel_create.cpp
 awaitable<response> cancel_operation(exchange& x);
-awaitable<response> list_cancels(exchange& x);       // cancel_read.cpp
+awaitable<response> list_cancels(exchange& x); // cancel_read.cpp
 awaitable<response> get_cancel(exchange& x);
-awaitable<response> resolve_operation(exchange& x);  // resolve.cpp
+awaitable<response> resolve_operation(exchange& x); // resolve.cpp
 awaitable<response> resolve_worker(exchange& x);
-awaitable<response> get_output(exchange& x);         // output.cpp
-awaitable<response> output_events(exchange& x);      // output_events.cpp
-awaitable<response> post_input(exchange& x);         // input.cpp
+awaitable<response> get_output(exchange& x);    // output.cpp
+awaitable<response> output_events(exchange& x); // output_events.cpp
+awaitable<response> post_input(exchange& x);    // input.cpp
 awaitable<response> post_resize(exchange& x);
-awaitable<response> get_events(exchange& x);         // events.cpp
+awaitable<response> get_events(exchange& x); // events.cpp
 awaitable<response> get_operation_events(exchange& x);
-awaitable<response> list_workers(exchange& x);       // workers.cpp
+awaitable<response> list_workers(exchange& x); // workers.cpp
 awaitable<response> get_worker(exchange& x);
 awaitable<response> add_worker(exchange& x);
 awaitable<response> drain_worker(exchange& x);
 awaitable<response> resume_worker(exchange& x);
 awaitable<response> remove_worker(exchange& x);
-awaitable<response> list_tokens(exchange& x);        // token_handlers.cpp
+awaitable<response> list_tokens(exchange& x); // token_handlers.cpp
 awaitable<response> create_token(exchange& x);
 awaitable<response> delete_token(exchange& x);
-awaitable<response> list_scopes(exchange& x);        // status.cpp
+awaitable<response> list_scopes(exchange& x); // status.cpp
 awaitable<response> get_status(exchange& x);
 awaitable<response> get_health(exchange& x);
 awaitable<response> get_ready(exchange& x);

@@ -36,9 +36,9 @@ std::string instant_text(wall_time at) {
   const std::chrono::hh_mm_ss time{at - day};
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                static_cast<int>(time.subseconds().count()));
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
   return text.data();
 }
 
@@ -61,7 +61,8 @@ std::optional<wall_time> parse_instant(std::string_view text) {
   if (skip(text, at, '.')) {
     int scale = 100;
     const auto first = at;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10) thousandths += (text[at] - '0') * scale;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10)
+      thousandths += (text[at] - '0') * scale;
     if (at == first) return std::nullopt;
   }
   int offset_minutes = 0;

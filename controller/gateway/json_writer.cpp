@@ -24,12 +24,23 @@ void escape(std::string& out, std::string_view text, bool valid) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     switch (c) {
-    case '"': out += "\\\""; continue;
-    case '\\': out += "\\\\"; continue;
-    case '\n': out += "\\n"; continue;
-    case '\r': out += "\\r"; continue;
-    case '\t': out += "\\t"; continue;
-    default: break;
+    case '"':
+      out += "\\\"";
+      continue;
+    case '\\':
+      out += "\\\\";
+      continue;
+    case '\n':
+      out += "\\n";
+      continue;
+    case '\r':
+      out += "\\r";
+      continue;
+    case '\t':
+      out += "\\t";
+      continue;
+    default:
+      break;
     }
     if (c < 0x20 || c == 0x7f) {
       out += "\\u00";
@@ -74,7 +85,8 @@ void json_writer::put(double value) {
   if (!std::isfinite(value)) return put(nullptr);
   std::array<char, 64> text{};
   const int length = std::snprintf(text.data(), text.size(), "%.3f", value);
-  std::string_view number(text.data(), length > 0 && static_cast<std::size_t>(length) < text.size() ? static_cast<std::size_t>(length) : 0);
+  std::string_view number(
+      text.data(), length > 0 && static_cast<std::size_t>(length) < text.size() ? static_cast<std::size_t>(length) : 0);
   if (number.empty()) return put(nullptr);
   number = number.substr(0, number.find_last_not_of('0') + 1);
   if (number.back() == '.') number.remove_suffix(1);

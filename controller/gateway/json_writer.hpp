@@ -1,4 +1,5 @@
-// Writes JSON text front to back. Strings that are no UTF-8 (command lines of foreign processes) get replacement characters.
+// Writes JSON text front to back. Strings that are no UTF-8 (command lines of foreign processes) get replacement
+// characters.
 #pragma once
 
 #include <concepts>
@@ -19,7 +20,9 @@ namespace quell::controller::http {
 
 /// An enum with names (vocabulary.hpp).
 template <class T>
-concept named_enum = requires { names_of<T>::list; };
+concept named_enum = requires {
+  names_of<T>::list;
+};
 
 /// The caller keeps the order right (a key before each member's value); commas are put by the writer.
 class json_writer {
@@ -36,10 +39,7 @@ class json_writer {
   void put(std::nullptr_t) { raw("null"); }
   void put(bool value) { raw(value ? "true" : "false"); }
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  void put(T value) {
-    raw(std::to_string(value));
-  }
+  requires(!std::same_as<T, bool>) void put(T value) { raw(std::to_string(value)); }
   /// At most 3 decimals, none that say nothing.
   void put(double value);
   void put(wall_time at) { put(instant_text(at)); }

@@ -18,7 +18,8 @@ using boost::asio::generic::stream_protocol;
 using boost::system::error_code;
 
 tl::unexpected<fault> bad_address(const std::string& address, const std::string& why) {
-  return failure("bad_address", "cannot listen on " + address + ": " + why + "; give HOST:PORT, such as 127.0.0.1:7710 or [::1]:7710");
+  return failure("bad_address",
+                 "cannot listen on " + address + ": " + why + "; give HOST:PORT, such as 127.0.0.1:7710 or [::1]:7710");
 }
 
 /// True if somebody answers on this Unix socket.
@@ -38,7 +39,8 @@ result<listening_port> listen_tcp(any_acceptor& acceptor, const std::string& add
   bound.host = address.substr(0, colon);
   const auto digits = std::string_view(address).substr(colon + 1);
   const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), bound.port);
-  if (bad != std::errc{} || end != digits.data() + digits.size() || digits.empty()) return bad_address(address, "the port is no number below 65536");
+  if (bad != std::errc{} || end != digits.data() + digits.size() || digits.empty())
+    return bad_address(address, "the port is no number below 65536");
   auto host = bound.host;
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
@@ -52,8 +54,9 @@ result<listening_port> listen_tcp(any_acceptor& acceptor, const std::string& add
   if (!error) acceptor.bind(stream_protocol::endpoint(at), error);
   if (!error) acceptor.listen(4096, error);
   if (error == boost::asio::error::address_in_use)
-    return failure("address_in_use", "cannot listen on " + address + ": another process uses this port; stop it, or give another port "
-                                     "in [http] listen (port 0 = a free one)");
+    return failure("address_in_use", "cannot listen on " + address +
+                                         ": another process uses this port; stop it, or give another port "
+                                         "in [http] listen (port 0 = a free one)");
   if (error) return bad_address(address, error.message());
   const auto in_use = acceptor.local_endpoint(error);
   if (error) return bad_address(address, error.message());
@@ -66,11 +69,13 @@ result<listening_port> listen_tcp(any_acceptor& acceptor, const std::string& add
 
 result<void> listen_unix(any_acceptor& acceptor, const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
-    return failure("bad_address", "cannot listen on the Unix socket " + path + ": the path is longer than 107 bytes; use a shorter state directory");
+    return failure("bad_address", "cannot listen on the Unix socket " + path +
+                                      ": the path is longer than 107 bytes; use a shorter state directory");
   const boost::asio::local::stream_protocol::endpoint at(path);
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0) {
-    if (!S_ISSOCK(there.st_mode)) return failure("bad_address", "cannot listen on " + path + ": a file that is no socket is there; move it away");
+    if (!S_ISSOCK(there.st_mode))
+      return failure("bad_address", "cannot listen on " + path + ": a file that is no socket is there; move it away");
     if (is_alive(acceptor.get_executor().context(), at))
       return failure("address_in_use", "cannot listen on " + path + ": another process answers there; stop it first");
     ::unlink(path.c_str());

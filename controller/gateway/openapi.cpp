@@ -1,4 +1,5 @@
-// Embeds openapi.json as it is. The assembler reads the file from the include path; touch this file after a change of the document.
+// Embeds openapi.json as it is. The assembler reads the file from the include path; touch this file after a change of
+// the document.
 #include "controller/gateway/openapi.hpp"
 
 asm(".pushsection .rodata\n"

@@ -40,7 +40,8 @@ std::vector<std::string> read_command(body_reader& fields) {
   }
   if (command.front().empty()) fields.complain("command/0", "the program's name must not be empty");
   if (bytes > max_command_bytes)
-    fields.complain("command", "is " + std::to_string(bytes) + " bytes, more than 128 KiB; pass long data in a file or on stdin");
+    fields.complain("command",
+                    "is " + std::to_string(bytes) + " bytes, more than 128 KiB; pass long data in a file or on stdin");
   return command;
 }
 
@@ -55,7 +56,8 @@ std::map<std::string, std::string> read_environment(body_reader& fields) {
   std::size_t bytes = 0;
   for (const auto& [name, text] : value->items()) {
     const auto where = "env/" + pointer_part(name);
-    if (name.empty() || name.find('=') != std::string::npos || name.find('\0') != std::string::npos || name.size() > 256) {
+    if (name.empty() || name.find('=') != std::string::npos || name.find('\0') != std::string::npos ||
+        name.size() > 256) {
       fields.complain(where, "the name must have 1 to 256 bytes, no = and no NUL");
     } else if (!text.is_string() || text.get_ref<const std::string&>().find('\0') != std::string::npos) {
       fields.complain(where, "must be a string without NUL");
@@ -95,7 +97,8 @@ task_spec read_task(const nlohmann::json& object, std::vector<field_error>& erro
   task.on = fields.labels("on");
   if (const auto slots = fields.number("slots", 0, 10'000)) task.slots = static_cast<std::uint32_t>(*slots);
   task.leader_exit = fields.word<on_leader_exit>("on_leader_exit").value_or(on_leader_exit::wait);
-  if (const auto lease = fields.number("lease_ms", 1000, max_lease_ms)) task.lease = milliseconds(static_cast<std::int64_t>(*lease));
+  if (const auto lease = fields.number("lease_ms", 1000, max_lease_ms))
+    task.lease = milliseconds(static_cast<std::int64_t>(*lease));
   task.least_containment = fields.word<containment>("containment");
   task.default_cwd = read_directory(fields, "default_cwd");
   task.default_cwd_host = fields.text("default_cwd_host", 1, 255);

@@ -15,10 +15,12 @@ constexpr std::chrono::hours id_window{12};
 void confine_to_task(exchange& x, create_order& order) {
   const auto& task = *x.who.task;
   if (order.parent && *order.parent != task)
-    throw problem{.code = "forbidden", .detail = "a task's token creates children of its own operation " + task.text() +
-                                                 " only; leave out /parent"};
+    throw problem{.code = "forbidden",
+                  .detail = "a task's token creates children of its own operation " + task.text() +
+                            " only; leave out /parent"};
   if (order.on_parent_end == on_parent_end::detach)
-    throw problem{.code = "forbidden", .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
+    throw problem{.code = "forbidden",
+                  .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
   order.parent = task;
 }
 
@@ -33,12 +35,15 @@ void check_rights(exchange& x, create_order& order) {
     need_scope(x, scope_path{});
 }
 
-/// The answer to an id that is in the store already; the ledger knows only what lives.
-void check_existing(const storage::operation_record& row, const create_order& order) {
+/// An id that is in the store already, ended or not; the ledger knows only what lives.
+void check_existing(const storage::operation_record& row, bool visible, const create_order& order) {
+  if (!visible)
+    throw problem{.code = "id_conflict", .detail = "the id " + row.id.text() + " is taken; choose a fresh one"};
   if (row.fingerprint == order.fingerprint) return;
   throw problem{.code = "id_conflict",
-                .detail = "the id " + row.id.text() + " belongs to another operation (" + row.name + " in scope " + row.scope.text() +
-                          ", created " + instant_text(row.created_at) + "); choose a fresh id, or send the same body"};
+                .detail = "the id " + row.id.text() + " belongs to another operation (" + row.name + " in scope " +
+                          row.scope.text() + ", created " + instant_text(row.created_at) +
+                          "); choose a fresh id, or send the same body"};
 }
 
 /// The ledger knows only live parents; an ended one gets the reason of its end.
@@ -48,17 +53,19 @@ awaitable<> explain_missing_parent(exchange& x, operation_id parent) {
   const bool visible = co_await sees(x, *row);
   if (!visible) co_return;
   if (row->hot.now != status::cancelled)
-    throw problem{.code = "parent_ended", .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) +
-                                                    " since " + (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
-                                                    ". Nothing was started: leave out /parent or name a live one."};
-  problem stale{.code = "stale_start", .detail = "the parent " + parent.text() + " was cancelled. Nothing was started."};
+    throw problem{.code = "parent_ended",
+                  .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) + " since " +
+                            (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
+                            ". Nothing was started: leave out /parent or name a live one."};
+  problem stale{.code = "stale_start",
+                .detail = "the parent " + parent.text() + " was cancelled. Nothing was started."};
   if (row->hot.stop && row->hot.stop->cancel) {
     const auto cancel = co_await find_cancel(x.gw, *row->hot.stop->cancel);
     if (cancel) {
       stale.cancel = cancel->record;
-      stale.detail = "the parent " + parent.text() + " was cancelled at " + instant_text(cancel->record.created_at) + " by " +
-                     cancel->record.by.name + (cancel->record.reason.empty() ? "" : ": " + cancel->record.reason) +
-                     ". Nothing was started.";
+      stale.detail = "the parent " + parent.text() + " was cancelled at " + instant_text(cancel->record.created_at) +
+                     " by " + cancel->record.by.name +
+                     (cancel->record.reason.empty() ? "" : ": " + cancel->record.reason) + ". Nothing was started.";
     }
   }
   throw stale;
@@ -74,25 +81,27 @@ awaitable<response> create_operation(exchange& x) {
   if (order.id) {
     auto row = co_await find_row(gw, *order.id);
     if (row) {
-      check_existing(*row, order);
       const bool visible = co_await sees(x, *row);
-      if (!visible) check_existing({}, order);
+      check_existing(*row, visible, order);
       const auto shown = co_await present_one(gw, std::move(*row));
       co_return json_answer(operation_text(gw, shown));
     }
     const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     if (distance > id_window || distance < -id_window)
-      throw from_errors({{"bad_id", "/id", "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
+      throw from_errors(
+          {{"bad_id", "/id",
+            "carries an instant more than 12 h away from now; make a fresh UUIDv7, and check both clocks"}});
   }
   if (gw.controller.storage_low())
-    throw problem{.code = "storage_unavailable",
-                  .detail = "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
-                  .headers = {{"Retry-After", "5"}}};
+    throw problem{
+        .code = "storage_unavailable",
+        .detail =
+            "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
+        .headers = {{"Retry-After", "5"}}};
   if (order.task.worker) {
     const auto name = *order.task.worker;
     auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
-    const auto worker = co_await gw.answer<std::optional<worker_view>>(
-        call);
+    const auto worker = co_await gw.answer<std::optional<worker_view>>(call);
     if (!worker)
       throw problem{.code = "no_such_worker",
                     .detail = "there is no worker " + name + "; `quell workers` lists them. Nothing was started.",
@@ -110,7 +119,8 @@ awaitable<response> create_operation(exchange& x) {
   gw.titles.put(outcome_of_it->id, title);
   auto row = co_await find_row(gw, outcome_of_it->id);
   if (!row)
-    throw problem{.code = "internal", .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
+    throw problem{.code = "internal",
+                  .detail = "the operation " + outcome_of_it->id.text() + " was accepted, but its row cannot be read"};
   const auto shown = co_await present_one(gw, std::move(*row));
   auto answer = json_answer(operation_text(gw, shown), outcome_of_it->existed ? 200 : 201);
   answer.headers.emplace_back("Location", "/v1/operations/" + outcome_of_it->id.text());

@@ -17,7 +17,7 @@ awaitable<response> get_operation(exchange& x) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   auto wake = std::make_shared<signal>(*gw.io);
   std::shared_ptr<void> ticket;
-  if (wait) ticket = gw.hub.watch(id, wake);  // before the row is read: an end in between wakes us
+  if (wait) ticket = gw.hub.watch(id, wake); // before the row is read: an end in between wakes us
   auto row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   while (wait && !is_terminal(shown.row.hot.now) && !gw.stopping) {

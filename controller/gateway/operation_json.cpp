@@ -47,7 +47,7 @@ void write_error(json_writer& to, const std::optional<storage::operation_error>&
 void write_task(json_writer& to, const storage::operation_record& row, milliseconds worker_lease) {
   to.key("task").open_object();
   to.field("command", row.task.command).field("cwd", row.task.cwd);
-  to.key("env_names").open_array();  // names only: the values are secrets
+  to.key("env_names").open_array(); // names only: the values are secrets
   for (const auto& [name, value] : row.task.env) to.put(name);
   to.close_array();
   to.field("pty", row.task.pty).field("stdin", row.task.stdin_open).field("stop_signal", row.task.stop_signal);
@@ -74,7 +74,11 @@ void overlay(shown_operation& op, const live_view& live) {
 void write_operation(json_writer& to, const shown_operation& op, milliseconds worker_lease) {
   const auto& row = op.row;
   to.open_object();
-  to.field("id", row.id).field("seq", row.seq).field("kind", row.kind).field("name", row.name).field("title", row.title);
+  to.field("id", row.id)
+      .field("seq", row.seq)
+      .field("kind", row.kind)
+      .field("name", row.name)
+      .field("title", row.title);
   to.field("scope", row.scope).field("parent", row.parent).field("root", row.root).field("owner", row.owner);
   to.field("labels", row.labels).field("supersede", row.supersede).field("status", row.hot.now);
   write_waiting(to, op.waiting);

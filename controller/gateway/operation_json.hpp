@@ -11,7 +11,7 @@ namespace quell::controller::http {
 
 /// A committed row, overlaid with what the ledger knows of it if it lives, and the words of the cancel that stops it.
 struct shown_operation {
-  storage::operation_record row;          ///< `hot` already overlaid
+  storage::operation_record row; ///< `hot` already overlaid
   std::optional<waiting_for> waiting;
   std::optional<wall_time> unreachable_since, dead_by;
   std::optional<std::string> stop_reason; ///< of `row.hot.stop->cancel`

@@ -15,7 +15,7 @@ constexpr std::uint32_t page_rows = 500;
 
 struct list_request {
   storage::operation_filter filter;
-  std::vector<status> statuses;   ///< exact; empty = all
+  std::vector<status> statuses; ///< exact; empty = all
   std::uint32_t limit = 100;
 };
 
@@ -25,11 +25,13 @@ void read_statuses(query_reader& query, list_request& into) {
     if (const auto exact = parse_name<status>(text)) {
       into.statuses.push_back(*exact);
     } else if (text == "live") {
-      for (const auto s : {status::pending, status::running, status::paused, status::cancelling}) into.statuses.push_back(s);
+      for (const auto s : {status::pending, status::running, status::paused, status::cancelling})
+        into.statuses.push_back(s);
     } else if (text == "ended") {
       for (const auto s : {status::completed, status::failed, status::cancelled}) into.statuses.push_back(s);
     } else {
-      query.complain("status", "must be live, ended, pending, running, paused, cancelling, completed, failed or cancelled");
+      query.complain("status",
+                     "must be live, ended, pending, running, paused, cancelling, completed, failed or cancelled");
     }
   }
   if (into.statuses.empty()) return;
@@ -76,7 +78,8 @@ list_request read_list(const exchange& x) {
   if (const auto text = query.one("cursor")) {
     const auto cursor = parse_cursor(*text);
     if (!cursor || cursor->ascending != filter.ascending)
-      query.complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+      query.complain("cursor",
+                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
     else
       filter.after_seq = cursor->seq;
   }
@@ -99,7 +102,8 @@ awaitable<response> list_operations(exchange& x) {
     bool visible = false;
     if (cancel) visible = co_await sees(x, cancel->record);
     if (!visible)
-      throw problem{.code = "cancel_not_found", .detail = "there is no cancel " + list.filter.covered_by->text() + " that this token may see"};
+      throw problem{.code = "cancel_not_found",
+                    .detail = "there is no cancel " + list.filter.covered_by->text() + " that this token may see"};
   }
   json_writer to;
   to.open_object().key("operations").open_array();
@@ -112,8 +116,7 @@ awaitable<response> list_operations(exchange& x) {
     filter.limit = list.statuses.empty() ? list.limit - found + 1 : page_rows;
     if (last_seq > 0) filter.after_seq = last_seq;
     auto job = [filter](storage::queries& q) { return q.operations(filter); };
-    auto rows = co_await gw.read<std::vector<storage::operation_record>>(
-        job);
+    auto rows = co_await gw.read<std::vector<storage::operation_record>>(job);
     more = rows.size() >= filter.limit;
     const auto shown = co_await present(gw, std::move(rows));
     for (const auto& op : shown) {
@@ -122,14 +125,16 @@ awaitable<response> list_operations(exchange& x) {
         break;
       }
       last_seq = op.row.seq;
-      if (!list.statuses.empty() && std::find(list.statuses.begin(), list.statuses.end(), op.row.hot.now) == list.statuses.end())
+      if (!list.statuses.empty() &&
+          std::find(list.statuses.begin(), list.statuses.end(), op.row.hot.now) == list.statuses.end())
         continue;
       write_operation(to, op, gw.options.worker_lease);
       ++found;
     }
   }
   to.close_array();
-  to.field("next_cursor", more && last_seq > 0 ? std::optional(to_text(seq_cursor{list.filter.ascending, last_seq})) : std::nullopt);
+  to.field("next_cursor",
+           more && last_seq > 0 ? std::optional(to_text(seq_cursor{list.filter.ascending, last_seq})) : std::nullopt);
   to.close_object();
   co_return json_answer(to.take());
 }

@@ -20,23 +20,26 @@ output_request read_request(const exchange& x) {
   query_reader query(x.req);
   output_request asked;
   const auto streams = query.words<stream>("stream");
-  if (streams.size() > 1) query.complain("stream", "may be given only once; both streams in one come with Accept: text/event-stream");
+  if (streams.size() > 1)
+    query.complain("stream", "may be given only once; both streams in one come with Accept: text/event-stream");
   if (!streams.empty()) asked.which = streams.front();
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   asked.offset = query.number("offset", 0, most);
   asked.limit_bytes = query.number("limit_bytes", 0, most);
   asked.tail_bytes = query.number("tail_bytes", 0, most);
   asked.follow = query.flag("follow").value_or(false);
-  if (asked.offset && asked.tail_bytes) query.complain("tail_bytes", "cannot be combined with offset; give one of them");
-  if (asked.follow && asked.limit_bytes) query.complain("limit_bytes", "cannot be combined with follow; leave one of them out");
+  if (asked.offset && asked.tail_bytes)
+    query.complain("tail_bytes", "cannot be combined with offset; give one of them");
+  if (asked.follow && asked.limit_bytes)
+    query.complain("limit_bytes", "cannot be combined with follow; leave one of them out");
   query.finish();
   return asked;
 }
 
-/// Writes [offset, until) or, with `follow`, all that comes until the stream's end, which the trailer `Quell-End: true` then tells; a
-/// followed answer without it was cut (a gap, a stop of quelld) and is to be asked for again.
-awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until, bool follow,
-                         stream_writer& to) {
+/// Writes [offset, until) or, with `follow`, all that comes until the stream's end, which the trailer `Quell-End: true`
+/// then tells; a followed answer without it was cut (a gap, a stop of quelld) and is to be asked for again.
+awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until,
+                         bool follow, stream_writer& to) {
   auto wake = std::make_shared<signal>(*gw.io);
   to.wake_on_close(wake);
   const auto ticket = gw.hub.watch(id, wake);
@@ -49,7 +52,8 @@ awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t 
       // Bytes are missing here. Who follows asks again from where it is, and learns of the gap by Quell-Offset.
       if (follow && slice.offset > offset) co_return;
       offset = slice.offset + slice.bytes.size();
-      if (!follow && offset > until) slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
+      if (!follow && offset > until)
+        slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
       const bool alive = co_await to.write(std::move(slice.bytes));
       if (!alive) co_return;
       if (slice.end && follow) break;
@@ -61,9 +65,10 @@ awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t 
     if (slice.end) break;
     const bool over = co_await patience.is_over();
     if (over) break;
-    constexpr auto unseen = std::numeric_limits<std::uint64_t>::max();  // the other stream does not matter here
+    constexpr auto unseen = std::numeric_limits<std::uint64_t>::max(); // the other stream does not matter here
     {
-      const output_watch watch(gw, id, which == stream::out ? offset : unseen, which == stream::err ? offset : unseen, wake);
+      const output_watch watch(gw, id, which == stream::out ? offset : unseen, which == stream::err ? offset : unseen,
+                               wake);
       co_await wake->wait_until(patience.next_look());
     }
     co_await patience.pause_if_idle(*wake);
@@ -73,17 +78,19 @@ awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t 
 
 } // namespace
 
-awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::size_t limit) {
+awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset,
+                                           std::size_t limit) {
   auto& output = gw.output;
-  auto slice = co_await gw.read<output_store::slice>([&output, id, which, offset, limit](storage::queries&) -> result<output_store::slice> {
-    auto read = output.read(id, which, offset, limit);
-    if (!read && (read.error().code == "not_found" || read.error().code == "operation_not_found")) {
-      output_store::slice none;
-      none.offset = offset;
-      return none;
-    }
-    return read;
-  });
+  auto slice = co_await gw.read<output_store::slice>(
+      [&output, id, which, offset, limit](storage::queries&) -> result<output_store::slice> {
+        auto read = output.read(id, which, offset, limit);
+        if (!read && (read.error().code == "not_found" || read.error().code == "operation_not_found")) {
+          output_store::slice none;
+          none.offset = offset;
+          return none;
+        }
+        return read;
+      });
   co_return slice;
 }
 
@@ -93,7 +100,7 @@ awaitable<bool> output_patience::is_over() {
     ended_ = !row || is_terminal(row->hot.now);
     if (ended_) progress();
   }
-  co_return ended_ && std::chrono::steady_clock::now() - quiet_since_ >= output_linger;
+  co_return ended_&& std::chrono::steady_clock::now() - quiet_since_ >= output_linger;
 }
 
 awaitable<> output_patience::pause_if_idle(signal& wake) {
@@ -121,7 +128,9 @@ awaitable<response> get_output(exchange& x) {
   if (asked.tail_bytes) start = std::max(now.oldest, now.size > *asked.tail_bytes ? now.size - *asked.tail_bytes : 0);
   std::uint64_t until = std::max(now.size, start);
   if (asked.limit_bytes && *asked.limit_bytes < until - start) until = start + *asked.limit_bytes;
-  auto first = co_await read_output(gw, id, asked.which, start, std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(until - start, 1)));
+  auto first =
+      co_await read_output(gw, id, asked.which, start,
+                           std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(until - start, 1)));
   bool end = first.end;
   if (!end && until == now.size && until > start) {
     const auto last = co_await read_output(gw, id, asked.which, until, 1);
@@ -142,9 +151,11 @@ awaitable<response> get_output(exchange& x) {
   const auto which = asked.which;
   const bool follow = asked.follow;
   if (follow) answer.headers.emplace_back("Trailer", "Quell-End");
-  start = std::max(start, first.offset);  // what is missing at the front is told by the head
+  start = std::max(start, first.offset); // what is missing at the front is told by the head
   until = std::max(until, start);
-  answer.stream = [&gw, id, which, start, until, follow](stream_writer& to) { return write_output(gw, id, which, start, until, follow, to); };
+  answer.stream = [&gw, id, which, start, until, follow](stream_writer& to) {
+    return write_output(gw, id, which, start, until, follow, to);
+  };
   co_return answer;
 }
 

@@ -1,5 +1,5 @@
-// GET /v1/operations/{id}/output as SSE: `output` events of both streams in the order received. The event id is the number of the
-// piece, so that Last-Event-ID resumes behind it.
+// GET /v1/operations/{id}/output as SSE: `output` events of both streams in the order received. The event id is the
+// number of the piece, so that Last-Event-ID resumes behind it.
 #include <algorithm>
 #include <charconv>
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t event_bytes = 64 * 1024;
 
 struct events_request {
   std::optional<stream> only;
-  std::uint64_t after = 0;              ///< piece
+  std::uint64_t after = 0; ///< piece
   std::optional<std::uint64_t> tail_bytes;
   bool follow = true;
 };
@@ -39,7 +39,8 @@ events_request read_request(const exchange& x) {
   if (!last.empty()) {
     const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), asked.after);
     if (error != std::errc{} || end != last.data() + last.size())
-      throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an output event of this operation"};
+      throw problem{.code = "bad_request",
+                    .detail = "Last-Event-ID must be the id of an output event of this operation"};
   }
   return asked;
 }
@@ -47,7 +48,9 @@ events_request read_request(const exchange& x) {
 awaitable<std::vector<piece>> read_order(core& gw, operation_id id, std::uint64_t after, std::size_t limit) {
   auto& output = gw.output;
   auto pieces = co_await gw.read<std::vector<piece>>(
-      [&output, id, after, limit](storage::queries&) -> result<std::vector<piece>> { return output.order(id, after, limit); });
+      [&output, id, after, limit](storage::queries&) -> result<std::vector<piece>> {
+        return output.order(id, after, limit);
+      });
   co_return pieces;
 }
 
@@ -68,7 +71,8 @@ awaitable<std::uint64_t> bytes_before_tail(core& gw, operation_id id, events_req
 class output_events_stream {
  public:
   output_events_stream(core& gw, storage::operation_record row, events_request asked, stream_writer& to)
-      : gw_(gw), row_(std::move(row)), asked_(asked), to_(to), position_(asked.after), wake_(std::make_shared<signal>(*gw.io)) {}
+      : gw_(gw), row_(std::move(row)), asked_(asked), to_(to), position_(asked.after),
+        wake_(std::make_shared<signal>(*gw.io)) {}
 
   awaitable<> run() {
     to_.wake_on_close(wake_);
@@ -80,7 +84,6 @@ class output_events_stream {
       const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
       for (const auto& p : pieces) {
         ++position_;
-        seen_[static_cast<std::size_t>(p.which)] = std::max(seen_[static_cast<std::size_t>(p.which)], p.offset + p.length);
         alive = co_await write_piece(p);
         if (!alive) co_return;
       }
@@ -88,7 +91,10 @@ class output_events_stream {
         patience.progress();
         continue;
       }
-      const bool complete = co_await is_complete();
+      // Sizes and ends first, then the order once more: what came in between is in it.
+      const bool complete = co_await look_at_ends();
+      const auto more = co_await read_order(gw_, row_.id, position_, 1);
+      if (!more.empty()) continue;
       if (complete || !asked_.follow) co_return;
       const bool over = co_await patience.is_over();
       if (over) co_return;
@@ -104,10 +110,16 @@ class output_events_stream {
   }
 
  private:
-  awaitable<bool> is_complete() {
-    const auto out = co_await read_output(gw_, row_.id, stream::out, seen_[0], 1);
-    const auto err = co_await read_output(gw_, row_.id, stream::err, seen_[1], 1);
-    co_return out.end && out.bytes.empty() && err.end && err.bytes.empty();
+  /// Notes the sizes of both streams; true if both are complete.
+  awaitable<bool> look_at_ends() {
+    bool complete = true;
+    for (const auto which : {stream::out, stream::err}) {
+      const auto now = co_await read_output(gw_, row_.id, which, 0, 1);
+      const auto last = co_await read_output(gw_, row_.id, which, now.size, 1);
+      seen_[static_cast<std::size_t>(which)] = now.size;
+      complete = complete && last.end && last.bytes.empty();
+    }
+    co_return complete;
   }
 
   awaitable<bool> write_piece(piece p) {
@@ -118,7 +130,7 @@ class output_events_stream {
     const std::uint64_t end = p.offset + p.length;
     while (offset < end) {
       auto slice = co_await read_output(gw_, row_.id, p.which, offset, std::min(event_bytes, end - offset));
-      if (slice.bytes.empty() || slice.offset >= end) break;  // pruned meanwhile
+      if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile
       const auto next = slice.offset + slice.bytes.size();
       // The id stands with the last part only: a resume never leaves out half a piece.
       auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
@@ -146,9 +158,9 @@ class output_events_stream {
   storage::operation_record row_;
   events_request asked_;
   stream_writer& to_;
-  std::uint64_t position_;              ///< pieces before it are written
+  std::uint64_t position_; ///< pieces before it are written
   std::uint64_t skip_ = 0;
-  std::array<std::uint64_t, 2> seen_{};
+  std::array<std::uint64_t, 2> seen_{}; ///< sizes of the streams when last looked at
   std::shared_ptr<signal> wake_;
 };
 

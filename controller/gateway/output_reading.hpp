@@ -6,22 +6,23 @@
 namespace quell::controller::http {
 
 inline constexpr std::size_t output_slice_bytes = 256 * 1024;
-/// An ended task whose streams never said their end is followed this long after the last byte. The output store itself gives up on
-/// bytes that do not come after 15 s, so this is for what it does not know.
+/// An ended task whose streams never said their end is followed this long after the last byte. The output store itself
+/// gives up on bytes that do not come after 15 s, so this is for what it does not know.
 inline constexpr std::chrono::seconds output_linger{17};
 
 /// A slice; an operation without output gives an empty one.
-awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::size_t limit);
+awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset,
+                                           std::size_t limit);
 
 /// Wakes `wake` once when there is more output than was seen; forgets the wish when it dies.
 class output_watch {
  public:
-  output_watch(core& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::shared_ptr<signal> wake)
+  output_watch(core& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+               std::shared_ptr<signal> wake)
       : output_(gw.output) {
     auto io = gw.io;
-    ticket_ = output_.watch(id, seen_stdout, seen_stderr, [io, wake = std::move(wake)] {
-      post_to(*io, [wake] { wake->notify(); });
-    });
+    ticket_ = output_.watch(id, seen_stdout, seen_stderr,
+                            [io, wake = std::move(wake)] { post_to(*io, [wake] { wake->notify(); }); });
   }
   ~output_watch() { output_.forget(ticket_); }
   output_watch(const output_watch&) = delete;

@@ -45,8 +45,9 @@ awaitable<> learn_reasons(core& gw, const std::vector<shown_operation>& shown) {
   auto rows = co_await gw.read<std::vector<cancel_record>>(job);
   for (auto& row : rows) gw.cancel_reasons.put(row.id, {row.reason, row.by});
   for (const auto& id : unknown) {
-    if (gw.cancel_reasons.find(id)) continue;  // not on disk: a cancel performed on a full one
-    auto open = co_await gw.answer<std::optional<cancel_view>>([&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
+    if (gw.cancel_reasons.find(id)) continue; // not on disk: a cancel performed on a full one
+    auto open = co_await gw.answer<std::optional<cancel_view>>(
+        [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
     if (open) gw.cancel_reasons.put(id, {open->record.reason, open->record.by});
   }
 }
@@ -62,12 +63,16 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
   std::vector<operation_id> live;
   for (auto& row : rows) {
     if (!is_terminal(row.hot.now)) live.push_back(row.id);
-    shown.push_back({.row = std::move(row), .waiting = {}, .unreachable_since = {}, .dead_by = {}, .stop_reason = {}, .stop_by = {}});
+    shown.push_back({.row = std::move(row),
+                     .waiting = {},
+                     .unreachable_since = {},
+                     .dead_by = {},
+                     .stop_reason = {},
+                     .stop_by = {}});
   }
   if (!live.empty()) {
     auto call = [&gw, live](auto reply) { gw.controller.views(live, std::move(reply)); };
-    const auto views = co_await gw.answer<std::vector<std::optional<live_view>>>(
-        call);
+    const auto views = co_await gw.answer<std::vector<std::optional<live_view>>>(call);
     std::vector<operation_id> ended;
     std::size_t next = 0;
     for (auto& op : shown) {
@@ -116,13 +121,15 @@ cancel_view view_of_row(cancel_record row) {
   std::uint64_t receipts = 0;
   for (const auto n : row.report.receipts) receipts += n;
   view.unproven_total = row.report.operations > receipts ? row.report.operations - receipts : 0;
-  view.proven = row.status == cancel_status::settled && count(receipt::unconfirmed) == 0 && count(receipt::declared) == 0;
+  view.proven =
+      row.status == cancel_status::settled && count(receipt::unconfirmed) == 0 && count(receipt::declared) == 0;
   view.record = std::move(row);
   return view;
 }
 
 awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id) {
-  auto open = co_await gw.answer<std::optional<cancel_view>>([&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
+  auto open = co_await gw.answer<std::optional<cancel_view>>(
+      [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
   if (open) co_return open;
   auto row = co_await gw.read<std::optional<cancel_record>>([id](storage::queries& q) { return q.cancel(id); });
   if (!row) co_return std::nullopt;
@@ -164,8 +171,9 @@ awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<stora
   for (auto& event : events) {
     std::string data = event.data;
     if (event.operation && event.type.starts_with("operation_")) {
-      const auto at = std::lower_bound(shown.begin(), shown.end(), *event.operation,
-                                       [](const shown_operation& op, const operation_id& id) { return op.row.id < id; });
+      const auto at =
+          std::lower_bound(shown.begin(), shown.end(), *event.operation,
+                           [](const shown_operation& op, const operation_id& id) { return op.row.id < id; });
       if (at != shown.end() && at->row.id == *event.operation) {
         const auto said = parse_name<status>(std::string_view(event.type).substr(sizeof("operation_") - 1));
         if (said && is_terminal(*said)) at->row.hot.now = *said;
@@ -177,8 +185,7 @@ awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<stora
     } else if (event.worker && event.type.starts_with("worker_") && data.empty()) {
       const auto name = *event.worker;
       auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
-      const auto worker = co_await gw.answer<std::optional<worker_view>>(
-          call);
+      const auto worker = co_await gw.answer<std::optional<worker_view>>(call);
       if (worker) {
         json_writer to;
         write_worker(to, *worker);

@@ -1,4 +1,5 @@
-// From committed rows to what is shown: the live overlay, the words of the cancel that stops an operation, titles in reports.
+// From committed rows to what is shown: the live overlay, the words of the cancel that stops an operation, titles in
+// reports.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,8 @@ cancel_view view_of_row(storage::cancel_record row);
 awaitable<> fill_titles(core& gw, cancel_view& view, std::size_t most);
 awaitable<std::string> cancel_text(core& gw, cancel_view view, std::size_t most_unproven);
 
-/// The JSON of events, built once for all watchers: operations and cancels as they are now, the status of an end as the event says.
+/// The JSON of events, built once for all watchers: operations and cancels as they are now, the status of an end as the
+/// event says.
 awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<storage::event_record> events);
 
 inline constexpr std::size_t max_unproven_listed = 100;

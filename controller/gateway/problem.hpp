@@ -20,14 +20,14 @@ struct field_error {
   std::string message;
 };
 
-/// What an error answer says. Thrown by the gateway's own handlers to end a request early; the router turns it into the answer,
-/// so it never leaves this folder.
+/// What an error answer says. Thrown by the gateway's own handlers to end a request early; the router turns it into the
+/// answer, so it never leaves this folder.
 struct problem {
   std::string code;
   std::string detail;
   std::vector<field_error> errors = {};
   std::optional<storage::cancel_record> cancel = {};
-  std::vector<std::pair<std::string, std::string>> members = {};   ///< further members: name and JSON text
+  std::vector<std::pair<std::string, std::string>> members = {}; ///< further members: name and JSON text
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
@@ -43,7 +43,8 @@ const problem_kind& kind_of_problem(std::string_view code);
 
 problem from_fault(const fault& f);
 problem from_refusal(const refusal& r);
-/// All bad fields of one request as one problem: `unknown_field` if there is one, the common code if all agree, else `invalid_field`.
+/// All bad fields of one request as one problem: `unknown_field` if there is one, the common code if all agree, else
+/// `invalid_field`.
 problem from_errors(std::vector<field_error> errors);
 
 /// The `application/problem+json` document.

@@ -10,24 +10,42 @@ namespace {
 
 std::string_view reason_phrase(unsigned status) {
   switch (status) {
-  case 200: return "OK";
-  case 201: return "Created";
-  case 202: return "Accepted";
-  case 204: return "No Content";
-  case 400: return "Bad Request";
-  case 401: return "Unauthorized";
-  case 403: return "Forbidden";
-  case 404: return "Not Found";
-  case 405: return "Method Not Allowed";
-  case 409: return "Conflict";
-  case 410: return "Gone";
-  case 413: return "Content Too Large";
-  case 415: return "Unsupported Media Type";
-  case 422: return "Unprocessable Content";
-  case 429: return "Too Many Requests";
-  case 500: return "Internal Server Error";
-  case 503: return "Service Unavailable";
-  default: return "Status";
+  case 200:
+    return "OK";
+  case 201:
+    return "Created";
+  case 202:
+    return "Accepted";
+  case 204:
+    return "No Content";
+  case 400:
+    return "Bad Request";
+  case 401:
+    return "Unauthorized";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  case 409:
+    return "Conflict";
+  case 410:
+    return "Gone";
+  case 413:
+    return "Content Too Large";
+  case 415:
+    return "Unsupported Media Type";
+  case 422:
+    return "Unprocessable Content";
+  case 429:
+    return "Too Many Requests";
+  case 500:
+    return "Internal Server Error";
+  case 503:
+    return "Service Unavailable";
+  default:
+    return "Status";
   }
 }
 
@@ -46,7 +64,7 @@ std::string reply_head(const response& answer, body_form form) {
   if (form == body_form::chunked || form == body_form::chunked_and_close) head += "Transfer-Encoding: chunked\r\n";
   if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";
   for (const auto& [name, value] : answer.headers) {
-    if (value.find_first_of("\r\n") != std::string::npos) continue;  // nothing of a request may add a header
+    if (value.find_first_of("\r\n") != std::string::npos) continue; // nothing of a request may add a header
     head += name + ": " + value + "\r\n";
   }
   head += "\r\n";

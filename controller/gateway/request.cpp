@@ -54,7 +54,8 @@ result<void> read_target(std::string_view target, request& into) {
     if (item.empty()) continue;
     const auto equals = item.find('=');
     auto name = percent_decoded(item.substr(0, equals), true);
-    auto value = equals == std::string_view::npos ? std::optional<std::string>("") : percent_decoded(item.substr(equals + 1), true);
+    auto value = equals == std::string_view::npos ? std::optional<std::string>("")
+                                                  : percent_decoded(item.substr(equals + 1), true);
     if (!name || !value)
       return failure("bad_request", "the query string holds a broken % escape in '" + std::string(item.substr(0, 80)) +
                                         "'; write % itself as %25");

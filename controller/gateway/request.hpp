@@ -19,11 +19,11 @@ using name_value = std::pair<std::string, std::string>;
 struct request {
   request_id id;
   std::string method;
-  std::string path;                 ///< as sent, without the query; never decoded as a whole
-  std::vector<name_value> query;    ///< decoded, in order
+  std::string path;              ///< as sent, without the query; never decoded as a whole
+  std::vector<name_value> query; ///< decoded, in order
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
   std::string body;
-  boot_time received{};             ///< when the last byte of it had been read
+  boot_time received{}; ///< when the last byte of it had been read
 
   bool wants_event_stream() const;
 };

@@ -14,17 +14,17 @@ awaitable<response> resolve_operation(exchange& x) {
   const auto refuse_ended = [&](const storage::operation_record& ended) {
     if (is_terminal(ended.hot.now))
       throw problem{.code = "already_terminal",
-                    .detail = "operation " + id.text() + " is " + std::string(name_of(ended.hot.now)) + " already; there is nothing to declare",
+                    .detail = "operation " + id.text() + " is " + std::string(name_of(ended.hot.now)) +
+                              " already; there is nothing to declare",
                     .members = {{"operation", '"' + id.text() + '"'}}};
   };
   refuse_ended(row);
   const auto by = x.who;
   auto call = [&gw, id, reason, by](auto reply) { gw.controller.declare_dead(id, reason, by, std::move(reply)); };
-  const auto done = co_await gw.answer<outcome<operation_id>>(
-      call);
+  const auto done = co_await gw.answer<outcome<operation_id>>(call);
   auto now = co_await visible_row(x, id);
   if (!done) {
-    if (done.error().error.code == "operation_not_found") refuse_ended(now);  // it ended meanwhile
+    if (done.error().error.code == "operation_not_found") refuse_ended(now); // it ended meanwhile
     throw from_refusal(done.error());
   }
   const auto shown = co_await present_one(gw, std::move(now));
@@ -37,9 +37,10 @@ awaitable<response> resolve_worker(exchange& x) {
   const auto name = x.arguments.at(0);
   const auto reason = value_or_throw(read_resolve(x.req.body));
   const auto by = x.who;
-  auto call = [&gw, name, reason, by](auto reply) { gw.controller.declare_worker_dead(name, reason, by, std::move(reply)); };
-  const auto done = co_await gw.answer<outcome<std::size_t>>(
-      call);
+  auto call = [&gw, name, reason, by](auto reply) {
+    gw.controller.declare_worker_dead(name, reason, by, std::move(reply));
+  };
+  const auto done = co_await gw.answer<outcome<std::size_t>>(call);
   if (!done) throw from_refusal(done.error());
   json_writer to;
   to.open_object();

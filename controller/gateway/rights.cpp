@@ -12,14 +12,22 @@ namespace {
 
 std::string_view name_of_right(right what) {
   switch (what) {
-  case right::read: return "read this";
-  case right::cancel: return "cancel";
-  case right::cancel_everything: return "cancel everything";
-  case right::create_external: return "create external operations";
-  case right::create_task: return "create tasks";
-  case right::steer: return "send input to tasks";
-  case right::look_at_workers: return "look at workers and scopes";
-  case right::administer: return "administer";
+  case right::read:
+    return "read this";
+  case right::cancel:
+    return "cancel";
+  case right::cancel_everything:
+    return "cancel everything";
+  case right::create_external:
+    return "create external operations";
+  case right::create_task:
+    return "create tasks";
+  case right::steer:
+    return "send input to tasks";
+  case right::look_at_workers:
+    return "look at workers and scopes";
+  case right::administer:
+    return "administer";
   }
   return "do this";
 }
@@ -59,11 +67,12 @@ awaitable<> authenticate(exchange& x) {
   for (std::size_t i = 0; is_bearer && i < scheme.size(); ++i)
     is_bearer = (header[i] >= 'A' && header[i] <= 'Z' ? header[i] - 'A' + 'a' : header[i]) == scheme[i];
   if (!is_bearer)
-    throw unauthenticated("the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");
+    throw unauthenticated(
+        "the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");
   std::string secret = header.substr(scheme.size());
   while (!secret.empty() && secret.back() == ' ') secret.pop_back();
   auto& gw = x.gw;
-  if (!gw.options.admin_token.empty() && equal_in_constant_time(token_hash(secret), token_hash(gw.options.admin_token))) {
+  if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(secret), gw.admin_hash)) {
     x.who = {.role = role::admin, .prefix = {}, .task = {}, .owner = gw.options.admin_owner, .token_name = "admin"};
     co_return;
   }
@@ -73,37 +82,43 @@ awaitable<> authenticate(exchange& x) {
   }
   const auto* record = gw.tokens.find(secret, now());
   if (!record) throw unauthenticated("the token is unknown, revoked or expired; ask an admin for `quell token create`");
-  x.who = {.role = record->role, .prefix = record->scope, .task = {}, .owner = record->owner, .token_name = record->name};
+  x.who = {
+      .role = record->role, .prefix = record->scope, .task = {}, .owner = record->owner, .token_name = record->name};
   x.token = record->id;
 }
 
 void need(const exchange& x, right what) {
   if (may(x.who.role, what)) return;
-  throw problem{.code = "forbidden", .detail = "the role " + std::string(name_of(x.who.role)) + " of token '" + x.who.token_name +
-                                               "' may not " + std::string(name_of_right(what)) + "; use a token with a wider role"};
+  throw problem{.code = "forbidden",
+                .detail = "the role " + std::string(name_of(x.who.role)) + " of token '" + x.who.token_name +
+                          "' may not " + std::string(name_of_right(what)) + "; use a token with a wider role"};
 }
 
 void need_whole_cluster(const exchange& x) {
   need(x, right::administer);
   if (!x.who.prefix) return;
-  throw problem{.code = "forbidden", .detail = "workers belong to the whole cluster and this admin token only to scope " +
-                                               x.who.prefix->text() + "; use an admin token without scope"};
+  throw problem{.code = "forbidden",
+                .detail = "workers belong to the whole cluster and this admin token only to scope " +
+                          x.who.prefix->text() + "; use an admin token without scope"};
 }
 
 void need_scope(const exchange& x, const scope_path& named) {
   if (!x.who.prefix || named.is_at_or_below(*x.who.prefix)) return;
-  throw problem{.code = "scope_forbidden", .detail = "scope " + named.text() + " lies outside the token's scope " +
-                                                     x.who.prefix->text() + "; name a scope at or below it"};
+  throw problem{.code = "scope_forbidden",
+                .detail = "scope " + named.text() + " lies outside the token's scope " + x.who.prefix->text() +
+                          "; name a scope at or below it"};
 }
 
 void need_to_act_for_others(const exchange& x, std::string_view field) {
   if (x.who.role == role::chat || x.who.role == role::operator_ || x.who.role == role::admin) return;
-  throw problem{.code = "forbidden", .detail = "the role " + std::string(name_of(x.who.role)) + " may not act for others; leave out " +
-                                               std::string(field)};
+  throw problem{.code = "forbidden",
+                .detail = "the role " + std::string(name_of(x.who.role)) + " may not act for others; leave out " +
+                          std::string(field)};
 }
 
 problem no_such_operation(const operation_id& id) {
-  return {.code = "operation_not_found", .detail = "there is no operation " + id.text() + " that this token may see; look with `quell ps --all`"};
+  return {.code = "operation_not_found",
+          .detail = "there is no operation " + id.text() + " that this token may see; look with `quell ps --all`"};
 }
 
 awaitable<bool> sees(exchange& x, storage::operation_record row) {

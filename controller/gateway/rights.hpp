@@ -8,19 +8,35 @@
 namespace quell::controller::http {
 
 /// What a role may do inside its scope (SURFACE 10). `tree`: for a task's token, itself and below.
-enum class right : std::uint8_t { read, cancel, cancel_everything, create_external, create_task, steer, look_at_workers, administer };
+enum class right : std::uint8_t {
+  read,
+  cancel,
+  cancel_everything,
+  create_external,
+  create_task,
+  steer,
+  look_at_workers,
+  administer
+};
 
 /// The table. `steer`: input and window size of a running task, for those who may create tasks.
 constexpr bool may(role who, right what) {
   switch (what) {
-  case right::read: return true;
-  case right::look_at_workers: return who != role::task;
-  case right::cancel: return who != role::observer;
-  case right::create_external: return who != role::observer;
+  case right::read:
+    return true;
+  case right::look_at_workers:
+    return who != role::task;
+  case right::cancel:
+    return who != role::observer;
+  case right::create_external:
+    return who != role::observer;
   case right::create_task:
-  case right::steer: return who == role::operator_ || who == role::admin || who == role::task;
-  case right::cancel_everything: return who == role::operator_ || who == role::admin;
-  case right::administer: return who == role::admin;
+  case right::steer:
+    return who == role::operator_ || who == role::admin || who == role::task;
+  case right::cancel_everything:
+    return who == role::operator_ || who == role::admin;
+  case right::administer:
+    return who == role::admin;
   }
   return false;
 }
@@ -41,7 +57,8 @@ void need_to_act_for_others(const exchange& x, std::string_view field);
 awaitable<bool> sees(exchange& x, storage::operation_record row);
 /// The row of `id` if it exists and the caller sees it. Throws `operation_not_found`.
 awaitable<storage::operation_record> visible_row(exchange& x, operation_id id);
-/// Whether the caller sees this cancel: its target lies inside the token's scope (or is, for a task's token, it or below it).
+/// Whether the caller sees this cancel: its target lies inside the token's scope (or is, for a task's token, it or
+/// below it).
 awaitable<bool> sees(exchange& x, storage::cancel_record cancel);
 
 problem no_such_operation(const operation_id& id);

@@ -19,7 +19,7 @@ enum class body_kind : std::uint8_t { none, json, bytes };
 
 struct route {
   std::string_view method;
-  std::string_view path;   ///< segments; `*` takes one and hands it to the handler
+  std::string_view path; ///< segments; `*` takes one and hands it to the handler
   handler handle;
   access who = access::token;
   body_kind body = body_kind::none;
@@ -54,7 +54,7 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/openapi.json", get_openapi, access::open},
     {"GET", "/healthz", get_health, access::open},
     {"GET", "/readyz", get_ready, access::open},
-    {"GET", "/metrics", get_metrics, access::open},  // asks for the token itself, unless public
+    {"GET", "/metrics", get_metrics, access::open}, // asks for the token itself, unless public
 });
 
 /// The decoded wildcards if `path` matches `pattern`.
@@ -93,9 +93,12 @@ const route& find_route(exchange& x) {
     allowed += candidate.method;
   }
   if (allowed.empty())
-    throw problem{.code = "not_found", .detail = "there is nothing at " + x.req.path.substr(0, 200) + "; GET /v1/openapi.json lists what there is"};
+    throw problem{.code = "not_found",
+                  .detail = "there is nothing at " + x.req.path.substr(0, 200) +
+                            "; GET /v1/openapi.json lists what there is"};
   throw problem{.code = "method_not_allowed",
-                .detail = x.req.method.substr(0, 20) + " is not possible at " + x.req.path.substr(0, 200) + "; possible: " + allowed,
+                .detail = x.req.method.substr(0, 20) + " is not possible at " + x.req.path.substr(0, 200) +
+                          "; possible: " + allowed,
                 .headers = {{"Allow", allowed}}};
 }
 
@@ -103,17 +106,20 @@ const route& find_route(exchange& x) {
 void check_content_type(const exchange& x, const route& to) {
   if (to.body != body_kind::json || x.req.body.empty()) return;
   auto type = x.req.content_type.substr(0, x.req.content_type.find(';'));
-  std::transform(type.begin(), type.end(), type.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(type.begin(), type.end(), type.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   while (!type.empty() && type.back() == ' ') type.pop_back();
   if (type == "application/json") return;
-  throw problem{.code = "unsupported_media_type", .detail = "the body is " + (type.empty() ? "of no stated type" : type.substr(0, 64)) +
-                                                            "; send JSON with the header Content-Type: application/json"};
+  throw problem{.code = "unsupported_media_type",
+                .detail = "the body is " + (type.empty() ? "of no stated type" : type.substr(0, 64)) +
+                          "; send JSON with the header Content-Type: application/json"};
 }
 
 awaitable<response> handle(exchange& x) {
   const auto& to = find_route(x);
   if (x.gw.stopping && to.who == access::token)
-    throw problem{.code = "shutting_down", .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
+    throw problem{.code = "shutting_down",
+                  .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
   auto answer = co_await to.handle(x);
@@ -122,10 +128,11 @@ awaitable<response> handle(exchange& x) {
 
 void log_problem(const exchange& x, const problem& p, unsigned status) {
   if (status >= 500)
-    spdlog::warn("request {} ({} {}) failed with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), status, p.code, p.detail);
+    spdlog::warn("request {} ({} {}) failed with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200),
+                 status, p.code, p.detail);
   else
-    spdlog::debug("request {} ({} {}) was refused with {} {}: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), status, p.code,
-                  p.detail);
+    spdlog::debug("request {} ({} {}) was refused with {} {}: {}", x.req.id.text(), x.req.method,
+                  x.req.path.substr(0, 200), status, p.code, p.detail);
 }
 
 } // namespace
@@ -155,8 +162,11 @@ awaitable<response> answer_request(core& gw, request req) {
     answer = problem_answer(p, x.req.id);
     log_problem(x, p, answer.status);
   } catch (const std::exception& e) {
-    spdlog::error("request {} ({} {}) broke off: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200), e.what());
-    answer = problem_answer({.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"}, x.req.id);
+    spdlog::error("request {} ({} {}) broke off: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200),
+                  e.what());
+    answer = problem_answer(
+        {.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"},
+        x.req.id);
   }
   ++gw.answers_by_status[answer.status];
   co_return answer;

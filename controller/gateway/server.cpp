@@ -9,14 +9,14 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
 #include "controller/gateway/listener.hpp"
@@ -53,7 +53,8 @@ class running_gateway : public gateway {
 
   result<void> start() {
     auto& options = core_->options;
-    if (options.task_token_key.empty()) return failure("bad_options", "the gateway needs a key for task tokens; none was given");
+    if (options.task_token_key.empty())
+      return failure("bad_options", "the gateway needs a key for task tokens; none was given");
     auto tls = load_tls(options);
     if (!tls) return tl::unexpected(tls.error());
     tls_ = *tls;
@@ -61,18 +62,20 @@ class running_gateway : public gateway {
     if (!bound) return tl::unexpected(bound.error());
     bound_ = *bound;
     if (!bound_.is_loopback && !tls_ && !options.insecure)
-      return failure("insecure_listen", "will not serve plain HTTP on " + options.listen + ": tokens would travel in the clear; set [http] tls_cert and "
-                                        "tls_key, listen on 127.0.0.1, or give --insecure");
+      return failure("insecure_listen", "will not serve plain HTTP on " + options.listen +
+                                            ": tokens would travel in the clear; set [http] tls_cert and "
+                                            "tls_key, listen on 127.0.0.1, or give --insecure");
     if (!options.unix_path.empty())
       if (auto local = listen_unix(unix_, options.unix_path); !local) return local;
     auto store = store_reader::open(options.state_directory, std::max(1U, options.readers), io_);
     if (!store) return tl::unexpected(store.error());
     core_->store = std::move(*store);
     for (const auto& token : options.tokens) core_->tokens.put(token);
+    if (!options.admin_token.empty()) core_->admin_hash = token_hash(options.admin_token);
     core_->controller.on_event([core = core_](const committed_event& e) { core->hub.publish(e.event); });
-    boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_), boost::asio::detached);
-    if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr), boost::asio::detached);
-    boost::asio::co_spawn(*io_, render(core_), boost::asio::detached);
+    boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_, counted()), boost::asio::detached);
+    if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*io_, render(core_, counted()), boost::asio::detached);
     thread_ = std::thread([this] { run(); });
     return {};
   }
@@ -101,7 +104,7 @@ class running_gateway : public gateway {
     });
     {
       std::unique_lock lock(mutex_);
-      all_closed_.wait_for(lock, stop_patience, [this] { return open_ == 0; });
+      all_ended_.wait_for(lock, stop_patience, [this] { return running_ == 0; });
     }
     io_->stop();
     thread_.join();
@@ -121,10 +124,12 @@ class running_gateway : public gateway {
     }
   }
 
-  awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, std::shared_ptr<boost::asio::ssl::context> tls) {
+  awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, std::shared_ptr<boost::asio::ssl::context> tls,
+                     [[maybe_unused]] std::shared_ptr<void> here) {
     while (!gw->stopping) {
       boost::system::error_code error;
-      any_socket socket = co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
+      any_socket socket =
+          co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
       if (error) {
         // Out of descriptors, most likely: a pause, and the listener lives on.
@@ -132,36 +137,39 @@ class running_gateway : public gateway {
         co_await pause.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
         continue;
       }
-      if (gw->connections >= gw->options.max_connections) continue;  // closed at once: a client that retries finds room or does not
+      if (gw->connections >= gw->options.max_connections)
+        continue; // closed at once: a client that retries finds room or does not
       boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls), boost::asio::detached);
     }
   }
 
   awaitable<> serve(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls) {
     const int yes = 1;
-    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);  // fails on a Unix socket, which needs none
-    const std::shared_ptr<void> counted = count_connection(*gw);
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes,
+                 sizeof yes); // fails on a Unix socket, which needs none
+    const auto here = counted();
+    ++gw->connections;
+    const std::shared_ptr<void> connection(nullptr, [gw](void*) { --gw->connections; });
     if (tls)
       co_await serve_tls(gw, std::move(socket), tls);
     else
       co_await serve_plain(gw, std::move(socket));
   }
 
-  std::shared_ptr<void> count_connection(core& gw) {
-    ++gw.connections;
-    {
-      const std::lock_guard lock(mutex_);
-      ++open_;
-    }
-    return {nullptr, [this, &gw](void*) {
-              --gw.connections;
+  /// While the ticket lives there is a coroutine that `stop` waits for.
+  std::shared_ptr<void> counted() {
+    const std::lock_guard lock(mutex_);
+    ++running_;
+    return {nullptr, [this](void*) {
               const std::lock_guard lock(mutex_);
-              if (--open_ == 0) all_closed_.notify_all();
+              if (--running_ == 0) all_ended_.notify_all();
             }};
   }
 
-  static awaitable<> render(std::shared_ptr<core> gw) {
-    const auto show = [&gw = *gw](std::vector<storage::event_record> events) { return render_events(gw, std::move(events)); };
+  static awaitable<> render(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {
+    const auto show = [&gw = *gw](std::vector<storage::event_record> events) {
+      return render_events(gw, std::move(events));
+    };
     while (!gw->hub.closed()) {
       try {
         co_await gw->hub.run(show);
@@ -182,8 +190,8 @@ class running_gateway : public gateway {
   listening_port bound_;
   std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable all_closed_;
-  std::size_t open_ = 0;
+  std::condition_variable all_ended_;
+  std::size_t running_ = 0;
 };
 
 } // namespace

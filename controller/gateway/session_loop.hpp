@@ -1,4 +1,5 @@
-// The loop of one connection over any stream; instantiated once for plain and once for TLS. For session_plain.cpp and session_tls.cpp only.
+// The loop of one connection over any stream; instantiated once for plain and once for TLS. For session_plain.cpp and
+// session_tls.cpp only.
 #pragma once
 
 #include <utility>
@@ -34,7 +35,8 @@ namespace beast = boost::beast;
 
 using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
 
-/// Notices a client that goes while we only write. It waits on a duplicate of the descriptor, so that it never meddles with the stream.
+/// Notices a client that goes while we only write. It waits on a duplicate of the descriptor, so that it never meddles
+/// with the stream.
 struct hangup {
   explicit hangup(boost::asio::io_context& io) : probe(io) {}
   any_socket probe;
@@ -132,15 +134,17 @@ class session_loop {
   awaitable<> refuse(beast::error_code error, request_id id) {
     problem p;
     if (error == beast::http::error::body_limit)
-      p = {.code = "too_large", .detail = "the body is larger than " + std::to_string(gw_->options.max_body_bytes) +
-                                          " bytes; pass long data in a file or on stdin, or split the request"};
+      p = {.code = "too_large",
+           .detail = "the body is larger than " + std::to_string(gw_->options.max_body_bytes) +
+                     " bytes; pass long data in a file or on stdin, or split the request"};
     else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
-      p = {.code = "too_large", .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
+      p = {.code = "too_large",
+           .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
     else if (error.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
              error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
       p = {.code = "bad_request", .detail = "this is no HTTP/1.1 request: " + error.message()};
     else
-      co_return;  // closed, reset or timed out
+      co_return; // closed, reset or timed out
     auto answer = problem_answer(p, id);
     ++gw_->answers_by_status[answer.status];
     co_await write_answer(std::move(answer), false, false);
@@ -168,12 +172,13 @@ class session_loop {
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
     if (!head_only) text += answer.body;
     const bool alive = co_await write_all(std::move(text));
-    co_return alive && keep_alive;
+    co_return alive&& keep_alive;
   }
 
   class chunk_writer : public stream_writer {
    public:
-    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end) : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
+    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end)
+        : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
     awaitable<bool> write(std::string bytes) override {
       if (end_->gone) co_return false;
       if (bytes.empty()) co_return true;
@@ -213,7 +218,7 @@ class session_loop {
   std::shared_ptr<hangup> start_watch() {
     auto end = std::make_shared<hangup>(*gw_->io);
     const int duplicate = ::fcntl(beast::get_lowest_layer(stream_).socket().native_handle(), F_DUPFD_CLOEXEC, 0);
-    if (duplicate < 0) return end;  // out of descriptors: then only writes tell
+    if (duplicate < 0) return end; // out of descriptors: then only writes tell
     beast::error_code error;
     // For waiting the family does not matter.
     end->probe.assign(boost::asio::generic::stream_protocol(AF_UNIX, 0), duplicate, error);
@@ -225,7 +230,8 @@ class session_loop {
   }
 
   awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
-    const auto form = chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
+    const auto form =
+        chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
     bool alive = co_await write_all(reply_head(answer, form));
     if (!alive) co_return false;
     const auto end = start_watch();
@@ -247,7 +253,7 @@ class session_loop {
     // Half a stream must not look like a whole one: without the last chunk the client sees that it was cut.
     if (!complete || end->gone || !chunked) co_return false;
     alive = co_await write_all(std::move(last_chunk));
-    co_return alive && keep_alive && !gw_->stopping;
+    co_return alive&& keep_alive && !gw_->stopping;
   }
 
   static boot_time boot_now() {

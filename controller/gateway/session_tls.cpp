@@ -11,7 +11,8 @@ awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_p
     tls_stream stream(plain_stream(std::move(socket)), *tls);
     beast::error_code error;
     stream.next_layer().expires_after(std::chrono::seconds(10));
-    co_await stream.async_handshake(boost::asio::ssl::stream_base::server, boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    co_await stream.async_handshake(boost::asio::ssl::stream_base::server,
+                                    boost::asio::redirect_error(boost::asio::use_awaitable, error));
     if (error) co_return;
     session_loop<tls_stream> loop(gw, stream);
     co_await loop.run();

@@ -14,7 +14,8 @@ awaitable<cluster_view> look_at_cluster(core& gw) {
 }
 
 void family(std::string& out, std::string_view name, std::string_view help, std::string_view type) {
-  out += "# HELP " + std::string(name) + ' ' + std::string(help) + "\n# TYPE " + std::string(name) + ' ' + std::string(type) + '\n';
+  out += "# HELP " + std::string(name) + ' ' + std::string(help) + "\n# TYPE " + std::string(name) + ' ' +
+         std::string(type) + '\n';
 }
 
 } // namespace
@@ -39,16 +40,18 @@ awaitable<response> list_scopes(exchange& x) {
     if (parsed)
       after = *parsed;
     else
-      query.complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+      query.complain("cursor",
+                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
   }
   query.finish();
   if (prefix)
     need_scope(x, *prefix);
   else
     prefix = x.who.prefix;
-  auto call = [&gw, prefix, live, after, limit](auto reply) { gw.controller.scopes(prefix, live, after, limit + 1, std::move(reply)); };
-  auto found = co_await gw.answer<std::vector<scope_view>>(
-      call);
+  auto call = [&gw, prefix, live, after, limit](auto reply) {
+    gw.controller.scopes(prefix, live, after, limit + 1, std::move(reply));
+  };
+  auto found = co_await gw.answer<std::vector<scope_view>>(call);
   const bool more = found.size() > limit;
   if (more) found.resize(limit);
   json_writer to;
@@ -63,8 +66,9 @@ awaitable<response> list_scopes(exchange& x) {
 awaitable<response> get_health(exchange&) { co_return json_answer("{\"healthy\":true}"); }
 
 awaitable<response> get_ready(exchange& x) {
-  if (x.gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
-  co_await look_at_cluster(x.gw);  // the controller answers: it has recovered
+  if (x.gw.stopping)
+    throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
+  co_await look_at_cluster(x.gw); // the controller answers: it has recovered
   co_return json_answer("{\"ready\":true}");
 }
 
@@ -75,9 +79,11 @@ awaitable<response> get_metrics(exchange& x) {
   const auto cluster = co_await look_at_cluster(x.gw);
   std::string out;
   family(out, "quell_operations_live", "Live operations by status.", "gauge");
-  for (const auto& [name, count] : cluster.operations) out += "quell_operations_live{status=\"" + name + "\"} " + std::to_string(count) + '\n';
+  for (const auto& [name, count] : cluster.operations)
+    out += "quell_operations_live{status=\"" + name + "\"} " + std::to_string(count) + '\n';
   family(out, "quell_workers", "Enrolled workers by status.", "gauge");
-  for (const auto& [name, count] : cluster.workers) out += "quell_workers{status=\"" + name + "\"} " + std::to_string(count) + '\n';
+  for (const auto& [name, count] : cluster.workers)
+    out += "quell_workers{status=\"" + name + "\"} " + std::to_string(count) + '\n';
   family(out, "quell_cancels_open", "Cancels that are not settled.", "gauge");
   out += "quell_cancels_open " + std::to_string(cluster.cancels_open) + '\n';
   family(out, "quell_oldest_open_cancel_seconds", "Age of the oldest open cancel, 0 if there is none.", "gauge");

@@ -14,7 +14,7 @@ struct store_reader::pool {
 
   std::unique_ptr<storage::queries> take() {
     const std::lock_guard lock(mutex);
-    auto connection = std::move(idle.back());  // as many connections as threads: there is one
+    auto connection = std::move(idle.back()); // as many connections as threads: there is one
     idle.pop_back();
     return connection;
   }
@@ -25,14 +25,16 @@ struct store_reader::pool {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<storage::queries>> idle;
-  boost::asio::thread_pool threads;  // last: they end before what they use
+  boost::asio::thread_pool threads; // last: they end before what they use
 };
 
-store_reader::store_reader(unsigned threads, std::shared_ptr<io_context> io) : io_(std::move(io)), pool_(std::make_unique<pool>(threads)) {}
+store_reader::store_reader(unsigned threads, std::shared_ptr<io_context> io)
+    : io_(std::move(io)), pool_(std::make_unique<pool>(threads)) {}
 
 store_reader::~store_reader() { stop(); }
 
-result<std::unique_ptr<store_reader>> store_reader::open(const std::string& directory, unsigned threads, std::shared_ptr<io_context> io) {
+result<std::unique_ptr<store_reader>> store_reader::open(const std::string& directory, unsigned threads,
+                                                         std::shared_ptr<io_context> io) {
   auto reader = std::unique_ptr<store_reader>(new store_reader(threads, std::move(io)));
   for (unsigned i = 0; i < threads; ++i) {
     auto opened = storage::queries::open(directory);

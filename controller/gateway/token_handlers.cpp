@@ -50,7 +50,8 @@ awaitable<response> create_token(exchange& x) {
   record.owner = asked.owner.value_or(storage::person{asked.name, asked.name});
   record.created_at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
   record.expires_at = asked.expires_at;
-  const auto done = co_await gw.answer<result<void>>([&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
+  const auto done = co_await gw.answer<result<void>>(
+      [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
   if (!done) throw from_fault(done.error());
   gw.tokens.put(record);
   gw.controller.audit("token_create", record.name, x.who, "api");
@@ -70,9 +71,11 @@ awaitable<response> delete_token(exchange& x) {
   query_reader(x.req).finish();
   const auto* record = gw.tokens.by_id(id);
   if (!record || !handles(x, *record))
-    throw problem{.code = "token_not_found", .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
+    throw problem{.code = "token_not_found",
+                  .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
   const auto name = record->name;
-  const auto done = co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
+  const auto done =
+      co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
   if (!done) throw from_fault(done.error());
   gw.tokens.drop(id);
   gw.controller.audit("token_revoke", name, x.who, "api");

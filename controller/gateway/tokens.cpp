@@ -37,7 +37,8 @@ std::optional<operation_id> verify_task_token(std::string_view token, std::strin
 
 result<std::string> fresh_token_secret() {
   const auto bytes = http::random_bytes(32);
-  if (!bytes) return failure("internal", "the kernel gave no random bytes for a new token; nothing was made, try again");
+  if (!bytes)
+    return failure("internal", "the kernel gave no random bytes for a new token; nothing was made, try again");
   return std::string(stored_prefix) + http::base64url(*bytes);
 }
 

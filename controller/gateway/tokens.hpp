@@ -1,4 +1,5 @@
-// Bearer tokens: stored ones (`qk_…`, only their hash is kept) and those minted for tasks (`qt_…`, a pure function of id and key).
+// Bearer tokens: stored ones (`qk_…`, only their hash is kept) and those minted for tasks (`qt_…`, a pure function of
+// id and key).
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ namespace quell::controller {
 
 /// QUELL_TOKEN of a task: "qt_", the id as 32 hex digits, and HMAC-SHA256(key, id) as base64url. Pure; needs no store.
 std::string mint_task_token(const operation_id& id, std::string_view key);
-/// The operation that `token` was minted for with this key; nullopt for anything else. Whether it still lives is another question.
+/// The operation that `token` was minted for with this key; nullopt for anything else. Whether it still lives is
+/// another question.
 std::optional<operation_id> verify_task_token(std::string_view token, std::string_view key);
 
 /// A fresh secret "qk_" and 32 random bytes as base64url. Fault `internal` without randomness.

@@ -19,7 +19,8 @@ response worker_answer(const worker_view& worker) {
 /// True if no endpoint can be reached from another machine.
 bool is_loopback_only(const std::vector<std::string>& endpoints) {
   for (const auto& endpoint : endpoints) {
-    const bool local = endpoint.find("://127.") != std::string::npos || endpoint.find("://localhost") != std::string::npos ||
+    const bool local = endpoint.find("://127.") != std::string::npos ||
+                       endpoint.find("://localhost") != std::string::npos ||
                        endpoint.find("://[::1]") != std::string::npos;
     if (!local) return false;
   }
@@ -27,7 +28,8 @@ bool is_loopback_only(const std::vector<std::string>& endpoints) {
 }
 
 problem no_such_worker_here(const std::string& name) {
-  return {.code = "worker_not_found", .detail = "there is no worker " + name.substr(0, 64) + "; `quell workers` lists them"};
+  return {.code = "worker_not_found",
+          .detail = "there is no worker " + name.substr(0, 64) + "; `quell workers` lists them"};
 }
 
 } // namespace
@@ -36,7 +38,8 @@ awaitable<response> list_workers(exchange& x) {
   auto& gw = x.gw;
   need(x, right::look_at_workers);
   finish_small_list(x.req);
-  const auto all = co_await gw.answer<std::vector<worker_view>>([&gw](auto reply) { gw.controller.workers(std::move(reply)); });
+  const auto all =
+      co_await gw.answer<std::vector<worker_view>>([&gw](auto reply) { gw.controller.workers(std::move(reply)); });
   json_writer to;
   to.open_object().key("workers").open_array();
   for (const auto& worker : all) write_worker(to, worker);
@@ -52,8 +55,7 @@ awaitable<response> get_worker(exchange& x) {
   query_reader(x.req).finish();
   const auto name = x.arguments.at(0);
   auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
-  const auto worker = co_await gw.answer<std::optional<worker_view>>(
-      call);
+  const auto worker = co_await gw.answer<std::optional<worker_view>>(call);
   if (!worker) throw no_such_worker_here(name);
   co_return worker_answer(*worker);
 }
@@ -80,8 +82,9 @@ awaitable<response> add_worker(exchange& x) {
   write_worker_open(to, *worker);
   to.field("join", to_text(line));
   const bool local = is_loopback_only(gw.options.control_endpoints);
-  to.field("warning", local ? std::optional<std::string>("quelld listens for workers on loopback only, so this line works on this machine "
-                                                         "only; set [workers] listen to an address that the worker can reach")
+  to.field("warning", local ? std::optional<std::string>(
+                                  "quelld listens for workers on loopback only, so this line works on this machine "
+                                  "only; set [workers] listen to an address that the worker can reach")
                             : std::nullopt);
   to.close_object();
   gw.controller.audit("worker_add", asked.name, x.who, "api");
@@ -111,8 +114,7 @@ awaitable<response> resume_worker(exchange& x) {
   const auto name = x.arguments.at(0);
   value_or_throw(read_nothing(x.req.body));
   auto call = [&gw, name](auto reply) { gw.controller.resume_worker(name, std::move(reply)); };
-  const auto worker = co_await gw.answer<result<worker_view>>(
-      call);
+  const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
   gw.controller.audit("worker_resume", name, x.who, "api");
   co_return worker_answer(*worker);
@@ -126,8 +128,7 @@ awaitable<response> remove_worker(exchange& x) {
   const bool cancel = query.flag("cancel").value_or(false);
   query.finish();
   auto call = [&gw, name, cancel](auto reply) { gw.controller.remove_worker(name, cancel, std::move(reply)); };
-  const auto worker = co_await gw.answer<result<worker_view>>(
-      call);
+  const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
   gw.controller.audit("worker_remove", name, x.who, "api");
   co_return worker_answer(*worker);

@@ -43,7 +43,8 @@ TEST_CASE("words behind -- belong to the task alone") {
 }
 
 TEST_CASE("global flags stand before or behind the command") {
-  for (const auto& words : {strings{"--json", "--utc", "worker", "list"}, strings{"worker", "list", "--json", "--utc"}, strings{"worker", "--json", "list", "--utc"}}) {
+  for (const auto& words : {strings{"--json", "--utc", "worker", "list"}, strings{"worker", "list", "--json", "--utc"},
+                            strings{"worker", "--json", "list", "--utc"}}) {
     const auto line = parse_command_line(words);
     REQUIRE(line);
     CHECK(line->globals.json);
@@ -102,7 +103,8 @@ TEST_CASE("every command and its flags appear in the completion of each shell an
   for (const auto& c : commands) {
     INFO(c.path);
     CHECK(man.str().find(".B quell " + c.path + "\n") != std::string::npos);
-    for (const char* shell : {"bash", "zsh"}) CHECK(completion_script(shell, commands).find("'" + c.path + "') words=") != std::string::npos);
+    for (const char* shell : {"bash", "zsh"})
+      CHECK(completion_script(shell, commands).find("'" + c.path + "') words=") != std::string::npos);
     const auto last = c.path.substr(c.path.rfind(' ') + 1);
     CHECK(completion_script("fish", commands).find("-a " + last) != std::string::npos);
     for (const auto& flag : c.flags) {

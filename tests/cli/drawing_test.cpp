@@ -23,7 +23,8 @@ TEST_CASE("a line is cut only to a given width, and the cut is shown") {
 }
 
 TEST_CASE("a forest is drawn with its branches") {
-  const std::vector<tree_node> nodes{{"a", "", "a"}, {"b", "a", "b"}, {"c", "b", "c"}, {"d", "a", "d"}, {"e", "gone", "e"}};
+  const std::vector<tree_node> nodes{
+      {"a", "", "a"}, {"b", "a", "b"}, {"c", "b", "c"}, {"d", "a", "d"}, {"e", "gone", "e"}};
   CHECK(drawn_tree(nodes, true) == std::vector<std::string>{"a", "├─ b", "│  └─ c", "└─ d", "e"});
   CHECK(drawn_tree(nodes, false) == std::vector<std::string>{"a", "|- b", "|  `- c", "`- d", "e"});
 }

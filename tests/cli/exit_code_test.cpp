@@ -14,7 +14,9 @@ problem with(int status, const std::string& code) {
   p.code = code;
   return p;
 }
-json ended(const char* status, json exit, json error = nullptr) { return {{"status", status}, {"exit", std::move(exit)}, {"error", std::move(error)}}; }
+json ended(const char* status, json exit, json error = nullptr) {
+  return {{"status", status}, {"exit", std::move(exit)}, {"error", std::move(error)}};
+}
 } // namespace
 
 TEST_CASE("a problem has one exit code") {
@@ -47,7 +49,10 @@ TEST_CASE("an operation ends run as its command ended") {
 
 TEST_CASE("a cancel is 0 only when it is proven or the level asked was reached") {
   const auto cancel = [](const char* outcome, const char* status, bool proven) {
-    return json{{"outcome", outcome}, {"status", status}, {"dry_run", false}, {"report", {{"proven", proven}, {"operations", 2}}}};
+    return json{{"outcome", outcome},
+                {"status", status},
+                {"dry_run", false},
+                {"report", {{"proven", proven}, {"operations", 2}}}};
   };
   CHECK(exit_code::of_cancel(cancel("stopping", "settled", true), "settled") == 0);
   CHECK(exit_code::of_cancel(cancel("joined", "settled", true), "settled") == 0);

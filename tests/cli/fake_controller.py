@@ -47,6 +47,7 @@ class FakeController:
         self.settle_at = None           # polls of a cancel before it is settled; None = at once; -1 = never
         self.not_started = 0            # input and resize that come before the start
         self.sizes = []
+        self.pieces = {}                # operation -> output in the order received, served as events
         self.hold_cancel = False        # a cancel is recorded, but the operation lives on
         outer = self
 
@@ -67,6 +68,7 @@ class FakeController:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # clients that go away are what the tests are about
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
@@ -229,6 +231,8 @@ class FakeController:
                     self.lock.wait_for(lambda: self.operations[id]["ended_at"], min(int(query["wait_ms"]), 60000) / 1000)
                 document = dict(self.operations[id])
             return self.answer(h, 200, document)
+        if parts[2] == "output" and h.headers.get("Accept") == "text/event-stream" and id in self.pieces:
+            return self.send_pieces(h, id)
         if parts[2] == "output":
             return self.send_output(h, id, query)
         if parts[2] in ("input", "resize") and self.not_started > 0:
@@ -252,6 +256,24 @@ class FakeController:
                 self.sizes.append(json.loads(body))
                 self.lock.notify_all()
         return self.answer(h, 200, {})
+
+    def send_pieces(self, h, id):
+        """Output as events, `pieces[id]` = [(stream, offset, bytes)]; the first connection is cut after two of them."""
+        after = int(h.headers.get("Last-Event-ID") or 0)
+        h.send_response(200)
+        h.send_header("Content-Type", "text/event-stream")
+        h.send_header("Transfer-Encoding", "chunked")
+        h.end_headers()
+        for n, (stream, offset, data) in enumerate(self.pieces[id][after:], after + 1):
+            event = {"id": str(n), "type": "output", "operation": id, "data": {"stream": stream, "offset": offset, "text": data}}
+            frame = ("id: %d\nevent: output\ndata: %s\n\n" % (n, json.dumps(event))).encode()
+            h.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame))
+            h.wfile.flush()
+            if after == 0 and n == 2:
+                h.close_connection = True
+                h.connection.shutdown(2)
+                return
+        h.wfile.write(b"0\r\n\r\n")
 
     def send_output(self, h, id, query):
         stream, offset, follow = query.get("stream", "stdout"), int(query.get("offset") or 0), query.get("follow") == "true"

@@ -35,11 +35,13 @@ TEST_CASE("scopes travel encoded in query strings") {
   CHECK(with_query("/v1/x", {{"scope", "a/b+c d"}, {"none", ""}, {"k", "1"}}) == "/v1/x?scope=a%2Fb%2Bc%20d&k=1");
   CHECK(with_query("/v1/x?y=1", {{"z", "2"}}) == "/v1/x?y=1&z=2");
   CHECK(base_address("http://h:1//") == "http://h:1");
-  for (const char* bad : {"", "h:1", "ftp://h", "http://", "http:///x", "http://h\r\nX: y", "http://h?x"}) CHECK(base_address(bad).empty());
+  for (const char* bad : {"", "h:1", "ftp://h", "http://", "http:///x", "http://h\r\nX: y", "http://h?x"})
+    CHECK(base_address(bad).empty());
 }
 
 TEST_CASE("an event stream is read whole however it is cut") {
-  const std::string text = "retry: 1000\n\n: hello\n\nid: 7\nevent: output\ndata: {\"a\":\ndata: 1}\n\nid: 8\r\ndata: x\r\n\r\ndata: unfinished\n";
+  const std::string text = "retry: 1000\n\n: hello\n\nid: 7\nevent: output\ndata: {\"a\":\ndata: 1}\n\nid: 8\r\ndata: "
+                           "x\r\n\r\ndata: unfinished\n";
   for (std::size_t step = 1; step < text.size(); ++step) {
     std::vector<stream_event> got;
     event_parser parser([&](const stream_event& e) { got.push_back(e); });

@@ -14,7 +14,8 @@ namespace {
 const view at_noon{*parse_instant("2026-11-20T09:52:01.004Z"), true, false, true};
 
 json cancel() {
-  return json::parse(R"({"id":"01a1f86a-0b77-7c55-9a3d-8e41d2c7f019","target":{"scope":"team/build"},"outcome":"stopping","status":"signalled","durable":true,"reason":"wrong branch",
+  return json::parse(
+      R"({"id":"01a1f86a-0b77-7c55-9a3d-8e41d2c7f019","target":{"scope":"team/build"},"outcome":"stopping","status":"signalled","durable":true,"reason":"wrong branch",
     "report":{"operations":37,"workers":["w1","w2"],"receipts":{"terminated":18,"killed":2,"unconfirmed":0},"proofs":{"cgroup_empty":20},"unproven_total":3,
     "unproven":[{"operation":"01a1f869-3df9-7303-8207-dde70bee07dd","title":"crawler","worker":"w2","why":"in_grace","since_at":"2026-11-20T09:52:00.004Z","processes_total":2,
       "processes":[{"pid":4242,"state":"S","command":"python3 crawl.py"}],"next":{"action":"kill","at":"2026-11-20T09:52:02.004Z"},"dead_by":"2026-11-20T09:52:02.504Z"},
@@ -68,7 +69,8 @@ TEST_CASE("progress is one line with what is left, the next kill and silent work
 }
 
 TEST_CASE("odd answers are shown without a fall") {
-  for (const auto& odd : {json(nullptr), json::object(), json{{"report", 5}}, json{{"report", {{"unproven", "x"}, {"receipts", json::array()}}}}, json{{"target", "x"}}}) {
+  for (const auto& odd : {json(nullptr), json::object(), json{{"report", 5}},
+                          json{{"report", {{"unproven", "x"}, {"receipts", json::array()}}}}, json{{"target", "x"}}}) {
     report_text(odd, at_noon);
     progress_text(odd, at_noon);
     dry_run_text(odd, at_noon, 0);
@@ -85,10 +87,12 @@ TEST_CASE("what others wrote cannot drive the terminal") {
 }
 
 TEST_CASE("an operation says its state in words") {
-  CHECK(operation_state({{"status", "failed"}, {"exit", {{"code", 3}}}, {"error", {{"code", "error"}}}}, at_noon) == "failed exit 3");
+  CHECK(operation_state({{"status", "failed"}, {"exit", {{"code", 3}}}, {"error", {{"code", "error"}}}}, at_noon) ==
+        "failed exit 3");
   CHECK(operation_state({{"status", "failed"}, {"error", {{"code", "timeout"}}}}, at_noon) == "failed timeout");
   CHECK(operation_state({{"status", "pending"}, {"waiting_for", {{"what", "slot"}}}}, at_noon) == "pending (slot)");
   CHECK(operation_state({{"status", "cancelled"}, {"stop", {{"receipt", "killed"}}}}, at_noon) == "cancelled killed");
-  CHECK(operation_state({{"status", "cancelling"}, {"stop", {{"kill_at", "2026-11-20T09:52:02.004Z"}}}}, at_noon) == "cancelling (kill in 1.0s)");
+  CHECK(operation_state({{"status", "cancelling"}, {"stop", {{"kill_at", "2026-11-20T09:52:02.004Z"}}}}, at_noon) ==
+        "cancelling (kill in 1.0s)");
   CHECK(command_text(json{"sh", "-c", "echo 'hi there'"}) == "sh -c 'echo '\\''hi there'\\'''");
 }

@@ -55,6 +55,15 @@ class Run(Program):
         self.assertEqual(done.stdout.decode(), text)
         self.assertIsNone(self.controller.drop_after)
 
+    def test_both_streams_keep_their_order_when_they_go_to_one_place(self):
+        self.controller.add(A, status="completed", ended_at="2026-11-20T09:51:07.123Z", exit={"code": 0})
+        self.controller.output[A].update(stdout=b"one\nthree\nfive\n", stderr=b"two\nfour\n")
+        self.controller.pieces[A] = [("stdout", 0, "one\n"), ("stderr", 0, "two\n"), ("stdout", 4, "three\n"), ("stderr", 4, "four\n")]
+        wanted = b"one\ntwo\nthree\nfour\nfive\n"  # the last one is in no event: it comes from the stream itself
+        for words in (["run", "--id", A, "--", "x"], ["logs", "-f", A]):
+            done = subprocess.run([QUELL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env, timeout=60)
+            self.assertEqual((done.stdout, done.returncode), (wanted, 0), words)
+
     def test_a_lost_answer_to_the_create_is_asked_again_with_the_same_id(self):
         self.controller.lose_creates = 2
         self.quell("run", "--", "say", "x", "0")

@@ -264,3 +264,23 @@ TEST_CASE("whatever is lost or late, the worker's lease ends before the controll
     }
   });
 }
+
+TEST_CASE("a handover's long lease is void as soon as the next session's welcome is acknowledged, not before") {
+  fleet_world c;
+  c.worker_joins("w1");
+  c.f->hand_over(c.now);
+  c.settle();
+  c.restart();
+  c.says_hello("w1", c.hello_of("w1", 2));
+  CHECK(c.rows.at("w1").lease == 60s);
+  SECTION("before") {
+    c.silence(50s, 500ms);
+    CHECK(c.status_of("w1") == "unreachable");
+  }
+  SECTION("after") {
+    c.acknowledges("w1");
+    CHECK(c.rows.at("w1").lease == 10s);
+    c.silence(12s);
+    CHECK(c.status_of("w1") == "lost");
+  }
+}

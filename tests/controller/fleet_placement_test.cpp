@@ -250,3 +250,17 @@ TEST_CASE("a worker that shrinks or loses a label gets nothing that it cannot ho
   CHECK_FALSE(c.where(c.placed(c.needs()))); // 3 of 2 are taken
   CHECK_FALSE(c.where(c.placed(on({{"gpu", "1"}}))));
 }
+
+TEST_CASE("the oldest living head is first, also when an older one of another queue was cancelled") {
+  fleet_world c;
+  const auto stale = c.queued(c.needs());
+  requirement other = c.needs();
+  other.worker = "w1";
+  const auto second = c.queued(other);
+  const auto third = c.queued(c.needs());
+  c.ledger.tasks.at(stale).pending = false;
+  c.worker_joins("w1", 1);
+  c.place();
+  CHECK(c.where(second) == "w1");
+  CHECK_FALSE(c.where(third));
+}

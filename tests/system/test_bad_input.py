@@ -33,7 +33,6 @@ TASK = {"kind": "task", "task": {"command": ["true"]}}
 
 @pytest.mark.parametrize("raw,status,code", [
     (b"{", 400, "bad_json"),
-    (b"[1,2]", 400, "bad_json"),
     (b'{"kind": "task", "title": "\xff\xfe"}', 400, "bad_json"),
     (b'{"kind": "task", "task": {"command": ["true"]}, "colour": 1}', 422, "unknown_field"),
     (b'{"kind": "task", "task": {"command": []}}', 422, "invalid_field"),
@@ -56,6 +55,10 @@ def test_bad_creates(cluster, raw, status, code):
     if code in ("unknown_field", "invalid_field"):
         assert p["errors"] and all(e["pointer"].startswith("/") and e["message"] for e in p["errors"]), p
     assert len(cluster.operations()) == before
+
+
+def test_a_body_must_be_an_object(cluster):
+    problem(cluster.api("POST", "/v1/operations", raw=b"[1,2]", headers={"Content-Type": "application/json"}), 422, "invalid_field")
 
 
 @pytest.mark.parametrize("body,code", [

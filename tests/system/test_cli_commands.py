@@ -68,7 +68,7 @@ def test_logs(cluster):
     id = cluster.quell("run", "-d", "--", "bash", "-c", "seq 1 100; echo oops >&2", check=0).stdout.decode().strip()
     cluster.wait_status(id, "completed")
     assert cluster.quell("logs", id, "--stream", "stdout", check=0).stdout == b"".join(b"%d\n" % i for i in range(1, 101))
-    assert cluster.quell("logs", id, "--stream", "stderr", check=0).stdout == b"oops\n"
+    assert cluster.quell("logs", id, "--stream", "stderr", check=0).stderr == b"oops\n"
 
 
 def test_workers_drain_and_resume(cluster):

@@ -23,7 +23,7 @@ def cluster():
 
 @pytest.mark.parametrize("command,code", [
     (["true"], 0), (["bash", "-c", "exit 3"], 3), (["bash", "-c", "exit 255"], 255), (["bash", "-c", "kill -SEGV $$"], 128 + 11),
-    (["bash", "-c", "kill -KILL $$"], 128 + 9), (["/no/such/program"], 127), (["no-such-program-at-all"], 127), (["/etc/hostname"], 126),
+    (["bash", "-c", "kill -KILL $$"], 128 + 9), (["/no/such/program"], 127), (["no-such-program-at-all"], 127), (["/etc"], 126),
 ])
 def test_exit_codes_are_passed_on(cluster, command, code):
     done = cluster.quell("run", "--", *command)
@@ -127,7 +127,10 @@ def test_a_pty_is_a_terminal(cluster):
         assert b"/dev/pts/" in text
         os.write(terminal, b"until [ \"$(stty size)\" = '33 99' ]; do read -t 0.05 <> <(:); done; echo size-$((1+1))\n")
         read_terminal(terminal, text, b"size-2", "the window size to arrive")
-        os.write(terminal, b"sleep 1000\n\x03echo after-$((2+1))\n")
+        os.write(terminal, b"bash -c 'echo job-$((5+5)); sleep 1000'\n")
+        read_terminal(terminal, text, b"job-10", "the job to run in the foreground")
+        os.write(terminal, b"\x03")
+        os.write(terminal, b"echo after-$((2+1))\n")
         read_terminal(terminal, text, b"after-3", "^C to reach the job and not the shell")
         os.write(terminal, b"exit 4\n")
         status = until(lambda: (lambda r: r if r[0] else None)(os.waitpid(pid, os.WNOHANG)), "quell run to end")[1]

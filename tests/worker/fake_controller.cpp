@@ -151,6 +151,7 @@ void fake_controller::bulk_frame(const peer& from, std::string_view bytes) {
   if (!m) return;
   if (std::holds_alternative<wire::bulk_hello>(*m)) {
     bulk_route_ = from.route;
+    ++bulk_links;
   } else if (const auto* o = std::get_if<wire::output>(&*m)) {
     auto& text = output[{o->operation, o->which}];
     if (o->offset <= text.size()) {

@@ -50,6 +50,7 @@ class fake_controller {
   std::map<std::pair<operation_id, stream>, bool> output_ended;
   std::vector<wire::bulk_message> bulk;
   std::uint64_t farewells = 0;
+  std::uint64_t bulk_links = 0;
   bool acknowledging_output = true;
 
   template <class T>

@@ -164,6 +164,7 @@ TEST_CASE("input reaches a task and its end closes stdin", "[program]") {
   order.spec.stdin_open = true;
   const auto id = c.send(order);
   REQUIRE(c.runs(id));
+  REQUIRE(c.controller.until([&] { return c.controller.bulk_links > 0; }));
   c.controller.tell_bulk(wire::input{id, 0, "hello ", false});
   c.controller.tell_bulk(wire::input{id, 0, "hello ", false}); // a repeat
   c.controller.tell_bulk(wire::input{id, 6, "world", true});

@@ -50,12 +50,34 @@ TEST_CASE("a create with kind and command alone takes the defaults of SURFACE") 
 TEST_CASE("a create takes every field") {
   const auto parent = operation_id::fresh();
   const auto id = operation_id::fresh();
-  const json body = {{"id", id.text()}, {"kind", "task"}, {"scope", "team/build"}, {"parent", parent.text()}, {"name", "n"}, {"title", "t"},
-                     {"labels", {{"pr", "4711"}}}, {"timeout_ms", 5}, {"grace_ms", 0}, {"on_parent_end", "wait"}, {"supersede", "key"},
-                     {"owner", {{"id", "bob"}, {"name", "Bob"}}}, {"as_of_seq", 41},
-                     {"task", {{"command", {"/bin/ls", "-l"}}, {"cwd", "/srv"}, {"env", {{"CI", "1"}}}, {"pty", true}, {"stdin", true},
-                               {"stop_signal", "INT"}, {"worker", "w2"}, {"on", {{"os", "linux"}}}, {"slots", 0}, {"on_leader_exit", "kill"},
-                               {"lease_ms", 60000}, {"containment", "cgroup+pidns"}, {"default_cwd", "/home"}, {"default_cwd_host", "h"}}}};
+  const json body = {{"id", id.text()},
+                     {"kind", "task"},
+                     {"scope", "team/build"},
+                     {"parent", parent.text()},
+                     {"name", "n"},
+                     {"title", "t"},
+                     {"labels", {{"pr", "4711"}}},
+                     {"timeout_ms", 5},
+                     {"grace_ms", 0},
+                     {"on_parent_end", "wait"},
+                     {"supersede", "key"},
+                     {"owner", {{"id", "bob"}, {"name", "Bob"}}},
+                     {"as_of_seq", 41},
+                     {"task",
+                      {{"command", {"/bin/ls", "-l"}},
+                       {"cwd", "/srv"},
+                       {"env", {{"CI", "1"}}},
+                       {"pty", true},
+                       {"stdin", true},
+                       {"stop_signal", "INT"},
+                       {"worker", "w2"},
+                       {"on", {{"os", "linux"}}},
+                       {"slots", 0},
+                       {"on_leader_exit", "kill"},
+                       {"lease_ms", 60000},
+                       {"containment", "cgroup+pidns"},
+                       {"default_cwd", "/home"},
+                       {"default_cwd_host", "h"}}}};
   const auto order = read_create(body.dump());
   REQUIRE(order);
   CHECK(order->id == id);
@@ -100,7 +122,7 @@ TEST_CASE("each bad field of a create is refused with its own pointer") {
 }
 
 TEST_CASE("an unknown field is refused at every level, whatever its value") {
-  CHECK(refused(with("/foo", nullptr)) == "accepted");  // null is as if absent
+  CHECK(refused(with("/foo", nullptr)) == "accepted"); // null is as if absent
   CHECK(refused(with("/foo", 1)) == "unknown_field /foo");
   CHECK(refused(with("/task/foo", 1)) == "unknown_field /task/foo");
   CHECK(refused(with("/owner", {{"id", "b"}, {"mail", "x"}})) == "unknown_field /owner/mail");
@@ -144,7 +166,10 @@ TEST_CASE("what is no JSON is told with its position") {
 TEST_CASE("the fingerprint ignores the id, the order of fields and nulls, and nothing else") {
   const auto print = [](const std::string& text) { return read_create(text)->fingerprint; };
   const auto plain = print(R"({"kind":"task","title":"x","task":{"command":["true"]}})");
-  CHECK(print(R"({"task":{"command":["true"],"cwd":null},"title":"x","kind":"task","id":"01a1f869-3df9-7303-8207-dde70bee07dd"})") == plain);
+  CHECK(
+      print(
+          R"({"task":{"command":["true"],"cwd":null},"title":"x","kind":"task","id":"01a1f869-3df9-7303-8207-dde70bee07dd"})") ==
+      plain);
   CHECK(print(R"({"kind":"task","title":"y","task":{"command":["true"]}})") != plain);
 }
 
@@ -203,7 +228,8 @@ TEST_CASE("workers' names, tokens' roles and window sizes are checked") {
 }
 
 TEST_CASE("a cursor is opaque, comes back as it was, and a forged one is refused") {
-  for (const auto cursor : {seq_cursor{true, 1}, seq_cursor{false, (1ULL << 53) - 1}}) CHECK(parse_cursor(to_text(cursor)) == cursor);
+  for (const auto cursor : {seq_cursor{true, 1}, seq_cursor{false, (1ULL << 53) - 1}})
+    CHECK(parse_cursor(to_text(cursor)) == cursor);
   for (const char* bad : {"", "a1", "YQ", "!!!!", "ZDEyMw=="}) {
     INFO(bad);
     CHECK_FALSE(parse_cursor(bad));

@@ -13,7 +13,8 @@ TEST_CASE("a cancel of a scope answers 202 with its report, titles and channel")
   const auto id = world.controller->start_operation("team/build", {}, "crawler");
   auto headers = gateway_world::admin();
   headers.emplace_back("Quell-Channel", "cli");
-  const auto answer = world.ask("POST", "/v1/cancels", headers, R"({"scope":"team","reason":"wrong branch","grace_ms":0,"by":{"id":"mia"}})");
+  const auto answer = world.ask("POST", "/v1/cancels", headers,
+                                R"({"scope":"team","reason":"wrong branch","grace_ms":0,"by":{"id":"mia"}})");
   CHECK(answer.status == 202);
   const auto j = answer.json();
   CHECK(j["outcome"] == "stopping");
@@ -64,7 +65,8 @@ TEST_CASE("waiting for settled answers when it is, with the final report") {
   gateway_world world;
   const auto id = world.controller->start_operation("team");
   auto client = world.connect();
-  client.send_request("POST", "/v1/cancels", gateway_world::admin(), R"({"scope":"team","wait":"settled","wait_ms":15000})");
+  client.send_request("POST", "/v1/cancels", gateway_world::admin(),
+                      R"({"scope":"team","wait":"settled","wait_ms":15000})");
   // The cancel is there once it is listed.
   std::string cancel;
   for (int i = 0; i < 2000 && cancel.empty(); ++i) {
@@ -113,7 +115,9 @@ TEST_CASE("a dry run lists what would stop and records nothing") {
 TEST_CASE("the same cancel id with the same body is the same cancel, with another body 409") {
   gateway_world world;
   const auto id = cancel_id::fresh().text();
-  const auto body = [&](const std::string& reason) { return json{{"id", id}, {"scope", "team"}, {"reason", reason}}.dump(); };
+  const auto body = [&](const std::string& reason) {
+    return json{{"id", id}, {"scope", "team"}, {"reason", reason}}.dump();
+  };
   world.controller->start_operation("team");
   CHECK(world.post("/v1/cancels", body("a")).status == 202);
   const auto again = world.post("/v1/cancels", body("a"));
@@ -126,7 +130,8 @@ TEST_CASE("the same cancel id with the same body is the same cancel, with anothe
 TEST_CASE("only an admin declares something dead, with a reason") {
   gateway_world world;
   const auto id = world.controller->start_operation("team");
-  const std::string path = "/v1/operations/" + id.text() + "/resolve", body = R"({"declare":"dead","reason":"host burnt"})";
+  const std::string path = "/v1/operations/" + id.text() + "/resolve",
+                    body = R"({"declare":"dead","reason":"host burnt"})";
   CHECK(world.ask("POST", path, gateway_world::with(world.token("operator")), body).status == 403);
   CHECK(world.post(path, R"({"declare":"dead"})").status == 422);
   CHECK(world.post(path, body).json()["status"] == "cancelled");

@@ -15,6 +15,14 @@ struct sse_event {
   json data;
 };
 
+/// An event without scope.
+storage::event_record plain_event(std::string type, std::string data) {
+  storage::event_record event;
+  event.type = std::move(type);
+  event.data = std::move(data);
+  return event;
+}
+
 /// The next event of the stream, comments and `retry` skipped.
 sse_event next_event(http_client& client) {
   while (true) {
@@ -33,7 +41,8 @@ sse_event next_event(http_client& client) {
   }
 }
 
-std::unique_ptr<http_client> watch(gateway_world& world, const std::string& target, const std::string& last_event_id = {}) {
+std::unique_ptr<http_client> watch(gateway_world& world, const std::string& target,
+                                   const std::string& last_event_id = {}) {
   auto client = std::make_unique<http_client>(world.front->port());
   client->send_request("GET", target, gateway_world::watching(last_event_id));
   const auto head = client->read_head();
@@ -115,8 +124,8 @@ TEST_CASE("audit events are for admins without a scope only") {
   plain.send_request("GET", "/v1/events", {{"Authorization", "Bearer " + observer}, {"Accept", "text/event-stream"}});
   CHECK(plain.read_head().status == 200);
   plain.read_until("\n\n");
-  world.controller->add_event({.type = "audit", .data = R"({"action":"token_create"})"});
-  world.controller->add_event({.type = "worker_joined", .worker = "w1", .data = R"({"name":"w1"})"});
+  world.controller->add_event(plain_event("audit", R"({"action":"token_create"})"));
+  world.controller->add_event(plain_event("worker_joined", R"({"name":"w1"})"));
   CHECK(next_event(*admin).type == "audit");
   CHECK(next_event(plain).type == "worker_joined");
 }
@@ -137,7 +146,7 @@ TEST_CASE("events that are no longer kept are 410 with the oldest that is, befor
   nlohmann::json oldest;
   // The store prunes in steps: more events until the first is gone.
   for (int i = 0; i < 5000 && (oldest.is_null() || oldest["events"][0]["id"] == "1"); ++i) {
-    last = world.controller->add_event({.type = "worker_joined", .worker = "w1", .data = "{}"});
+    last = world.controller->add_event(plain_event("worker_joined", "{}"));
     if (i % 100 == 99) oldest = world.get("/v1/events?limit=1").json();
   }
   REQUIRE(last > 50);
@@ -182,7 +191,7 @@ TEST_CASE("a watcher that reads nothing is closed when it lags too far, and resu
   auto stream = watch(world, "/v1/events");
   const std::string data = "{\"filler\":\"" + std::string(200'000, 'x') + "\"}";
   std::uint64_t last = 0;
-  for (int i = 0; i < 120; ++i) last = world.controller->add_event({.type = "worker_joined", .worker = "w1", .data = data});
+  for (int i = 0; i < 120; ++i) last = world.controller->add_event(plain_event("worker_joined", data));
   std::string newest;
   bool ended = false;
   try {

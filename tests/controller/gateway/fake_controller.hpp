@@ -1,4 +1,5 @@
-// A controller that plays what the test tells it, over a real journal: commits first, then answers and events, on a thread of its own.
+// A controller that plays what the test tells it, over a real journal: commits first, then answers and events, on a
+// thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +21,8 @@ class fake_controller : public service {
   void stop();
 
   // ---- what the tests tell it ---------------------------------------------------------------------------------
-  operation_id start_operation(const std::string& scope, std::optional<operation_id> parent = {}, std::string title = "work");
+  operation_id start_operation(const std::string& scope, std::optional<operation_id> parent = {},
+                               std::string title = "work");
   /// Ends it: row, then event.
   void end_operation(const operation_id& id, status how, std::optional<cancel_id> by = {});
   void change_operation(const operation_id& id, const std::function<void(live_view&)>& change);
@@ -41,7 +43,8 @@ class fake_controller : public service {
   void create(create_order order, reply<outcome<created>> done) override;
   void cancel(cancel_order order, reply<outcome<cancel_view>> done) override;
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override;
-  void declare_worker_dead(std::string worker, std::string reason, caller by, reply<outcome<std::size_t>> done) override;
+  void declare_worker_dead(std::string worker, std::string reason, caller by,
+                           reply<outcome<std::size_t>> done) override;
   void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override;
   void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override;
   void open_cancels(reply<std::vector<cancel_view>> done) override;

@@ -17,7 +17,9 @@ namespace {
 
 constexpr int deadline_seconds = 20;
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error("the test client " + what + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error("the test client " + what + ": " + std::strerror(errno));
+}
 
 void set_deadline(int socket) {
   const timeval limit{deadline_seconds, 0};
@@ -29,7 +31,8 @@ std::pair<std::string, std::string> split_header(const std::string& line) {
   const auto colon = line.find(':');
   if (colon == std::string::npos) throw std::runtime_error("the server sent a header without a colon: " + line);
   auto name = line.substr(0, colon);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   auto value = line.substr(colon + 1);
   value.erase(0, value.find_first_not_of(' '));
   return {name, value};
@@ -75,7 +78,8 @@ void http_client::send(const std::string& bytes) {
   }
 }
 
-void http_client::send_request(const std::string& method, const std::string& target, const header_list& headers, const std::string& body) {
+void http_client::send_request(const std::string& method, const std::string& target, const header_list& headers,
+                               const std::string& body) {
   std::string text = method + ' ' + target + " HTTP/1.1\r\nHost: quell\r\n";
   bool typed = false;
   for (const auto& [name, value] : headers) {
@@ -121,7 +125,8 @@ std::string http_client::take(std::size_t bytes) {
 http_reply http_client::read_head() {
   http_reply head;
   const auto status = line();
-  if (status.size() < 12 || !status.starts_with("HTTP/1.1 ")) throw std::runtime_error("no HTTP status line: " + status);
+  if (status.size() < 12 || !status.starts_with("HTTP/1.1 "))
+    throw std::runtime_error("no HTTP status line: " + status);
   head.status = static_cast<unsigned>(std::stoul(status.substr(9, 3)));
   for (auto text = line(); !text.empty(); text = line()) head.headers.insert(split_header(text));
   if (head.status == 100) return read_head();

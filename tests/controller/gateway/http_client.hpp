@@ -14,7 +14,7 @@ namespace quell::controller::test {
 
 struct http_reply {
   unsigned status = 0;
-  std::multimap<std::string, std::string> headers;   ///< names in lower case
+  std::multimap<std::string, std::string> headers; ///< names in lower case
   std::string body;
   std::multimap<std::string, std::string> trailers;
 
@@ -34,10 +34,12 @@ class http_client {
   http_client(const http_client&) = delete;
 
   void send(const std::string& bytes);
-  void send_request(const std::string& method, const std::string& target, const header_list& headers = {}, const std::string& body = {});
+  void send_request(const std::string& method, const std::string& target, const header_list& headers = {},
+                    const std::string& body = {});
   /// Reads one whole answer (sized, chunked or until close).
   http_reply read_reply();
-  http_reply ask(const std::string& method, const std::string& target, const header_list& headers = {}, const std::string& body = {}) {
+  http_reply ask(const std::string& method, const std::string& target, const header_list& headers = {},
+                 const std::string& body = {}) {
     send_request(method, target, headers, body);
     return read_reply();
   }

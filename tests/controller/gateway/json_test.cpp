@@ -34,9 +34,11 @@ json cancel(const cancel_view& view, std::size_t most = 100) {
   return json::parse(to.text());
 }
 
-const auto operation_fields = {"id", "seq", "kind", "name", "title", "scope", "parent", "root", "owner", "labels", "supersede", "status",
-                               "waiting_for", "worker", "unreachable", "timeout_ms", "deadline_at", "grace_ms", "on_parent_end", "created_at",
-                               "started_at", "ended_at", "stop", "exit", "result", "error", "task"};
+const auto operation_fields = {
+    "id",          "seq",        "kind",        "name",      "title",         "scope",       "parent",
+    "root",        "owner",      "labels",      "supersede", "status",        "waiting_for", "worker",
+    "unreachable", "timeout_ms", "deadline_at", "grace_ms",  "on_parent_end", "created_at",  "started_at",
+    "ended_at",    "stop",       "exit",        "result",    "error",         "task"};
 
 shown_operation plain_operation() {
   shown_operation op;
@@ -53,13 +55,13 @@ shown_operation plain_operation() {
 TEST_CASE("an operation shows every field, null where it does not apply") {
   const auto j = operation(plain_operation());
   CHECK(missing(j, operation_fields) == nothing);
-  for (const char* name : {"parent", "supersede", "waiting_for", "worker", "unreachable", "deadline_at", "started_at", "ended_at", "stop",
-                           "exit", "result", "error"}) {
+  for (const char* name : {"parent", "supersede", "waiting_for", "worker", "unreachable", "deadline_at", "started_at",
+                           "ended_at", "stop", "exit", "result", "error"}) {
     INFO(name);
     CHECK(j[name].is_null());
   }
-  CHECK(missing(j["task"], {"command", "cwd", "env_names", "pty", "stop_signal", "slots", "on_leader_exit", "lease_ms", "containment", "pid",
-                            "output"}) == nothing);
+  CHECK(missing(j["task"], {"command", "cwd", "env_names", "pty", "stop_signal", "slots", "on_leader_exit", "lease_ms",
+                            "containment", "pid", "output"}) == nothing);
   CHECK(j["task"]["lease_ms"] == 10'000);
   CHECK(j["task"]["pid"].is_null());
   CHECK(missing(j["task"]["output"], {"stdout_bytes", "stderr_bytes", "dropped_bytes"}) == nothing);
@@ -85,9 +87,14 @@ TEST_CASE("a stopped operation shows cause, cancel, reason, author, instants, re
   op.stop_by = storage::person{"alice", "Alice"};
   op.row.hot.exit = exit_state{.code = {}, .signal = "KILL"};
   const auto j = operation(op);
-  CHECK(j["stop"] == json({{"cause", "cancel"}, {"cancel", stop.cancel->text()}, {"reason", "wrong branch"},
-                           {"by", {{"id", "alice"}, {"name", "Alice"}}}, {"signalled_at", nullptr}, {"kill_at", "2026-11-20T09:52:02.004Z"},
-                           {"receipt", "killed"}, {"proof", "cgroup_empty"}}));
+  CHECK(j["stop"] == json({{"cause", "cancel"},
+                           {"cancel", stop.cancel->text()},
+                           {"reason", "wrong branch"},
+                           {"by", {{"id", "alice"}, {"name", "Alice"}}},
+                           {"signalled_at", nullptr},
+                           {"kill_at", "2026-11-20T09:52:02.004Z"},
+                           {"receipt", "killed"},
+                           {"proof", "cgroup_empty"}}));
   CHECK(j["exit"] == json({{"signal", "KILL"}}));
 }
 
@@ -101,7 +108,8 @@ TEST_CASE("a live view overlays the row") {
   overlay(op, live);
   const auto j = operation(op);
   CHECK(j["status"] == "cancelling");
-  CHECK(j["waiting_for"] == json({{"what", "slot"}, {"since_at", "1970-01-01T00:00:00.001Z"}, {"detail", "no worker has gpu=1"}}));
+  CHECK(j["waiting_for"] ==
+        json({{"what", "slot"}, {"since_at", "1970-01-01T00:00:00.001Z"}, {"detail", "no worker has gpu=1"}}));
   CHECK(j["unreachable"] == json({{"since_at", "1970-01-01T00:00:02.000Z"}, {"dead_by", "1970-01-01T00:00:03.000Z"}}));
 }
 
@@ -119,20 +127,20 @@ TEST_CASE("a cancel shows every field and every name of a count") {
   open.next = next_action::kill;
   view.unproven = {open};
   const auto j = cancel(view);
-  CHECK(missing(j, {"id", "seq", "target", "outcome", "status", "dry_run", "durable", "reason", "cause", "by", "via", "grace_ms", "created_at",
-                    "report"}) == nothing);
+  CHECK(missing(j, {"id", "seq", "target", "outcome", "status", "dry_run", "durable", "reason", "cause", "by", "via",
+                    "grace_ms", "created_at", "report"}) == nothing);
   CHECK(j["target"] == json({{"scope", "team/build"}}));
   const auto& report = j["report"];
-  CHECK(missing(report, {"operations", "workers", "receipts", "proofs", "unproven_total", "unproven", "fenced_ms", "signalled_ms", "settled_ms",
-                         "proven"}) == nothing);
-  CHECK(missing(report["receipts"], {"cooperative", "terminated", "killed", "never_started", "already_finished", "unconfirmed", "declared"}) ==
-        nothing);
-  CHECK(missing(report["proofs"], {"exit_status", "cgroup_empty", "pidns_gone", "group_empty", "lease_expired", "never_ran",
-                                   "connection_closed", "internal", "reported", "none"}) == nothing);
+  CHECK(missing(report, {"operations", "workers", "receipts", "proofs", "unproven_total", "unproven", "fenced_ms",
+                         "signalled_ms", "settled_ms", "proven"}) == nothing);
+  CHECK(missing(report["receipts"], {"cooperative", "terminated", "killed", "never_started", "already_finished",
+                                     "unconfirmed", "declared"}) == nothing);
+  CHECK(missing(report["proofs"], {"exit_status", "cgroup_empty", "pidns_gone", "group_empty", "lease_expired",
+                                   "never_ran", "connection_closed", "internal", "reported", "none"}) == nothing);
   CHECK(report["fenced_ms"] == 0.412);
   CHECK(report["settled_ms"].is_null());
-  CHECK(missing(report["unproven"][0], {"operation", "title", "scope", "worker", "why", "since_at", "processes_total", "processes", "next",
-                                        "dead_by"}) == nothing);
+  CHECK(missing(report["unproven"][0], {"operation", "title", "scope", "worker", "why", "since_at", "processes_total",
+                                        "processes", "next", "dead_by"}) == nothing);
   CHECK(report["unproven"][0]["next"] == json({{"action", "kill"}, {"at", nullptr}}));
   CHECK(cancel(view, 0)["report"]["unproven"].empty());
 }
@@ -164,7 +172,8 @@ TEST_CASE("a dry run has no id, seq, status or times, and lists what it would st
   CHECK(j["report"]["workers"] == json::array({"w1"}));
   CHECK(j["report"]["fenced_ms"].is_null());
   CHECK(j["would_stop"]["truncated"] == true);
-  CHECK(missing(j["would_stop"]["operations"][0], {"id", "kind", "title", "scope", "worker", "status", "owner"}) == nothing);
+  CHECK(missing(j["would_stop"]["operations"][0], {"id", "kind", "title", "scope", "worker", "status", "owner"}) ==
+        nothing);
 }
 
 TEST_CASE("a cancel answers 200 when settled or nothing was live, else 202") {
@@ -183,33 +192,40 @@ TEST_CASE("a cancel answers 200 when settled or nothing was live, else 202") {
 TEST_CASE("workers, tokens, scopes, status and events show every field") {
   json_writer worker, token, scope;
   write_worker(worker, {});
-  CHECK(missing(json::parse(worker.text()), {"name", "status", "labels", "slots", "slots_used", "operations_live", "containment",
-                                             "containment_limits", "version", "address", "incarnation", "joined_at", "last_heard_at",
-                                             "lease_expires_at", "unreachable", "drain"}) == nothing);
+  CHECK(missing(json::parse(worker.text()),
+                {"name", "status", "labels", "slots", "slots_used", "operations_live", "containment",
+                 "containment_limits", "version", "address", "incarnation", "joined_at", "last_heard_at",
+                 "lease_expires_at", "unreachable", "drain"}) == nothing);
   storage::token_record record;
   record.hash = "the-hash";
   write_token_open(token, record);
   token.close_object();
-  CHECK(missing(json::parse(token.text()), {"id", "name", "role", "scope", "created_at", "expires_at", "last_used_at"}) == nothing);
+  CHECK(missing(json::parse(token.text()),
+                {"id", "name", "role", "scope", "created_at", "expires_at", "last_used_at"}) == nothing);
   CHECK(token.text().find("the-hash") == std::string::npos);
   write_scope(scope, {});
   CHECK(missing(json::parse(scope.text()), {"scope", "live", "cancelling", "cutoff_seq", "last_cancel"}) == nothing);
   const auto status = json::parse(status_json({}, "0.1.0", "abc", {}));
-  CHECK(missing(status, {"seq", "version", "commit", "started_at", "cluster", "workers", "operations", "cancels_open", "oldest_open_cancel_ms"}) ==
-        nothing);
+  CHECK(missing(status, {"seq", "version", "commit", "started_at", "cluster", "workers", "operations", "cancels_open",
+                         "oldest_open_cancel_ms"}) == nothing);
   CHECK(status["operations"] == json({{"pending", 0}, {"running", 0}, {"paused", 0}, {"cancelling", 0}}));
-  const auto event = json::parse(event_json({.id = 7, .type = "operation_created"}, ""));
+  storage::event_record created;
+  created.id = 7;
+  const auto event = json::parse(event_json(created, ""));
   CHECK(missing(event, {"id", "type", "at", "scope", "operation", "root", "cancel", "worker", "data"}) == nothing);
   CHECK(event["id"] == "7");
 }
 
 TEST_CASE("output events carry text, or base64 when the bytes are no UTF-8") {
-  CHECK(json::parse(output_data_json(stream::out, 5, "grüße\n")) == json({{"stream", "stdout"}, {"offset", 5}, {"text", "grüße\n"}}));
-  CHECK(json::parse(output_data_json(stream::err, 0, "\xff\xfe")) == json({{"stream", "stderr"}, {"offset", 0}, {"base64", "//4="}}));
+  CHECK(json::parse(output_data_json(stream::out, 5, "grüße\n")) ==
+        json({{"stream", "stdout"}, {"offset", 5}, {"text", "grüße\n"}}));
+  CHECK(json::parse(output_data_json(stream::err, 0, "\xff\xfe")) ==
+        json({{"stream", "stderr"}, {"offset", 0}, {"base64", "//4="}}));
 }
 
 TEST_CASE("a problem has all members of RFC 9457 and ours, with all bad fields") {
-  auto p = from_errors({{"invalid_field", "/task/command", "must not be empty"}, {"unknown_field", "/foo", "is not a field"}});
+  auto p = from_errors(
+      {{"invalid_field", "/task/command", "must not be empty"}, {"unknown_field", "/foo", "is not a field"}});
   const auto id = request_id::fresh();
   const auto j = json::parse(problem_json(p, id));
   CHECK(missing(j, {"type", "title", "status", "code", "detail", "cancel", "errors", "request"}) == nothing);
@@ -244,8 +260,8 @@ TEST_CASE("instants go both ways, and what is none is refused") {
   const std::string text = "2026-11-20T09:51:07.123Z";
   CHECK(instant_text(*parse_instant(text)) == text);
   CHECK(parse_instant("2026-11-20T10:51:07.1239+01:00") == parse_instant(text));
-  for (const char* bad : {"", "2026-11-20", "2026-11-20T09:51:07", "2026-13-20T09:51:07Z", "2026-02-30T09:51:07Z", "2026-11-20T24:00:00Z",
-                          "2026-11-20T09:51:07.Z", "2026-11-20T09:51:07Zx", "yesterday"}) {
+  for (const char* bad : {"", "2026-11-20", "2026-11-20T09:51:07", "2026-13-20T09:51:07Z", "2026-02-30T09:51:07Z",
+                          "2026-11-20T24:00:00Z", "2026-11-20T09:51:07.Z", "2026-11-20T09:51:07Zx", "yesterday"}) {
     INFO(bad);
     CHECK_FALSE(parse_instant(bad));
   }

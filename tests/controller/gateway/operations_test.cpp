@@ -64,7 +64,8 @@ TEST_CASE("a stale start is 409 with the cancel that refuses it") {
   cancel.id = cancel_id::fresh();
   cancel.seq = 4300;
   cancel.reason = "wrong branch";
-  world.controller->refuse_next_create({{"stale_start", "scope team was cancelled. Nothing was started.", ""}, cancel, {}});
+  world.controller->refuse_next_create(
+      {{"stale_start", "scope team was cancelled. Nothing was started.", ""}, cancel, {}});
   const auto refused = world.post("/v1/operations", task);
   CHECK(refused.status == 409);
   CHECK(refused.json()["cancel"]["id"] == cancel.id.text());
@@ -134,11 +135,12 @@ TEST_CASE("pages of a list cover everything once, in both orders") {
     std::vector<std::string> seen;
     std::string cursor;
     do {
-      const auto page = world.get("/v1/operations?limit=10&order=" + order + (cursor.empty() ? "" : "&cursor=" + cursor)).json();
+      const auto page =
+          world.get("/v1/operations?limit=10&order=" + order + (cursor.empty() ? "" : "&cursor=" + cursor)).json();
       CHECK(page["operations"].size() <= 10);
       for (const auto& op : page["operations"]) seen.push_back(op["id"]);
       cursor = page["next_cursor"].is_null() ? "" : page["next_cursor"].get<std::string>();
-      if (seen.size() == 10) world.controller->start_operation("elsewhere");  // a later insert shifts nothing
+      if (seen.size() == 10) world.controller->start_operation("elsewhere"); // a later insert shifts nothing
     } while (!cursor.empty() && seen.size() < 100);
     if (order == "desc") std::reverse(seen.begin(), seen.end());
     std::vector<std::string> ours;
@@ -158,7 +160,8 @@ TEST_CASE("a list is filtered by what is true now, not by what the row says") {
   world.controller->end_operation(ended, status::completed);
   const auto ids = [&](const std::string& query) {
     std::set<std::string> all;
-    for (const auto& op : world.get("/v1/operations?" + query).json()["operations"]) all.insert(op["id"].get<std::string>());
+    const auto page = world.get("/v1/operations?" + query).json();
+    for (const auto& op : page["operations"]) all.insert(op["id"].get<std::string>());
     return all;
   };
   CHECK(ids("status=cancelling") == std::set{stopping.text()});

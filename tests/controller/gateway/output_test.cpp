@@ -74,7 +74,7 @@ TEST_CASE("a follower gets what is there, what comes, and the end with its trail
   world.output.end(id);
   CHECK_FALSE(client.read_chunk());
   CHECK(client.trailers().find("quell-end")->second == "true");
-  CHECK(client.ask("GET", "/healthz").status == 200);  // and the connection lives on
+  CHECK(client.ask("GET", "/healthz").status == 200); // and the connection lives on
 }
 
 TEST_CASE("both streams come as events in the order received and resume behind the last one") {
@@ -111,7 +111,8 @@ TEST_CASE("both streams come as events in the order received and resume behind t
 TEST_CASE("input needs a task that asked for it, an offset, and the right to steer") {
   gateway_world world;
   world.controller->add_worker("w1");
-  const auto made = world.post("/v1/operations", R"({"kind":"task","task":{"command":["cat"],"stdin":true,"pty":true}})").json();
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","task":{"command":["cat"],"stdin":true,"pty":true}})").json();
   const auto id = *operation_id::parse(made["id"].get<std::string>());
   const std::string path = "/v1/operations/" + id.text();
   CHECK(world.post(path + "/input?offset=0", "x").code() == "not_started");

@@ -13,7 +13,8 @@ using http::right;
 TEST_CASE("the table of rights is that of SURFACE 10") {
   const auto row = [](right what) {
     std::string yes;
-    for (const auto r : {role::observer, role::chat, role::operator_, role::admin, role::task}) yes += may(r, what) ? 'y' : '-';
+    for (const auto r : {role::observer, role::chat, role::operator_, role::admin, role::task})
+      yes += may(r, what) ? 'y' : '-';
     return yes;
   };
   CHECK(row(right::read) == "yyyyy");
@@ -27,7 +28,8 @@ TEST_CASE("the table of rights is that of SURFACE 10") {
 TEST_CASE("roles are refused over the wire what the table does not give them") {
   gateway_world world;
   const std::string task = R"({"kind":"task","task":{"command":["true"]}})";
-  const auto status = [&](const std::string& token, const char* method, const char* path, const std::string& body = {}) {
+  const auto status = [&](const std::string& token, const char* method, const char* path,
+                          const std::string& body = {}) {
     return world.ask(method, path, gateway_world::with(token), body).status;
   };
   const auto observer = world.token("observer"), chat = world.token("chat"), operator_token = world.token("operator");
@@ -59,7 +61,8 @@ TEST_CASE("a wrong, cut or revoked token is 401") {
   CHECK(world.controller->tokens_put().at(0).hash == token_hash(secret));
   CHECK(world.ask("DELETE", "/v1/tokens/" + made["id"].get<std::string>(), gateway_world::admin()).status == 204);
   CHECK(world.ask("GET", "/v1/status", gateway_world::with(secret)).status == 401);
-  CHECK(world.ask("DELETE", "/v1/tokens/" + made["id"].get<std::string>(), gateway_world::admin()).code() == "token_not_found");
+  CHECK(world.ask("DELETE", "/v1/tokens/" + made["id"].get<std::string>(), gateway_world::admin()).code() ==
+        "token_not_found");
 }
 
 TEST_CASE("an expired token is 401") {
@@ -71,7 +74,8 @@ TEST_CASE("an expired token is 401") {
 
 TEST_CASE("a token with a scope names only what is below it, and nothing outside exists for it") {
   gateway_world world;
-  const auto inside = world.controller->start_operation("team/a"), outside = world.controller->start_operation("team/ab");
+  const auto inside = world.controller->start_operation("team/a"),
+             outside = world.controller->start_operation("team/ab");
   const auto token = gateway_world::with(world.token("operator", "team/a"));
   CHECK(world.ask("GET", "/v1/operations/" + inside.text(), token).status == 200);
   const auto hidden = world.ask("GET", "/v1/operations/" + outside.text(), token);
@@ -82,7 +86,8 @@ TEST_CASE("a token with a scope names only what is below it, and nothing outside
   CHECK(world.ask("POST", "/v1/cancels", token, R"({"scope":"team/ab"})").code() == "scope_forbidden");
   CHECK(world.ask("POST", "/v1/cancels", token, R"({"scope":"team"})").code() == "scope_forbidden");
   CHECK(world.ask("GET", "/v1/operations?scope=team", token).code() == "scope_forbidden");
-  CHECK(world.ask("POST", "/v1/operations", token, R"({"kind":"task","task":{"command":["true"]}})").code() == "scope_forbidden");
+  CHECK(world.ask("POST", "/v1/operations", token, R"({"kind":"task","task":{"command":["true"]}})").code() ==
+        "scope_forbidden");
   const auto listed = world.ask("GET", "/v1/operations", token).json()["operations"];
   REQUIRE(listed.size() == 1);
   CHECK(listed[0]["id"] == inside.text());
@@ -97,7 +102,8 @@ TEST_CASE("an admin with a scope handles tokens below it and no workers") {
   gateway_world world;
   const auto admin = gateway_world::with(world.token("admin", "team"));
   CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat","scope":"team/a"})").status == 201);
-  CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat","scope":"other"})").code() == "scope_forbidden");
+  CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat","scope":"other"})").code() ==
+        "scope_forbidden");
   CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat"})").json()["scope"] == "team");
   CHECK(world.ask("GET", "/v1/tokens", admin).json()["tokens"].size() == 3);
   CHECK(world.ask("POST", "/v1/workers", admin, R"({"name":"w9"})").code() == "forbidden");
@@ -106,7 +112,8 @@ TEST_CASE("an admin with a scope handles tokens below it and no workers") {
 TEST_CASE("a task's token sees itself and below, cancels below itself, and creates only its children") {
   gateway_world world;
   const auto mine = world.controller->start_operation("team"), child = world.controller->start_operation("team", mine),
-             grandchild = world.controller->start_operation("team", child), other = world.controller->start_operation("team");
+             grandchild = world.controller->start_operation("team", child),
+             other = world.controller->start_operation("team");
   const auto token = gateway_world::with(mint_task_token(mine, task_key));
   CHECK(world.ask("GET", "/v1/operations/" + mine.text(), token).status == 200);
   CHECK(world.ask("GET", "/v1/operations/" + grandchild.text(), token).status == 200);
@@ -134,5 +141,6 @@ TEST_CASE("a task's token dies with its operation") {
   CHECK(world.ask("GET", "/v1/operations", token).status == 200);
   world.controller->end_operation(mine, status::completed);
   CHECK(world.ask("GET", "/v1/operations", token).status == 401);
-  CHECK(world.ask("GET", "/v1/operations", gateway_world::with(mint_task_token(operation_id::fresh(), task_key))).status == 401);
+  CHECK(world.ask("GET", "/v1/operations", gateway_world::with(mint_task_token(operation_id::fresh(), task_key)))
+            .status == 401);
 }

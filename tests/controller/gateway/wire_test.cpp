@@ -13,7 +13,8 @@ TEST_CASE("one connection serves many requests, also when they come in one piece
   gateway_world world;
   auto client = world.connect();
   for (int i = 0; i < 3; ++i) CHECK(client.ask("GET", "/healthz").status == 200);
-  client.send("GET /healthz HTTP/1.1\r\nHost: q\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: q\r\n\r\nGET /healthz HTTP/1.1\r\nHost: q\r\n\r\n");
+  client.send("GET /healthz HTTP/1.1\r\nHost: q\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: q\r\n\r\nGET /healthz "
+              "HTTP/1.1\r\nHost: q\r\n\r\n");
   CHECK(client.read_reply().status == 200);
   CHECK(client.read_reply().status == 404);
   CHECK(client.read_reply().status == 200);
@@ -110,7 +111,8 @@ TEST_CASE("a client that expects 100-continue gets it before its body is read") 
   auto client = world.connect();
   const std::string body = R"({"scope":"team"})";
   client.send("POST /v1/cancels HTTP/1.1\r\nHost: q\r\nAuthorization: Bearer " + admin_secret +
-              "\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+              "\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n");
   client.send(body);
   CHECK(client.read_reply().status == 200);
 }
@@ -121,7 +123,8 @@ TEST_CASE("open paths need no token, all others do") {
     INFO(path);
     CHECK(world.ask("GET", path, {}).status == 200);
   }
-  for (const char* path : {"/v1/status", "/v1/operations", "/v1/cancels", "/v1/events", "/v1/workers", "/v1/tokens", "/v1/scopes", "/metrics"}) {
+  for (const char* path : {"/v1/status", "/v1/operations", "/v1/cancels", "/v1/events", "/v1/workers", "/v1/tokens",
+                           "/v1/scopes", "/metrics"}) {
     INFO(path);
     const auto answer = world.ask("GET", path, {});
     CHECK(answer.status == 401);
@@ -134,11 +137,30 @@ TEST_CASE("the OpenAPI document is JSON and names every path that is served") {
   gateway_world world;
   const auto document = world.ask("GET", "/v1/openapi.json", {}).json();
   CHECK(document["openapi"] == "3.1.0");
-  for (const char* path : {"/v1/operations", "/v1/operations/{id}", "/v1/operations/{id}/cancel", "/v1/operations/{id}/resolve",
-                           "/v1/operations/{id}/output", "/v1/operations/{id}/input", "/v1/operations/{id}/resize", "/v1/operations/{id}/events",
-                           "/v1/cancels", "/v1/cancels/{id}", "/v1/events", "/v1/scopes", "/v1/status", "/v1/workers", "/v1/workers/{name}",
-                           "/v1/workers/{name}/drain", "/v1/workers/{name}/resume", "/v1/workers/{name}/resolve", "/v1/tokens",
-                           "/v1/tokens/{id}", "/healthz", "/readyz", "/metrics", "/v1/openapi.json"}) {
+  for (const char* path : {"/v1/operations",
+                           "/v1/operations/{id}",
+                           "/v1/operations/{id}/cancel",
+                           "/v1/operations/{id}/resolve",
+                           "/v1/operations/{id}/output",
+                           "/v1/operations/{id}/input",
+                           "/v1/operations/{id}/resize",
+                           "/v1/operations/{id}/events",
+                           "/v1/cancels",
+                           "/v1/cancels/{id}",
+                           "/v1/events",
+                           "/v1/scopes",
+                           "/v1/status",
+                           "/v1/workers",
+                           "/v1/workers/{name}",
+                           "/v1/workers/{name}/drain",
+                           "/v1/workers/{name}/resume",
+                           "/v1/workers/{name}/resolve",
+                           "/v1/tokens",
+                           "/v1/tokens/{id}",
+                           "/healthz",
+                           "/readyz",
+                           "/metrics",
+                           "/v1/openapi.json"}) {
     INFO(path);
     CHECK(document["paths"].contains(path));
   }
@@ -146,7 +168,8 @@ TEST_CASE("the OpenAPI document is JSON and names every path that is served") {
 
 TEST_CASE("the Unix listener serves the same API, private to its user") {
   std::string path;
-  gateway_world world([&](gateway_options& options) { path = options.unix_path = options.state_directory + "/http.sock"; });
+  gateway_world world(
+      [&](gateway_options& options) { path = options.unix_path = options.state_directory + "/http.sock"; });
   struct stat there {};
   REQUIRE(::stat(path.c_str(), &there) == 0);
   CHECK((there.st_mode & 0777) == 0600);

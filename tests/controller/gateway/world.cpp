@@ -70,7 +70,8 @@ std::vector<std::string> memory_output::inputs() {
   return inputs_;
 }
 
-result<output_store::slice> memory_output::read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) {
+result<output_store::slice> memory_output::read(const operation_id& id, stream which, std::uint64_t offset,
+                                                std::size_t limit_bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return failure("not_found", "no output");
@@ -89,7 +90,8 @@ output_counts memory_output::counts(const operation_id& id) {
   return {e.bytes[0].size(), e.bytes[1].size(), 0};
 }
 
-std::vector<output_store::piece> memory_output::order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) {
+std::vector<output_store::piece> memory_output::order(const operation_id& id, std::uint64_t after_piece,
+                                                      std::size_t limit) {
   const std::lock_guard lock(mutex_);
   const auto& pieces = entries_[id].pieces;
   std::vector<piece> some;
@@ -97,7 +99,8 @@ std::vector<output_store::piece> memory_output::order(const operation_id& id, st
   return some;
 }
 
-std::uint64_t memory_output::watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake_up) {
+std::uint64_t memory_output::watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+                                   std::function<void()> wake_up) {
   std::uint64_t ticket = 0;
   bool more = false;
   {
@@ -117,7 +120,8 @@ void memory_output::forget(std::uint64_t ticket) {
   watchers_.erase(ticket);
 }
 
-result<std::uint64_t> memory_output::input(const operation_id&, const std::string& worker, std::uint64_t offset, std::string bytes, bool end) {
+result<std::uint64_t> memory_output::input(const operation_id&, const std::string& worker, std::uint64_t offset,
+                                           std::string bytes, bool end) {
   const std::lock_guard lock(mutex_);
   inputs_.push_back(worker + " " + std::to_string(offset) + " " + bytes + (end ? " end" : ""));
   return offset + bytes.size();
@@ -162,7 +166,8 @@ std::string gateway_world::token(const std::string& role, const std::string& sco
   return made.json()["token"];
 }
 
-http_reply gateway_world::ask(const std::string& method, const std::string& target, const header_list& headers, const std::string& body) {
+http_reply gateway_world::ask(const std::string& method, const std::string& target, const header_list& headers,
+                              const std::string& body) {
   http_client client(front->port());
   return client.ask(method, target, headers, body);
 }

@@ -22,9 +22,11 @@ class memory_output : public output_store {
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override;
   output_counts counts(const operation_id& id) override;
   std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) override;
-  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake) override;
+  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+                      std::function<void()> wake) override;
   void forget(std::uint64_t ticket) override;
-  result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes, bool end) override;
+  result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
+                              std::string bytes, bool end) override;
 
  private:
   struct entry {
@@ -67,7 +69,8 @@ class gateway_world {
   /// A token of this role and scope, made through the API; its secret.
   std::string token(const std::string& role, const std::string& scope = {});
   /// One request on a connection of its own.
-  http_reply ask(const std::string& method, const std::string& target, const header_list& headers, const std::string& body = {});
+  http_reply ask(const std::string& method, const std::string& target, const header_list& headers,
+                 const std::string& body = {});
   http_reply get(const std::string& target) { return ask("GET", target, admin(), {}); }
   http_reply post(const std::string& target, const std::string& body) { return ask("POST", target, admin(), body); }
 

@@ -1,0 +1,128 @@
+// The task table: ends that nobody asked for: lease over, failed starts, a dead guardian, a leaving worker.
+#include <catch2/catch.hpp>
+
+#include "tests/worker/table_fixture.hpp"
+
+using namespace quell;
+using namespace quell::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("nothing is let go when the lease is over", "[table]") {
+  table_fixture f({.slots = 1});
+  f.start_arrives("held", 1);
+  f.start_arrives("queued", 2);
+  f.pass(10s);
+  f.held("held");
+  CHECK(f.gone.empty());
+  f.hears(worker::task_ended_here{f.id("held"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("held");
+  for (const char* name : {"held", "queued"}) {
+    REQUIRE(f.end_of(name));
+    CHECK(f.end_of(name)->error_code == "worker_lost");
+    CHECK(f.end_of(name)->evidence == proof::never_ran);
+  }
+}
+
+TEST_CASE("a task that the guardian killed without a stop of ours is lost", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.pass(12s);
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->error_code == "worker_lost");
+  CHECK(f.end_of("a")->error_message == "the lease ran out: no contact with the controller for 12 s");
+  CHECK(f.end_of("a")->stop_seq == 0);
+}
+
+TEST_CASE("what a leader leaves behind is killed by option, and that is no loss", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.spec.leader_exit = on_leader_exit::kill;
+  f.start_arrives(order);
+  f.held("a");
+  f.dies("a", {0, std::nullopt}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->error_code.empty());
+  CHECK(f.end_of("a")->exit == exit_state{0, std::nullopt});
+}
+
+TEST_CASE("an exec that fails is a failed start with its code; stopped before, it is cancelled", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.hears(worker::task_exec_failed{f.id("a"), 127, "nosuch: not found"});
+  f.runs("b", 2);
+  f.hears(worker::task_exec_failed{f.id("b"), 127, "nosuch: not found"});
+  f.operation_stopped("b", 9);
+  f.dies("a", {127, std::nullopt});
+  f.dies("b", {127, std::nullopt});
+  CHECK(f.end_of("a")->error_code == "start_failed");
+  CHECK(f.end_of("a")->error_message == "nosuch: not found");
+  CHECK(f.end_of("a")->exit == exit_state{127, std::nullopt});
+  CHECK(f.end_of("b")->error_code.empty());
+  CHECK(f.end_of("b")->stop_seq == 9);
+}
+
+TEST_CASE("a spawn that fails is a failed start", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  f.hears(worker::task_spawn_failed{f.id("a"), "chdir /nowhere: no such directory"});
+  f.output_read("a");
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->error_code == "start_failed");
+  CHECK(f.end_of("a")->evidence == proof::never_ran);
+  CHECK(f.table.slots_used() == 0);
+}
+
+TEST_CASE("after the guardian's death everything that lived is dead, stopped or lost", "[table]") {
+  table_fixture f;
+  f.runs("lost", 1, "other");
+  f.runs("stopped", 2);
+  f.start_arrives("unborn", 3, "other");
+  f.scope_stopped("team", 9);
+  worker::effects list;
+  f.table.swept(f.now, list);
+  f.perform(list);
+  for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
+  CHECK(f.end_of("lost")->error_code == "worker_lost");
+  CHECK(f.end_of("lost")->evidence == proof::group_empty);
+  CHECK(f.end_of("stopped")->stop_seq == 9);
+  CHECK(f.end_of("stopped")->how == receipt::killed);
+  CHECK(f.end_of("unborn")->evidence == proof::never_ran);
+  f.dies("lost"); // late words of the dead guardian
+  CHECK(f.ends_told("lost") == 1);
+}
+
+TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of the controller still owns its tasks",
+          "[table]") {
+  table_fixture f({.slots = 2});
+  f.runs("a", 1, "other");
+  f.runs("b", 2);
+  f.start_arrives("queued", 3);
+  worker::effects list;
+  f.table.leave(f.now, false, list);
+  f.perform(list);
+  CHECK(f.stops.size() == 2);
+  CHECK(f.end_of("queued")->evidence == proof::never_ran);
+  f.start_arrives("late", 4);
+  CHECK(f.end_of("late")->error_code == "worker_lost");
+  f.scope_stopped("team", 9);
+  f.dies("a", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  f.dies("b", {std::nullopt, "TERM"}, table_fixture::force::signalled);
+  CHECK(f.end_of("a")->error_code == "worker_lost");
+  CHECK(f.end_of("a")->stop_seq == 0);
+  CHECK(f.end_of("b")->stop_seq == 9);
+  CHECK(f.end_of("b")->error_code.empty());
+}
+
+TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[table]") {
+  worker::stop_book book(3);
+  table_fixture f;
+  for (const char* name : {"a", "b", "c", "d"}) book.close(f.id(name), 7);
+  CHECK_FALSE(book.closed(f.id("a")));
+  CHECK(book.closed(f.id("d")));
+  for (int i = 0; i < 100; ++i) {
+    wire::stop s;
+    s.seq = s.cutoff = static_cast<std::uint64_t>(i);
+    s.scope = *scope_path::parse("s" + std::to_string(i));
+    book.record(s);
+  }
+  CHECK(book.size() == 6);
+}
