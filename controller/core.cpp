@@ -198,6 +198,7 @@ std::optional<boot_time> core::tick(moment now) {
     for (auto& e : std::exchange(unwritten_, {})) batch_.push_back(std::move(e));
     dirty_ = true;
   }
+  edges_.ticked(now);
   auto next = ledger_->tick(now);
   auto fleet_next = fleet_->tick(now);
   if (fleet_next && (!next || *fleet_next < *next)) next = fleet_next;

@@ -29,6 +29,8 @@ class core_edges {
   /// The operation is terminal and that is durable: its output is complete when what the worker counted is there.
   virtual void output_closes(const operation_id& id) = 0;
   virtual bool storage_low() const = 0;
+  /// Called with each tick of the core, at least once a second.
+  virtual void ticked(moment now) = 0;
   /// Memory and disk may differ: the process must end and recover from disk (DESIGN 3.11).
   virtual void fail_stop(const fault& why) = 0;
 };

@@ -58,7 +58,15 @@ class real_edges final : public core_edges {
   void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
   void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
   bool storage_low() const override { return journal->is_low(); }
+  void ticked(moment now) override {
+    if (now.boot - last_tick_ < std::chrono::seconds{1}) return;
+    last_tick_ = now.boot;
+    bulk->tick(now.boot);
+  }
   void fail_stop(const fault& why) override { on_failure(why); }
+
+ private:
+  boot_time last_tick_;
 };
 
 std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }

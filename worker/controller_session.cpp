@@ -37,7 +37,10 @@ void controller_session::tell(wire::message body, boot_time now) {
 }
 
 std::optional<wire::message> controller_session::receive(wire::envelope frame, boot_time now) {
-  if (phase_ == phase::apart || frame.session != id_) return std::nullopt;
+  // A controller of another version could not read the session's id: its refusal carries none.
+  const bool refused_unread =
+      phase_ == phase::greeting && frame.session == session_id{} && std::holds_alternative<wire::refuse>(frame.body);
+  if (phase_ == phase::apart || (frame.session != id_ && !refused_unread)) return std::nullopt;
   if (phase_ == phase::greeting) {
     if (const auto* r = std::get_if<wire::refuse>(&frame.body)) {
       refused(*r, now);
@@ -127,7 +130,8 @@ void controller_session::refused(const wire::refuse& r, boot_time now) {
     return end(stuck_->message, now);
   }
   end("the controller refuses this worker (" + r.code + "): " + r.message, now);
-  next_hello_ = now + std::clamp<milliseconds>(r.retry_after, 2s, 60s);
+  const milliseconds soonest = r.code == "not_enrolled" ? 2s : 100ms;
+  next_hello_ = now + std::clamp<milliseconds>(r.retry_after, soonest, 60s);
 }
 
 void controller_session::end(std::string why, boot_time now) {

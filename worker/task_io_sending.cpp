@@ -31,7 +31,7 @@ void task_io::rewind(boot_time now) {
       in_flight_ -= std::min(in_flight_, f.buffer.rewind());
       enqueue(*t, which);
     }
-    if (t->in) say_(wire::input_ack{t->operation, t->input.drained(), false});  // from here on input is to be sent again
+    if (t->in) say_(wire::input_ack{t->operation, t->input.drained(), false}); // from here on input is to be sent again
     settle(*t);
   }
 }

@@ -20,11 +20,8 @@
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
 #include "cli/operation_waiter.hpp"
-#include "cli/ordered_follower.hpp"
-#include "cli/output_follower.hpp"
-#include "cli/output_line.hpp"
-#include "cli/output_sink.hpp"
 #include "cli/raw_terminal.hpp"
+#include "cli/run_output.hpp"
 #include "cli/run_request.hpp"
 #include "cli/short_id.hpp"
 #include "cli/signals.hpp"
@@ -34,10 +31,6 @@ namespace quell::cli {
 namespace {
 
 using nlohmann::json;
-
-/// After the operation's end a stream that brings nothing for so long is asked for what is stored, and that is all
-/// there will be.
-constexpr milliseconds stalled_stream{10'000};
 
 constexpr milliseconds between_resizes{100};
 
@@ -49,12 +42,15 @@ class run_command {
   int execute() {
     ::signal(SIGPIPE, SIG_IGN);
     signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP, SIGWINCH}, [this](int n) { on_signal(n); });
-    for (std::size_t i = 0; i < 2; ++i)
-      sinks_[i] = std::make_unique<output_sink>(s_.loop, i == 0 ? STDOUT_FILENO : STDERR_FILENO, [this, i] {
-        if (i == 0) cancel("the reader of the output is gone", std::nullopt);
-      });
+    run_output::callbacks c;
+    c.reader_gone = [this] { cancel("the reader of the output is gone", std::nullopt); };
+    c.whole = [this] { conclude(); };
+    c.lost = [this] { return lost_contact(); };
+    c.contact = [this] { contact_.contact(); };
+    c.is_lost = [this] { return contact_.is_lost(); };
+    output_ = std::make_unique<run_output>(s_, api_, id_, std::move(c));
     create();
-    s_.loop.run_until([this] { return code_ && (given_up_ || (sinks_[0]->drained() && sinks_[1]->drained())); });
+    s_.loop.run_until([this] { return code_ && (given_up_ || output_->drained()); });
     terminal_.reset();
     return *code_;
   }
@@ -97,7 +93,7 @@ class run_command {
       send_window_size();
     }
     if (o_.input || o_.pty) start_input();
-    follow_output();
+    output_->start();
     operation_waiter::callbacks c;
     c.update = [this](const json& operation_now) { tell_waiting(operation_now); };
     c.ended = [this](const json& operation_now) { ended(operation_now); };
@@ -108,115 +104,19 @@ class run_command {
     waiter_->start(s_.term.err_is_terminal);
   }
 
-  // --- output
-  /// In the order received if both streams go to one place, then (and else at once) each stream for itself to its
-  /// proven end.
-  void follow_output() {
-    if (s_.json() || !same_place(STDOUT_FILENO, STDERR_FILENO)) return follow_streams(0, 0);
-    ordered_follower::callbacks c;
-    c.ready = [this] {
-      if (sinks_[0]->drained()) return true;
-      sinks_[0]->when_drained([this] {
-        if (ordered_) ordered_->resume();
-      });
-      return false;
-    };
-    c.bytes = [this](std::size_t, std::uint64_t, std::string_view bytes) {
-      last_bytes_ = std::chrono::steady_clock::now();
-      sinks_[0]->append(bytes); // one place, so one writer keeps the order
-    };
-    c.over = [this] { leave_order(); };
-    c.lost = [this] { return lost_contact(); };
-    c.contact = [this] { contact_.contact(); };
-    ordered_ = std::make_unique<ordered_follower>(api_, id_, true, std::move(c));
-    ordered_->start();
-  }
-
-  void leave_order() {
-    if (!ordered_ || streams_[0]) return;
-    ordered_->stop();
-    follow_streams(ordered_->offset(0), ordered_->offset(1));
-  }
-
-  void follow_streams(std::uint64_t out_offset, std::uint64_t err_offset) {
-    const std::array<const char*, 2> names{"stdout", "stderr"};
-    for (std::size_t i = 0; i < 2; ++i) {
-      output_follower::range from;
-      from.offset = i == 0 ? out_offset : err_offset;
-      output_follower::callbacks c;
-      c.bytes = [this, i](std::uint64_t offset, std::string_view bytes) { return show(i, offset, bytes); };
-      c.gap = [this, i, names](std::uint64_t n) {
-        s_.warn(std::to_string(n) + " bytes of " + names[i] + " were dropped");
-      };
-      c.end = [this, i](const problem* p) { stream_ended(i, p); };
-      c.lost = [this] { return lost_contact(); };
-      c.contact = [this] { contact_.contact(); };
-      streams_[i] = std::make_unique<output_follower>(api_, id_, names[i], from, std::move(c));
-    }
-    for (auto& stream : streams_) stream->start();
-  }
-
-  bool show(std::size_t i, std::uint64_t offset, std::string_view bytes) {
-    last_bytes_ = std::chrono::steady_clock::now();
-    if (!s_.json()) return sinks_[i]->write(bytes, [this, i] { streams_[i]->resume(); });
-    auto& rest = rests_[i];
-    const std::string all = rest + std::string(bytes);
-    const std::size_t held = cut_character(all);
-    const std::string line = to_line(output_line(id_, streams_[i]->stream(), offset - rest.size(),
-                                                 std::string_view(all).substr(0, all.size() - held))) +
-                             "\n";
-    if (all.size() > held && !sinks_[0]->write(line, [this] {
-          for (auto& stream : streams_) stream->resume();
-        }))
-      return false;
-    rest = all.substr(all.size() - held);
-    return true;
-  }
-
-  void stream_ended(std::size_t i, const problem* p) {
-    if (p != nullptr && p->status != 404) s_.say(*p);
-    if (!rests_[i].empty())
-      write_line(output_line(id_, streams_[i]->stream(), streams_[i]->offset() - rests_[i].size(), rests_[i]));
-    conclude();
-  }
-
-  /// A line after the last byte of a stream: what is pending before it is small, so it is appended when the sink is
-  /// free.
-  void write_line(const json& object) { last_lines_ += to_line(object) + "\n"; }
-
   // --- the end
   void ended(const json& operation) {
     operation_ = operation;
     if (input_) input_->stop();
-    last_bytes_ = std::chrono::steady_clock::now();
-    watch_stalled();
+    output_->operation_ended();
     conclude();
   }
 
-  void watch_stalled() {
-    stall_timer_ = s_.loop.after(stalled_stream, [this] {
-      const bool stalled = std::chrono::steady_clock::now() - last_bytes_ >= stalled_stream && sinks_[0]->drained() &&
-                           sinks_[1]->drained();
-      if (stalled && !contact_.is_lost()) leave_order();
-      if (stalled && !contact_.is_lost())
-        for (auto& stream : streams_) stream->stop_following();
-      watch_stalled();
-    });
-  }
-
+  /// The output is whole and the operation is over: only now the end.
   void conclude() {
-    if (!operation_ || !streams_[0] || !streams_[0]->ended() || !streams_[1]->ended()) return;
-    s_.loop.forget(stall_timer_);
-    if (s_.json()) {
-      write_line({{"type", "operation"}, {"operation", *operation_}});
-      return write_last_lines();
-    }
-    say_ending();
-    finish(exit_code::of_operation(*operation_));
-  }
-
-  void write_last_lines() {
-    if (!sinks_[0]->write(last_lines_, [this] { write_last_lines(); })) return;
+    if (!operation_ || !output_->is_whole()) return;
+    if (s_.json()) output_->add_line({{"type", "operation"}, {"operation", *operation_}});
+    if (!s_.json()) say_ending();
     finish(exit_code::of_operation(*operation_));
   }
 
@@ -335,18 +235,14 @@ class run_command {
   const std::string id_;
   const json body_;
   backoff contact_;
-  std::array<std::unique_ptr<output_sink>, 2> sinks_;
-  std::array<std::unique_ptr<output_follower>, 2> streams_;
-  std::unique_ptr<ordered_follower> ordered_;
-  std::array<std::string, 2> rests_;
+  std::unique_ptr<run_output> output_;
   std::unique_ptr<operation_waiter> waiter_;
   std::unique_ptr<input_forwarder> input_;
   std::unique_ptr<raw_terminal> terminal_;
   std::optional<json> operation_;
   std::optional<int> code_;
-  std::string told_, last_lines_;
-  std::chrono::steady_clock::time_point last_bytes_{};
-  event_loop::handle call_ = 0, timer_ = 0, stall_timer_ = 0;
+  std::string told_;
+  event_loop::handle call_ = 0, timer_ = 0;
   int interruptions_ = 0;
   bool given_up_ = false;
   bool may_exist_ = false; ///< a create was sent, so a controller may know the id

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "controller/gateway/awaiting.hpp"
@@ -74,8 +74,8 @@ class event_hub {
   std::atomic<int> interested_{0};
   std::mutex mutex_;
   std::vector<storage::event_record> inbox_; // under mutex_; all else belongs to the io thread
-  std::unordered_multimap<operation_id, std::shared_ptr<signal>> by_operation_;
-  std::unordered_multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
+  std::multimap<operation_id, std::shared_ptr<signal>> by_operation_;
+  std::multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
   std::list<std::weak_ptr<event_watcher>> streams_;
   std::deque<storage::event_record> unrendered_;
   signal fresh_;

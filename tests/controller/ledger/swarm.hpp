@@ -25,6 +25,8 @@ struct simulated_worker {
   static bool covers(const wire::stop& s, const wire::start& t);
 };
 
+inline const std::vector<std::string> some_workers{"w1", "w2"};
+
 class swarm {
  public:
   explicit swarm(std::vector<std::uint32_t> script) : script_(std::move(script)) {}

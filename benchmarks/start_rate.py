@@ -1,0 +1,34 @@
+"""Starting and finishing `true` through quell, all durable, beside bare posix_spawn and wait on the same cores."""
+import os
+import shutil
+import subprocess
+import sys
+
+from support import Cluster, helper, load, median, record, say
+
+TRUE = shutil.which("true")
+
+
+def bare(count):
+    done = subprocess.run([helper("bare_spawn"), str(count), TRUE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+def main(rounds, count, workers):
+    limits, rates = [], []
+    with Cluster(workers=workers, slots=64) as c:
+        load(c, 200, {"kind": "task", "scope": "bench/warm", "task": {"command": [TRUE]}}, until_ended_in="bench/warm")
+        for i in range(rounds):
+            limits.append(bare(count))
+            scope = f"bench/r{i}"
+            found = load(c, count, {"kind": "task", "scope": scope, "task": {"command": [TRUE]}}, 64, until_ended_in=scope)
+            rates.append(count / found["ended_s"])
+            say(f"    bare {limits[-1]:.0f}/s; quell {rates[-1]:.0f}/s ({count} created in {found['create_s']:.2f} s, ended after {found['ended_s']:.2f} s)")
+        assert len(c.operations(scope="bench/r0", status="completed", limit=1000)) == count
+    ratio = median(rates) / median(limits) * 100
+    record("start and finish of `true`", f"{median(rates):.0f}/s", f"bare {median(limits):.0f}/s", f"{ratio:.0f} %", ">= 40 %", ratio >= 40)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, int(sys.argv[2]) if len(sys.argv) > 2 else 3000, max(1, min(2, os.cpu_count() or 1)))
