@@ -1,5 +1,6 @@
-// bench_bare_kill GROUPS PROCESSES CROWD: the bare limit of a stop. GROUPS cgroups with PROCESSES processes each (the program
-// CROWD), one cgroup.kill written to each, all reaped here. Prints the milliseconds from the first write to the last reap.
+// bench_bare_kill GROUPS PROCESSES CROWD: the bare limit of a stop. GROUPS cgroups with PROCESSES processes each (the
+// program CROWD), one cgroup.kill written to each, all reaped here. Prints the milliseconds from the first write to the
+// last reap.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -22,12 +23,10 @@ namespace {
 std::string cgroup_mount() {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
-    if (line.find(" - cgroup2 ") == std::string::npos)
-      continue;
+    if (line.find(" - cgroup2 ") == std::string::npos) continue;
     std::istringstream fields(line);
     std::string word;
-    for (int i = 0; i < 5; ++i)
-      fields >> word;
+    for (int i = 0; i < 5; ++i) fields >> word;
     return word;
   }
   return "";
@@ -35,8 +34,7 @@ std::string cgroup_mount() {
 
 bool write_file(const std::string& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return false;
+  if (fd < 0) return false;
   const bool good = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(fd);
   return good;
@@ -45,15 +43,13 @@ bool write_file(const std::string& path, const std::string& text) {
 /// Starts one crowd in a cgroup; returns when all its processes stand.
 bool start_crowd(const std::string& cgroup, const char* crowd, const char* count) {
   int ends[2];
-  if (pipe(ends) != 0)
-    return false;
+  if (pipe(ends) != 0) return false;
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], 1);
     close(ends[0]);
     close(ends[1]);
-    if (write_file(cgroup + "/cgroup.procs", "0"))
-      execl(crowd, crowd, count, static_cast<char*>(nullptr));
+    if (write_file(cgroup + "/cgroup.procs", "0")) execl(crowd, crowd, count, static_cast<char*>(nullptr));
     _exit(127);
   }
   close(ends[1]);
@@ -85,14 +81,11 @@ int main(int argc, char** argv) {
     good = mkdir(made.back().c_str(), 0755) == 0 && start_crowd(made.back(), argv[3], argv[2]);
   }
   const auto before = std::chrono::steady_clock::now();
-  for (std::size_t i = 1; i < made.size(); ++i)
-    good &= write_file(made[i] + "/cgroup.kill", "1");
+  for (std::size_t i = 1; i < made.size(); ++i) good &= write_file(made[i] + "/cgroup.kill", "1");
   long reaped = 0;
-  while (waitpid(-1, nullptr, 0) > 0)
-    ++reaped;
+  while (waitpid(-1, nullptr, 0) > 0) ++reaped;
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
-  for (auto at = made.rbegin(); at != made.rend(); ++at)
-    rmdir(at->c_str());
+  for (auto at = made.rbegin(); at != made.rend(); ++at) rmdir(at->c_str());
   if (!good || reaped != groups * processes) {
     std::fprintf(stderr, "bench_bare_kill: reaped %ld of %ld: %s\n", reaped, groups * processes,
                  good ? "some did not start" : "a cgroup could not be used (root needed?)");

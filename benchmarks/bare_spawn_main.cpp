@@ -1,5 +1,5 @@
-// bench_bare_spawn COUNT PROGRAM [THREADS]: the bare limit of starting work: COUNT times posix_spawn and wait, shared by as
-// many threads as there are cores. Prints the rate per second.
+// bench_bare_spawn COUNT PROGRAM [THREADS]: the bare limit of starting work: COUNT times posix_spawn and wait, shared
+// by as many threads as there are cores. Prints the rate per second.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -24,15 +24,14 @@ int main(int argc, char** argv) {
     while (next.fetch_add(1) < count) {
       pid_t child = 0;
       int status = 0;
-      if (posix_spawn(&child, argv[2], nullptr, nullptr, arguments, environ) != 0 || waitpid(child, &status, 0) != child ||
-          status != 0)
+      if (posix_spawn(&child, argv[2], nullptr, nullptr, arguments, environ) != 0 ||
+          waitpid(child, &status, 0) != child || status != 0)
         failed.fetch_add(1);
     }
   };
   const auto before = std::chrono::steady_clock::now();
   std::vector<std::jthread> workers;
-  for (long i = 0; i < threads; ++i)
-    workers.emplace_back(work);
+  for (long i = 0; i < threads; ++i) workers.emplace_back(work);
   workers.clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
   if (failed != 0) {

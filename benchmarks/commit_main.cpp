@@ -1,5 +1,5 @@
-// bench_commit DIRECTORY: one durable SQLite commit (WAL, synchronous=FULL, one small row) for each line read from stdin;
-// answers with its milliseconds. The caller interleaves these with what it measures.
+// bench_commit DIRECTORY: one durable SQLite commit (WAL, synchronous=FULL, one small row) for each line read from
+// stdin; answers with its milliseconds. The caller interleaves these with what it measures.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -10,16 +10,14 @@ namespace {
 
 bool run(sqlite3* database, const char* sql) {
   char* what = nullptr;
-  if (sqlite3_exec(database, sql, nullptr, nullptr, &what) == SQLITE_OK)
-    return true;
+  if (sqlite3_exec(database, sql, nullptr, nullptr, &what) == SQLITE_OK) return true;
   std::fprintf(stderr, "bench_commit: %s: %s\n", sql, what ? what : "unknown error");
   sqlite3_free(what);
   return false;
 }
 
 bool insert(sqlite3* database, sqlite3_stmt* statement, long number) {
-  if (!run(database, "BEGIN IMMEDIATE"))
-    return false;
+  if (!run(database, "BEGIN IMMEDIATE")) return false;
   sqlite3_bind_int64(statement, 1, number);
   sqlite3_bind_text(statement, 2, "team/build/one-small-row-of-a-cancel", -1, SQLITE_STATIC);
   const bool done = sqlite3_step(statement) == SQLITE_DONE;
@@ -49,8 +47,7 @@ int main(int argc, char** argv) {
   long number = 0;
   while (std::fgets(line, sizeof line, stdin)) {
     const auto before = std::chrono::steady_clock::now();
-    if (!insert(database, statement, ++number))
-      return 1;
+    if (!insert(database, statement, ++number)) return 1;
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
     std::printf("%.4f\n", took.count());
     std::fflush(stdout);

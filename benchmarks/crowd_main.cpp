@@ -1,4 +1,5 @@
-// bench_crowd N [MARKER]: becomes N processes (itself and N - 1 children) that wait for ever; says "all here" when all stand.
+// bench_crowd N [MARKER]: becomes N processes (itself and N - 1 children) that wait for ever; says "all here" when all
+// stand.
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,11 +18,9 @@ int main(int argc, char** argv) {
       return 1;
     }
     if (child == 0)
-      while (true)
-        pause();
+      while (true) pause();
   }
   std::printf("all here\n");
   std::fflush(stdout);
-  while (true)
-    pause();
+  while (true) pause();
 }

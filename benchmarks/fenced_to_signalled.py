@@ -19,9 +19,10 @@ def main(rounds):
                 cold.append(step[0]), hot.extend(step[1:])
                 signalled.append(answer["report"]["signalled_ms"] - answer["report"]["fenced_ms"])
         trips.close()
-    ratio = median(signalled) / median(hot)
-    record("cancel: fenced to signalled", f"{median(signalled):.3f} ms", f"round trip {median(hot):.3f} ms (from idle {median(cold):.3f} ms)", f"{ratio:.2f} x", "<= 3 x",
-           ratio <= 3)
+    took = median(signalled)
+    # A cancel comes alone, so its like is a round trip that comes alone; in a tight loop nothing sleeps and a trip is far shorter.
+    for name, limit in (("a round trip that comes alone", median(cold)), ("round trips in a tight loop", median(hot))):
+        record(f"cancel: fenced to signalled, beside {name}", f"{took:.3f} ms", f"{limit:.3f} ms", f"{took / limit:.2f} x", "<= 3 x", took <= 3 * limit)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-// bench_http_load HOST PORT COUNT CONNECTIONS [SCOPE]: POSTs the body read from stdin to /v1/operations COUNT times over CONNECTIONS
-// keep-alive connections (token in QUELL_TOKEN), one request each under way. With SCOPE it then asks until nothing in that
-// scope is live any more. Prints {"created","refused","create_s","ended_s","first_refusal"}. One thread, plain sockets: it
-// shares the cores with what it measures.
+// bench_http_load HOST PORT COUNT CONNECTIONS [SCOPE]: POSTs the body read from stdin to /v1/operations COUNT times
+// over CONNECTIONS keep-alive connections (token in QUELL_TOKEN), one request each under way. With SCOPE it then asks
+// until nothing in that scope is live any more. Prints {"created","refused","create_s","ended_s","first_refusal"}. One
+// thread, plain sockets: it shares the cores with what it measures.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -74,12 +74,10 @@ bool read_answer(connection& c, answer& into) {
   }
   c.received.append(buffer, n);
   const auto head = c.received.find("\r\n\r\n");
-  if (head == std::string::npos)
-    return false;
+  if (head == std::string::npos) return false;
   const char* length = strcasestr(c.received.c_str(), "\r\ncontent-length:");
   const std::size_t size = length ? std::strtoul(length + 17, nullptr, 10) : 0;
-  if (c.received.size() < head + 4 + size)
-    return false;
+  if (c.received.size() < head + 4 + size) return false;
   into.status = std::atoi(c.received.c_str() + 9);
   into.body = c.received.substr(head + 4, size);
   c.received.erase(0, head + 4 + size);
@@ -117,19 +115,16 @@ tally create_all(const target& to, long count, long width, const std::string& bo
     for (int i = 0; i < n; ++i) {
       auto& c = *static_cast<connection*>(events[i].data.ptr);
       answer a;
-      if (!read_answer(c, a))
-        continue;
+      if (!read_answer(c, a)) continue;
       ++(a.status == 201 || a.status == 200 ? t.created : t.refused);
-      if (a.status >= 300 && t.first_refusal.empty())
-        t.first_refusal = std::to_string(a.status) + " " + a.body;
+      if (a.status >= 300 && t.first_refusal.empty()) t.first_refusal = std::to_string(a.status) + " " + a.body;
       if (t.sent < count) {
         ++t.sent;
         send_all(c.fd, text);
       }
     }
   }
-  for (auto& c : all)
-    close(c.fd);
+  for (auto& c : all) close(c.fd);
   close(poller);
   return t;
 }
@@ -142,8 +137,7 @@ void wait_until_none_lives(const target& to, const std::string& scope) {
     answer a;
     while (!read_answer(c, a)) {
     }
-    if (a.status == 200 && a.body.find("\"operations\":[]") != std::string::npos)
-      break;
+    if (a.status == 200 && a.body.find("\"operations\":[]") != std::string::npos) break;
     poll(nullptr, 0, 10); // between two questions
   }
   close(c.fd);
@@ -177,8 +171,7 @@ int main(int argc, char** argv) {
   const auto start = steady::now();
   const auto t = create_all(to, std::atol(argv[3]), std::atol(argv[4]), body);
   const double create_s = since(start);
-  if (argc > 5)
-    wait_until_none_lives(to, argv[5]);
+  if (argc > 5) wait_until_none_lives(to, argv[5]);
   std::printf("{\"created\":%ld,\"refused\":%ld,\"create_s\":%.4f,\"ended_s\":%.4f,\"first_refusal\":%s}\n", t.created,
               t.refused, create_s, since(start), quoted(t.first_refusal).c_str());
   return 0;

@@ -10,9 +10,13 @@ TRUE = shutil.which("true")
 
 
 def bare(count):
-    done = subprocess.run([helper("bare_spawn"), str(count), TRUE], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return float(done.stdout)
+    """The best of one at a time on each core and eight at a time on each: a busy machine favours the crowd."""
+    rates = []
+    for threads in (os.cpu_count(), 8 * os.cpu_count()):
+        done = subprocess.run([helper("bare_spawn"), str(count), TRUE, str(threads)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        rates.append(float(done.stdout))
+    return max(rates)
 
 
 def main(rounds, count, workers):

@@ -95,7 +95,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
         self->state.turn_over_sent = false;
         // Ends a burst: places what can be placed, then submits.
         const auto now = clock_now();
-        self->state.heart->end_burst(now);
+        arm(self, self->state.heart->end_burst(now), now);
         after(self);
       },
   };

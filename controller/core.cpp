@@ -55,7 +55,12 @@ void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<canc
   turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received, done = std::move(done)](bool durable) mutable {
     if (fences) {
       answer->record.durable = durable;
-      answer->record.report.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
+      auto& times = answer->record.report;
+      times.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
+      if (answer->record.status == cancel_status::settled) {  // nothing was live: that is all there is to it
+        times.signalled_ms = times.settled_ms = times.fenced_ms;
+        answer->proven = true;
+      }
     }
     done(answer);
   });
@@ -199,22 +204,24 @@ std::optional<boot_time> core::tick(moment now) {
     dirty_ = true;
   }
   edges_.ticked(now);
-  auto next = ledger_->tick(now);
-  auto fleet_next = fleet_->tick(now);
+  const auto fleet_next = fleet_->tick(now);
+  auto next = end_burst(now);
   if (fleet_next && (!next || *fleet_next < *next)) next = fleet_next;
-  end_burst(now);
   // With a full gate the next commit continues the sweep.
   if (dirty()) next = now.boot;
   return next;
 }
 
-void core::end_burst(moment now) {
+std::optional<boot_time> core::end_burst(moment now) {
   now_ = now;
+  // A start may have brought a deadline nearer than the next tick.
+  const auto next = ledger_->tick(now);
   // One slice of a sweep at a time, and only when the journal has taken the earlier ones: a new cancel waits for one slice at most.
-  if (gate_.size() < max_gated_for_sweep) sweeping_ = ledger_->step(now);
+  if (may_sweep()) sweeping_ = ledger_->step(now);
   placing_ = true;
   absorb(now);
   end_turn(now);
+  return next;
 }
 
 } // namespace quell::controller

@@ -63,11 +63,12 @@ class core {
   /// Ends the turn: submits what was produced since the last one. Frames and creates may share a turn; a cancel ends its own at once.
   void end_turn(moment now);
   /// The end of a burst of messages: places what waits for a slot, then ends the turn.
-  void end_burst(moment now);
+  /// Returns when the ledger wants the next tick.
+  std::optional<boot_time> end_burst(moment now);
   bool dirty() const { return dirty_ || more_to_place_ || sweeping(); }
   /// True when nothing waits for the journal.
   bool quiet() const { return gate_.empty(); }
-  bool sweeping() const { return sweeping_ && gate_.size() < max_gated_for_sweep; }
+  bool sweeping() const { return sweeping_ && may_sweep(); }
 
   ledger& books() { return *ledger_; }
   fleet& workers() { return *fleet_; }
@@ -86,6 +87,13 @@ class core {
     std::optional<fault> failure;
   };
 
+  /// Not with many turns uncommitted, and not while a cancel waits for its commit: its notice would stand behind the slices.
+  bool may_sweep() const {
+    if (gate_.size() >= max_gated_for_sweep) return false;
+    for (const auto& g : gate_)
+      if (!g.fence.empty()) return false;
+    return true;
+  }
   void absorb(moment now);
   void submit_turn();
   void release(gated& g, moment now);

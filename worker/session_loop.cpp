@@ -1,6 +1,8 @@
 // The session loop's turn: hear, apply, perform, send.
 #include "worker/session_loop.hpp"
 
+#include <filesystem>
+#include <thread>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -140,6 +142,8 @@ void session_loop::apply(wire::message m) {
     session_.applied();
     session_.acknowledge();
     send();
+    // On a busy machine the socket's own thread goes first, then the guardian that the signals wake.
+    std::this_thread::yield();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);
   } else if (const auto* z = std::get_if<wire::resize>(&m)) {
@@ -191,6 +195,15 @@ void session_loop::perform(effects& list) {
   }
 }
 
+/// The one asked for; else the caller's own, if the caller sits on this host and it exists here; else ours.
+std::string session_loop::directory_of(const task_spec& spec) const {
+  if (spec.cwd) return *spec.cwd;
+  std::error_code error;
+  if (spec.default_cwd && spec.default_cwd_host == host_ && std::filesystem::is_directory(*spec.default_cwd, error))
+    return *spec.default_cwd;
+  return settings_.work_dir;
+}
+
 void session_loop::spawn(wire::start order) {
   auto ends = make_streams(order.operation, order.spec);
   if (!ends) {
@@ -202,7 +215,7 @@ void session_loop::spawn(wire::start order) {
   r.operation = order.operation;
   r.environment = environment_.of(order, session_.name(), bulk_->relay_url());
   r.command = std::move(order.spec.command);
-  r.directory = order.spec.cwd.value_or(settings_.work_dir);
+  r.directory = directory_of(order.spec);
   r.in = std::move(ends->child_in);
   r.out = std::move(ends->child_out);
   r.err = std::move(ends->child_err);

@@ -54,6 +54,7 @@ class session_loop {
   void apply(wire::message m);
   void perform(effects& list);
   void spawn(wire::start order);
+  std::string directory_of(const task_spec& spec) const;
   void tell_lease();
   void send();
   void renew_guardian(const std::string& why);

@@ -155,8 +155,7 @@ class logs_command {
 
   void show(source& one, std::uint64_t offset, std::string_view bytes) {
     if (!s_.json() && !o_.tree) {
-      // A stream asked for by name is the result; of both, each goes where it belongs.
-      std::FILE* to = o_.stream || one.stream == "stdout" ? stdout : stderr;
+      std::FILE* to = one.stream == "stdout" ? stdout : stderr;
       std::fwrite(bytes.data(), 1, bytes.size(), to);
       if (o_.follow) std::fflush(to);
       return;

@@ -8,7 +8,7 @@
 namespace quell::controller {
 
 namespace {
-constexpr std::uint64_t feed_window_bytes = 1 << 20;
+constexpr std::uint64_t feed_window_bytes = 256 * 1024;  ///< what a worker buffers for one task
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
 constexpr std::size_t most_waiting_bytes = 16 << 20;
@@ -103,7 +103,8 @@ void bulk_server::said_hello(const peer& from, const session_id& session) {
       return;
     }
     auto& route = route_by_worker_[*worker];
-    if (!route.empty() && route != from.route) {
+    // A new hello, also on the same route: connection numbers begin anew.
+    if (!route.empty()) {
       worker_by_route_.erase(route);
       relay_->drop_route(route);
     }

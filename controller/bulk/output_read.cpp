@@ -65,14 +65,18 @@ result<output_store::slice> output_files::read(const operation_id& id, stream wh
 output_counts output_files::counts(const operation_id& id) {
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
-  const auto e = it == live_.end() ? load(id) : opened(id, it->second);
-  return {e.streams[0].size, e.streams[1].size, e.streams[0].dropped + e.streams[1].dropped};
+  entry ended;
+  if (it == live_.end()) ended = load(id);
+  const auto& s = it == live_.end() ? ended.streams : opened(id, it->second).streams;
+  return {s[0].size, s[1].size, s[0].dropped + s[1].dropped};
 }
 
 std::vector<output_store::piece> output_files::order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) {
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
-  const auto pieces = it == live_.end() ? load(id).pieces : opened(id, it->second).pieces;
+  entry ended;
+  if (it == live_.end()) ended = load(id);
+  const auto& pieces = it == live_.end() ? ended.pieces : opened(id, it->second).pieces;
   if (after_piece >= pieces.size()) return {};
   const auto begin = pieces.begin() + static_cast<std::ptrdiff_t>(after_piece);
   return {begin, begin + static_cast<std::ptrdiff_t>(std::min<std::size_t>(limit, pieces.size() - after_piece))};

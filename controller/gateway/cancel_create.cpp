@@ -161,7 +161,7 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   auto view = std::move(*answered);
   if (kept.dry_run) co_return co_await dry_run(x, std::move(view));
   gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
-  std::size_t listed = unproven_in_first_answer;
+  std::size_t listed = max_unproven_listed;
   if (asked.wait != cancel_status::fenced) {
     listed = max_unproven_listed;
     const auto until = std::chrono::steady_clock::now() + asked.wait_for;

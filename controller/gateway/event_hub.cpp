@@ -32,9 +32,9 @@ bool passes(const storage::event_filter& filter, bool sees_audit, const storage:
   if (event.type == "audit" && !sees_audit) return false;
   if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end())
     return false;
-  // Whose rights end at a scope sees what lies in it, and the workers, which belong to all.
-  if (filter.within && !(event.scope ? event.scope->is_at_or_below(*filter.within) : event.type.starts_with("worker_")))
-    return false;
+  // Whose rights end at a scope sees only what lies in one, live as in the store: a resume must not differ from having
+  // stayed.
+  if (filter.within && !(event.scope && event.scope->is_at_or_below(*filter.within))) return false;
   if (filter.scopes.empty()) return true;
   return event.scope && std::any_of(filter.scopes.begin(), filter.scopes.end(),
                                     [&](const scope_path& s) { return event.scope->is_at_or_below(s); });

@@ -92,6 +92,10 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
     }
   }
   co_await learn_reasons(gw, shown);
+  // The row learns what a task has written when it ends; until then the files know.
+  for (auto& op : shown)
+    if (op.row.kind == kind::task && op.row.hot.started_at && !is_terminal(op.row.hot.now))
+      op.row.hot.output = gw.output.counts(op.row.id);
   for (auto& op : shown) {
     if (!op.row.hot.stop || !op.row.hot.stop->cancel) continue;
     const auto* words = gw.cancel_reasons.find(*op.row.hot.stop->cancel);

@@ -100,6 +100,7 @@ cancel_view core::dry_view(cancel_run run) const {
   for (const index w : workers_below(run)) run.record.report.workers.push_back(workers_[w]);
   run.record.report.operations = covered.size();
   run.record.seq = last_seq();
+  if (!run.record.up_to_seq) run.record.up_to_seq = run.record.seq; // repeats exactly this set
   if (run.record.outcome == cancel_outcome::stopping && covered.empty())
     run.record.outcome = cancel_outcome::nothing_live;
   view.record = std::move(run.record);

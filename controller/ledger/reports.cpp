@@ -110,7 +110,8 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   if (m.exit) d.exit = m.exit;
 
   if (m.error_code == "worker_lost") { // cleared by a later life of the worker
-    lose(x, m.evidence, m.how.value_or(receipt::killed), m.error_message, now);
+    const receipt how = m.evidence == proof::never_ran ? receipt::never_started : m.how.value_or(receipt::killed);
+    lose(x, m.evidence, how, m.error_message, now);
     return;
   }
   if (m.stop_seq != 0 && stop) {

@@ -101,6 +101,10 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
     u.next = next_action::signal;
     return u;
   }
+  if (n.more && n.more->pid != 0) { // the worker has not looked yet: at least its leader
+    u.processes_total = 1;
+    u.processes.push_back({n.more->pid, "?", ""});
+  }
   const bool in_grace = now.wall < *stop->kill_at;
   u.why = in_grace ? unproven_why::in_grace : unproven_why::kill_in_flight;
   u.next = in_grace ? next_action::kill : next_action::kill_again;

@@ -30,6 +30,8 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
     const auto& [what, detail] = reasons_[n.waiting];
     v.waiting = waiting_for{what, n.since, detail};
   }
+  if (v.hot.now == status::pending && n.worker != none)
+    v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
   if (n.is_held && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {

@@ -1,5 +1,5 @@
 // Work in a forked child process.
-#include "child.hpp"
+#include "tests/storage/child.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "fixture.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "child.hpp"
-#include "fixture.hpp"
+#include "tests/storage/child.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -2,8 +2,8 @@
 // told is true.
 #include <catch2/catch.hpp>
 
-#include "faulty_disk.hpp"
-#include "fixture.hpp"
+#include "tests/storage/faulty_disk.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

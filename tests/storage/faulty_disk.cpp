@@ -1,5 +1,5 @@
 // A disk that fails on demand: a thin SQLite VFS in front of the real one.
-#include "faulty_disk.hpp"
+#include "tests/storage/faulty_disk.hpp"
 
 #include <sqlite3.h>
 

@@ -1,5 +1,5 @@
 // A store in a temporary directory, records that are easy to make, and waiting for commits.
-#include "fixture.hpp"
+#include "tests/storage/fixture.hpp"
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>

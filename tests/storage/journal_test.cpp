@@ -3,7 +3,7 @@
 #include <mutex>
 #include <thread>
 
-#include "fixture.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "fixture.hpp"
+#include "tests/storage/fixture.hpp"
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
 

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "child.hpp"
-#include "fixture.hpp"
+#include "tests/storage/child.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

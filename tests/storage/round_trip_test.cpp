@@ -1,7 +1,7 @@
 // What is written is read back as it was: by recovery, and by the queries.
 #include <catch2/catch.hpp>
 
-#include "fixture.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -19,8 +19,12 @@ bool is_of_subtree(pid_t pid, const std::string& wanted) {
   const auto folder = "/proc/" + std::to_string(pid);
   const auto command = read_small_file(AT_FDCWD, (folder + "/cmdline").c_str(), 1024);
   if (command.starts_with(wanted)) return true;
-  // An init that is dying has no command line any more, while the kernel still kills its namespace.
-  return command.empty() && read_small_file(AT_FDCWD, (folder + "/comm").c_str(), 64) == "quell-init\n";
+  // An init that is dying has no command line any more, while the kernel still kills its namespace. It is none of ours
+  // while another worker's guardian is its parent; an orphan of an earlier life has lost its guardian.
+  if (!command.empty() || read_small_file(AT_FDCWD, (folder + "/comm").c_str(), 64) != "quell-init\n") return false;
+  const auto parent = "/proc/" + std::to_string(stat_of(pid).parent) + "/cmdline";
+  const auto parents = read_small_file(AT_FDCWD, parent.c_str(), 1024);
+  return parents.starts_with(wanted) || !parents.starts_with(std::string("quell-guardian") + '\0');
 }
 
 pid_t find_other(const std::string& subtree) {

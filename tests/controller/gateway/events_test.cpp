@@ -130,6 +130,25 @@ TEST_CASE("audit events are for admins without a scope only") {
   CHECK(next_event(plain).type == "worker_joined");
 }
 
+TEST_CASE("a token with a scope sees events inside it only, live and resumed alike") {
+  gateway_world world;
+  const header_list headers = {{"Authorization", "Bearer " + world.token("observer", "team/a")},
+                               {"Accept", "text/event-stream"}};
+  http_client live(world.front->port());
+  live.send_request("GET", "/v1/events?after=0", headers);
+  REQUIRE(live.read_head().status == 200);
+  live.read_until("\n\n");
+  world.controller->add_event(plain_event("worker_joined", "{}"));
+  world.controller->start_operation("team/ab");
+  const auto inside = world.controller->start_operation("team/a/b");
+  CHECK(next_event(live).data["operation"] == inside.text());
+  http_client resumed(world.front->port());
+  resumed.send_request("GET", "/v1/events?after=0", headers);
+  REQUIRE(resumed.read_head().status == 200);
+  resumed.read_until("\n\n");
+  CHECK(next_event(resumed).data["operation"] == inside.text());
+}
+
 TEST_CASE("without SSE the kept events come in pages") {
   gateway_world world;
   for (int i = 0; i < 5; ++i) world.controller->start_operation("team");
