@@ -31,7 +31,15 @@ class actor_service final : public service {
   }
   void declare_worker_dead(std::string worker, std::string reason, caller, reply<outcome<std::size_t>> done) override {
     with(std::move(done), [worker = std::move(worker), reason = std::move(reason)](ledger& l, fleet& f, moment now) -> outcome<std::size_t> {
-      if (!f.knows(worker)) return tl::unexpected(refusal{no_worker(worker), {}, {}});
+      const auto view = f.worker(worker, now);
+      if (!view) return tl::unexpected(refusal{no_worker(worker), {}, {}});
+      if (view->status == worker_status::ready || view->status == worker_status::draining)
+        return tl::unexpected(refusal{{"worker_busy",
+                                       "Worker " + worker + " is connected, so its work can be stopped with proof: cancel it, or "
+                                       "`quell worker remove " + worker + " --cancel`. Nothing was declared dead.",
+                                       {}},
+                                      {},
+                                      {}});
       return l.declare_worker_dead(worker, reason, now);
     });
   }

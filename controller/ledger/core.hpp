@@ -60,6 +60,7 @@ class core final : public ledger {
   outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
                                      moment now) override;
   std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) override;
+  void kill_declared(index x);
   std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) override;
   std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) override;
   bool is_placeable(const operation_id& id) const override;

@@ -65,9 +65,23 @@ outcome<operation_id> core::declare_dead(const operation_id& id, const std::stri
   if (operations_[x].has_own_end)
     return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
   if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
-  if (find(id) == x && !operations_[x].has_own_end)
+  if (find(id) == x && !operations_[x].has_own_end) {
+    kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
+  }
   return id;
+}
+
+/// A word is no kill: should its worker still answer, what was declared dead is killed there all the same.
+void core::kill_declared(index x) {
+  const operation_node& n = operations_[x];
+  if (!n.is_held) return;
+  wire::stop order;
+  order.seq = take_seq();
+  order.cause = stop_cause::worker_lost;
+  order.operations = {n.id};
+  order.grace = milliseconds{0};
+  effects_.stops.push_back({{workers_[n.worker]}, std::move(order)});
 }
 
 std::size_t core::declare_worker_dead(const std::string& worker, const std::string& reason, moment now) {
@@ -77,6 +91,7 @@ std::size_t core::declare_worker_dead(const std::string& worker, const std::stri
   for (const index x : held_by(w)) {
     const auto stop = stop_of(x);
     set_stop(x, stop ? *stop : found_stop{take_seq(), stop_cause::worker_lost, std::nullopt}, announce::no, now);
+    kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
     ++count;
   }

@@ -69,6 +69,8 @@ def test_logs(cluster):
     cluster.wait_status(id, "completed")
     assert cluster.quell("logs", id, "--stream", "stdout", check=0).stdout == b"".join(b"%d\n" % i for i in range(1, 101))
     assert cluster.quell("logs", id, "--stream", "stderr", check=0).stderr == b"oops\n"
+    both = cluster.quell("logs", id, check=0)
+    assert both.stdout.endswith(b"100\n") and both.stderr == b"oops\n"
 
 
 def test_workers_drain_and_resume(cluster):

@@ -98,7 +98,7 @@ def test_closing_the_terminal_cancels(cluster):
         until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
         os.close(terminal)
         until(lambda: not processes.marked(m), "the tree to die with its terminal")
-        assert cluster.operations(scope="cli/closed")[0]["status"] == "cancelled"
+        until(lambda: cluster.operations(scope="cli/closed")[0]["status"] == "cancelled", "the operation to be cancelled")
     finally:
         until(lambda: os.waitpid(pid, os.WNOHANG)[0], "quell run to end")
 
