@@ -17,7 +17,7 @@ build: deps $(BUILD)/build.ninja  ## build everything into build/
 	@ninja -C $(BUILD) -j $(JOBS)
 
 test: build  ## all tests, the real programs included
-	@cd $(BUILD) && ctest --output-on-failure --timeout 900
+	@cd $(BUILD) && ctest --output-on-failure --timeout 900 -j $(JOBS)
 
 test-asan:  ## all tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test BUILD=build-asan CMAKE_FLAGS=-DQUELL_ASAN=ON

@@ -1,5 +1,5 @@
-// Local messages between actors of one process. Never serialised, so they may carry callbacks; what travels between machines is in
-// protocol/messages.hpp.
+// Local messages between actors of one process. Never serialised, so they may carry callbacks; what travels between
+// machines is in protocol/messages.hpp.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -19,7 +19,7 @@ struct frames_arrived {
     std::string route;
     std::string public_key;
     wire::envelope content;
-    std::uint32_t strange_version = 0;  ///< not 0: a hello of another protocol version; content is empty
+    std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version; content is empty
   };
   std::shared_ptr<std::vector<frame>> frames;
 };
@@ -28,10 +28,11 @@ struct frames_arrived {
 struct batch_committed {
   std::uint64_t ticket = 0;
   bool failed = false;
-  std::string code, detail;  ///< why, when failed
+  std::string code, detail; ///< why, when failed
 };
 
-/// Somebody asks the actor's state to do or to say something; the closure runs on the actor's thread and answers through its own callback.
+/// Somebody asks the actor's state to do or to say something; the closure runs on the actor's thread and answers
+/// through its own callback.
 template <class State>
 struct asked {
   std::function<void(State&)> what;

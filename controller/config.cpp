@@ -47,7 +47,8 @@ config_key size_key(std::string section, std::string name, std::uint64_t config:
 config_key flag_key(std::string section, std::string name, bool config::*field, std::string meaning) {
   config_key k{std::move(section), std::move(name), std::move(meaning),
                [field](config& c, const std::string& t) -> result<void> {
-                 if (t != "true" && t != "false") return failure("invalid_field", "'" + t + "' is neither true nor false");
+                 if (t != "true" && t != "false")
+                   return failure("invalid_field", "'" + t + "' is neither true nor false");
                  c.*field = t == "true";
                  return {};
                },
@@ -57,15 +58,19 @@ config_key flag_key(std::string section, std::string name, bool config::*field, 
 }
 
 config_key containment_key() {
-  return {"defaults", "min_containment", "least containment a task accepts: cgroup+pidns, cgroup, pidns or group (\"\" = any)",
+  return {"defaults", "min_containment",
+          "least containment a task accepts: cgroup+pidns, cgroup, pidns or group (\"\" = any)",
           [](config& c, const std::string& t) -> result<void> {
             c.defaults_min_containment.reset();
             if (t.empty()) return {};
             c.defaults_min_containment = parse_name<containment>(t);
-            if (!c.defaults_min_containment) return failure("invalid_field", "'" + t + "' is no level: cgroup+pidns, cgroup, pidns or group");
+            if (!c.defaults_min_containment)
+              return failure("invalid_field", "'" + t + "' is no level: cgroup+pidns, cgroup, pidns or group");
             return {};
           },
-          [](const config& c) { return c.defaults_min_containment ? std::string(name_of(*c.defaults_min_containment)) : std::string(); }};
+          [](const config& c) {
+            return c.defaults_min_containment ? std::string(name_of(*c.defaults_min_containment)) : std::string();
+          }};
 }
 
 /// Edit distance, for "did you mean".
@@ -89,12 +94,13 @@ tl::unexpected<fault> unknown_key(const std::string& key) {
   const auto nearest = std::min_element(keys.begin(), keys.end(), [&](const config_key& a, const config_key& b) {
     return distance(a.section + "." + a.name, key) < distance(b.section + "." + b.name, key);
   });
-  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + nearest->section + "." + nearest->name +
-                                      " (`quelld --print-config` lists all)");
+  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + nearest->section + "." +
+                                      nearest->name + " (`quelld --print-config` lists all)");
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -117,11 +123,13 @@ result<void> read_file(config& c, const std::string& file) {
   }
   for (const auto& [section, node] : table) {
     const auto* keys = node.as_table();
-    if (!keys) return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
+    if (!keys)
+      return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
     for (const auto& [name, value] : *keys) {
       const auto key = std::string(section.str()) + "." + std::string(name.str());
       const auto text = scalar(value);
-      if (!text) return failure("invalid_field", file + ": " + key + " must be a string, a whole number, true or false");
+      if (!text)
+        return failure("invalid_field", file + ": " + key + " must be a string, a whole number, true or false");
       if (auto set = set_config(c, key, *text); !set) return failure("invalid_field", file + ": " + set.error().detail);
     }
   }
@@ -137,24 +145,29 @@ bool is_loopback(const std::string& listen) {
 const std::vector<config_key>& config_keys() {
   static const std::vector<config_key> keys = {
       text_key("http", "listen", &config::http_listen, "address of the HTTP API; port 0 = a free one"),
-      text_key("http", "advertise_url", &config::http_advertise_url, "the URL that clients are told; \"\" = from listen"),
+      text_key("http", "advertise_url", &config::http_advertise_url,
+               "the URL that clients are told; \"\" = from listen"),
       text_key("http", "tls_cert", &config::http_tls_cert, "PEM certificate chain; with tls_key switches TLS on"),
       text_key("http", "tls_key", &config::http_tls_key, "PEM private key"),
       flag_key("http", "metrics_public", &config::http_metrics_public, "/metrics without a token"),
       flag_key("http", "insecure", &config::http_insecure, "allow HTTP without TLS off loopback"),
       text_key("workers", "listen", &config::workers_listen, "control socket for workers"),
-      text_key("workers", "output_listen", &config::workers_output_listen, "bulk socket for workers: output, input, relayed HTTP"),
-      text_key("workers", "advertise_host", &config::workers_advertise_host, "host name in join lines; \"\" = from listen"),
+      text_key("workers", "output_listen", &config::workers_output_listen,
+               "bulk socket for workers: output, input, relayed HTTP"),
+      text_key("workers", "advertise_host", &config::workers_advertise_host,
+               "host name in join lines; \"\" = from listen"),
       time_key("workers", "heartbeat", &config::workers_heartbeat, "how often workers ask for their lease"),
       time_key("workers", "lease", &config::workers_lease, "how long a worker's tasks live without contact"),
       time_key("workers", "handover", &config::workers_handover, "the lease granted at a planned stop"),
       text_key("store", "dir", &config::store_dir, "state directory; \"\" = ~/.local/state/quell"),
       size_key("store", "keep_events", &config::store_keep_events, "events kept for watchers that resume"),
-      size_key("store", "keep_output", &config::store_keep_output_bytes, "bytes of output kept per stream of an operation"),
+      size_key("store", "keep_output", &config::store_keep_output_bytes,
+               "bytes of output kept per stream of an operation"),
       size_key("store", "reserve", &config::store_reserve_bytes, "free bytes below which starts are refused"),
       time_key("defaults", "grace", &config::defaults_grace, "between SIGTERM and the kill"),
       containment_key(),
-      time_key("defaults", "tombstones", &config::defaults_tombstones, "how long a cancel of an unknown id wins over its create"),
+      time_key("defaults", "tombstones", &config::defaults_tombstones,
+               "how long a cancel of an unknown id wins over its create"),
       size_key("limits", "operations", &config::limits_operations, "live operations at once"),
       size_key("limits", "connections", &config::limits_connections, "HTTP connections at once"),
       text_key("log", "level", &config::log_level, "debug, info, warn or error"),
@@ -180,7 +193,8 @@ result<config> load_config(const std::string& file, const std::map<std::string, 
     const auto variable = "QUELLD_" + upper(k.section) + "_" + upper(k.name);
     const auto it = environment.find(variable);
     if (it == environment.end()) continue;
-    if (auto read = k.read(c, it->second); !read) return failure("invalid_field", variable + ": " + read.error().detail);
+    if (auto read = k.read(c, it->second); !read)
+      return failure("invalid_field", variable + ": " + read.error().detail);
   }
   return c;
 }
@@ -198,17 +212,21 @@ std::string config_text(const config& c) {
 }
 
 result<void> check_config(const config& c) {
-  if (c.workers_heartbeat < milliseconds{50}) return failure("invalid_field", "workers.heartbeat must be at least 50ms");
+  if (c.workers_heartbeat < milliseconds{50})
+    return failure("invalid_field", "workers.heartbeat must be at least 50ms");
   if (c.workers_lease < 3 * c.workers_heartbeat)
-    return failure("invalid_field", "workers.lease must be at least three heartbeats (" + duration_text(3 * c.workers_heartbeat) +
+    return failure("invalid_field", "workers.lease must be at least three heartbeats (" +
+                                        duration_text(3 * c.workers_heartbeat) +
                                         "), or one lost message would kill work");
   if (c.workers_lease > std::chrono::days{7}) return failure("invalid_field", "workers.lease must be at most 7d");
   if (c.http_tls_cert.empty() != c.http_tls_key.empty())
     return failure("invalid_field", "http.tls_cert and http.tls_key go together: set both or none");
   if (!is_loopback(c.http_listen) && c.http_tls_cert.empty() && !c.http_insecure)
-    return failure("invalid_field", "http.listen " + c.http_listen +
-                                        " is not loopback: tokens would travel in clear. Set http.tls_cert and http.tls_key, or http.insecure=true "
-                                        "(--insecure) if a proxy in front does TLS");
+    return failure(
+        "invalid_field",
+        "http.listen " + c.http_listen +
+            " is not loopback: tokens would travel in clear. Set http.tls_cert and http.tls_key, or http.insecure=true "
+            "(--insecure) if a proxy in front does TLS");
   return {};
 }
 
@@ -218,7 +236,7 @@ std::string default_state_directory(const std::map<std::string, std::string>& en
     return it == environment.end() ? std::string() : it->second;
   };
   if (auto given = value("QUELL_STATE"); !given.empty()) return given;
-  if (auto given = value("STATE_DIRECTORY"); !given.empty()) return given;  // systemd's StateDirectory=
+  if (auto given = value("STATE_DIRECTORY"); !given.empty()) return given; // systemd's StateDirectory=
   if (auto base = value("XDG_STATE_HOME"); !base.empty()) return base + "/quell";
   if (auto home = value("HOME"); !home.empty()) return home + "/.local/state/quell";
   return "/var/lib/quell";

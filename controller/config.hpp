@@ -1,4 +1,5 @@
-// The configuration of quelld: defaults, then the file, then QUELLD_<SECTION>_<KEY>, then flags. Every key once, in one table.
+// The configuration of quelld: defaults, then the file, then QUELLD_<SECTION>_<KEY>, then flags. Every key once, in one
+// table.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +50,12 @@ struct config_key {
   std::string section, name, meaning;
   std::function<result<void>(config&, const std::string& text)> read;
   std::function<std::string(const config&)> print;
-  bool quoted = true;  ///< printed as a TOML string
+  bool quoted = true; ///< printed as a TOML string
 };
 const std::vector<config_key>& config_keys();
 
-/// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is wrong, and for an
-/// unknown key the nearest known one.
+/// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is
+/// wrong, and for an unknown key the nearest known one.
 result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment);
 /// Sets one value as a flag does: `http.listen`.
 result<void> set_config(config& c, const std::string& key, const std::string& text);

@@ -3,6 +3,7 @@
 
 #include <caf/all.hpp>
 #include <ctime>
+#include <malloc.h>
 #include <utility>
 
 namespace quell::controller {
@@ -21,7 +22,8 @@ using controller_pointer = actors::controller_actor::stateful_pointer<controller
 
 constexpr std::chrono::milliseconds longest_sleep{1000};
 
-/// Arms the timer for `next` (at the latest in a second). Timers cannot be taken back, so an overtaken one is told by its generation.
+/// Arms the timer for `next` (at the latest in a second). Timers cannot be taken back, so an overtaken one is told by
+/// its generation.
 void arm(controller_pointer self, std::optional<boot_time> next, moment now) {
   auto& s = self->state;
   auto at = now.boot + longest_sleep;
@@ -58,6 +60,8 @@ void finish(controller_pointer self) {
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
   self->state.heart = make(clock_now());
+  // Recovery read every live row once and freed it again: give that back, it can be a gigabyte.
+  ::malloc_trim(0);
   tick(self);
   return {
       [self](actors::asked<core>& m) {

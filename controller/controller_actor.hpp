@@ -19,8 +19,8 @@ using core_maker = std::function<std::unique_ptr<core>(moment now)>;
 actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make);
 
 /// The service over the actor: any thread. `journal_low` says whether starts must be refused for space.
-std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low, cluster_id cluster,
-                                      std::uint64_t epoch);
+std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low,
+                                      cluster_id cluster, std::uint64_t epoch);
 
 /// Hands a committed event to the listener of `service` (called by the core's edges on the actor's thread).
 void deliver_event(service& s, const storage::event_record& event);

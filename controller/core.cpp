@@ -1,4 +1,5 @@
-// The gate in detail: absorb() moves effects from ledger to fleet and into the turn, end_turn() submits, committed() releases.
+// The gate in detail: absorb() moves effects from ledger to fleet and into the turn, end_turn() submits, committed()
+// releases.
 #include "controller/core.hpp"
 
 #include <utility>
@@ -10,12 +11,17 @@ namespace {
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
 
 refusal storage_refusal(const fault& why) {
-  return {fault{"storage_unavailable", "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.", {}}, {}, {}};
+  return {fault{"storage_unavailable",
+                "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.",
+                {}},
+          {},
+          {}};
 }
 
 } // namespace
 
-core::core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now) : edges_(edges), now_(now) {
+core::core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now)
+    : edges_(edges), now_(now) {
   auto workers = recovered.workers;
   const auto cluster = recovered.cluster;
   const auto epoch = recovered.epoch;
@@ -48,16 +54,19 @@ void core::create(const create_order& order, operation_id fresh, reply<outcome<c
 
 void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now) {
   auto answer = ledger_->cancel(order, fresh, now);
-  if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined) turn_.fence.push_back(answer->record.id);
+  if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined)
+    turn_.fence.push_back(answer->record.id);
   absorb(now);
-  // The answer is the cancel as it was accepted, now fenced: what happened since (signalled, settled) is perhaps not on disk yet.
+  // The answer is the cancel as it was accepted, now fenced: what happened since (signalled, settled) is perhaps not on
+  // disk yet.
   const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
-  turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received, done = std::move(done)](bool durable) mutable {
+  turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
+                           done = std::move(done)](bool durable) mutable {
     if (fences) {
       answer->record.durable = durable;
       auto& times = answer->record.report;
       times.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
-      if (answer->record.status == cancel_status::settled) {  // nothing was live: that is all there is to it
+      if (answer->record.status == cancel_status::settled) { // nothing was live: that is all there is to it
         times.signalled_ms = times.settled_ms = times.fenced_ms;
         answer->proven = true;
       }
@@ -119,7 +128,8 @@ void core::absorb(moment now) {
     if (f.allowed_keys) edges_.allow_keys(std::move(*f.allowed_keys));
     if (placing_) {
       placing_ = false;
-      // More than one call's worth of starts waits for the next turn, so that a cancel is never behind a long round of placing.
+      // More than one call's worth of starts waits for the next turn, so that a cancel is never behind a long round of
+      // placing.
       more_to_place_ = fleet_->place(now);
       continue;
     }
@@ -135,8 +145,8 @@ void core::end_turn(moment now) {
 }
 
 void core::submit_turn() {
-  const bool nothing = batch_.empty() && turn_.frames.empty() && turn_.stored.empty() && turn_.ended.empty() && turn_.answers.empty() &&
-                       turn_.fence.empty();
+  const bool nothing = batch_.empty() && turn_.frames.empty() && turn_.stored.empty() && turn_.ended.empty() &&
+                       turn_.answers.empty() && turn_.fence.empty();
   if (nothing) return;
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<storage::put_event>(&e)) turn_.events.push_back(event->record);
@@ -173,7 +183,8 @@ void core::release(gated& g, moment now) {
   const bool durable = !g.failure;
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (const auto& frame : g.frames) {
-    // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not leave.
+    // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not
+    // leave.
     if (!durable && !std::holds_alternative<wire::stop>(frame.frame.body)) {
       fleet_->frame_withheld(frame.route, now);
       continue;
@@ -216,7 +227,8 @@ std::optional<boot_time> core::end_burst(moment now) {
   now_ = now;
   // A start may have brought a deadline nearer than the next tick.
   const auto next = ledger_->tick(now);
-  // One slice of a sweep at a time, and only when the journal has taken the earlier ones: a new cancel waits for one slice at most.
+  // One slice of a sweep at a time, and only when the journal has taken the earlier ones: a new cancel waits for one
+  // slice at most.
   if (may_sweep()) sweeping_ = ledger_->step(now);
   placing_ = true;
   absorb(now);

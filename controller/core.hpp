@@ -1,7 +1,9 @@
-// The core: ledger and fleet behind one gate. Pure: events in; durable batches, frames, events and answers out, in the right order.
+// The core: ledger and fleet behind one gate. Pure: events in; durable batches, frames, events and answers out, in the
+// right order.
 //
-// The gate is guarantee 2 (nothing uncommitted leaves): whatever a turn produced waits until the journal has taken the batch of that turn and
-// all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease answers pass the gate, since they say nothing.
+// The gate is guarantee 2 (nothing uncommitted leaves): whatever a turn produced waits until the journal has taken the
+// batch of that turn and all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease
+// answers pass the gate, since they say nothing.
 #pragma once
 
 #include <deque>
@@ -46,7 +48,8 @@ class core {
  public:
   core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now);
 
-  // ---- orders; each answer comes through its callback once everything it depends on is durable ------------------------
+  // ---- orders; each answer comes through its callback once everything it depends on is durable
+  // ------------------------
   void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
   void cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now);
   /// `ask` looks or acts on ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
@@ -60,7 +63,8 @@ class core {
   void committed(const storage::journal::commit_notice& notice, moment now);
   /// Also continues sweeps. Returns when it next wants to be called.
   std::optional<boot_time> tick(moment now);
-  /// Ends the turn: submits what was produced since the last one. Frames and creates may share a turn; a cancel ends its own at once.
+  /// Ends the turn: submits what was produced since the last one. Frames and creates may share a turn; a cancel ends
+  /// its own at once.
   void end_turn(moment now);
   /// The end of a burst of messages: places what waits for a slot, then ends the turn.
   /// Returns when the ledger wants the next tick.
@@ -75,19 +79,20 @@ class core {
 
  private:
   struct gated {
-    std::uint64_t ticket = 0;  ///< leaves when everything up to this ticket is on disk
+    std::uint64_t ticket = 0; ///< leaves when everything up to this ticket is on disk
     std::vector<cancel_id> fence;
     std::vector<outgoing_frame> frames;
     std::vector<storage::event_record> events;
     std::vector<std::pair<std::string, operation_id>> stored;
     std::vector<operation_id> ended;
     std::vector<std::function<void(bool durable)>> answers;
-    std::vector<storage::entry> retry;  ///< a copy of the batch while it holds only cancels and ends, for a second try
+    std::vector<storage::entry> retry; ///< a copy of the batch while it holds only cancels and ends, for a second try
     bool creates = false;
     std::optional<fault> failure;
   };
 
-  /// Not with many turns uncommitted, and not while a cancel waits for its commit: its notice would stand behind the slices.
+  /// Not with many turns uncommitted, and not while a cancel waits for its commit: its notice would stand behind the
+  /// slices.
   bool may_sweep() const {
     if (gate_.size() >= max_gated_for_sweep) return false;
     for (const auto& g : gate_)
@@ -104,7 +109,7 @@ class core {
   gated turn_;
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
-  std::vector<storage::entry> unwritten_;  ///< cancels and ends that a full disk refused; tried again with each tick
+  std::vector<storage::entry> unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;

@@ -1,7 +1,9 @@
-// The ledger: the tree of live operations, scopes, cutoffs, tombstones and open cancels. The pure heart: orders and reports in, effects out.
+// The ledger: the tree of live operations, scopes, cutoffs, tombstones and open cancels. The pure heart: orders and
+// reports in, effects out.
 //
-// No clock, randomness, I/O or threads: `moment` and fresh ids come in as arguments. Every call may add effects, which the owner takes with
-// `take()`, makes durable (journal) and only then performs (frames, events, answers) in the order in which they were made.
+// No clock, randomness, I/O or threads: `moment` and fresh ids come in as arguments. Every call may add effects, which
+// the owner takes with `take()`, makes durable (journal) and only then performs (frames, events, answers) in the order
+// in which they were made.
 #pragma once
 
 #include <functional>
@@ -18,12 +20,12 @@ struct ledger_settings {
   milliseconds default_grace{2000};
   std::optional<containment> min_containment;
   milliseconds tombstone_keep{24 * 3600 * 1000};
-  std::size_t max_live_operations = 2'000'000;   ///< more: 429 too_many_operations
-  std::size_t max_depth = 64;                    ///< of the tree; deeper: 422 invalid_field /parent
+  std::size_t max_live_operations = 2'000'000; ///< more: 429 too_many_operations
+  std::size_t max_depth = 64;                  ///< of the tree; deeper: 422 invalid_field /parent
   std::size_t max_children = 100'000;
   std::size_t max_tombstones_per_token = 10'000;
-  milliseconds worker_lease{10000};              ///< for dead_by of tasks without their own
-  std::size_t leaves_per_step = 1'000;           ///< how much one `step` rolls out
+  milliseconds worker_lease{10000};    ///< for dead_by of tasks without their own
+  std::size_t leaves_per_step = 1'000; ///< how much one `step` rolls out
 };
 
 /// What a pending task needs of a worker; equal requirements share one queue.
@@ -42,20 +44,21 @@ struct stop_order {
 };
 
 struct ledger_effects {
-  std::vector<storage::entry> journal;                              ///< events are among them (put_event)
-  std::vector<std::pair<requirement, operation_id>> placeable;      ///< newly pending: to the end of their queues
+  std::vector<storage::entry> journal;                         ///< events are among them (put_event)
+  std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: to the end of their queues
   std::vector<stop_order> stops;
-  std::vector<std::pair<std::string, std::uint32_t>> freed;         ///< (worker, slots) given back, after proof only
-  std::vector<std::pair<std::string, operation_id>> stored;         ///< (worker, result) to be acknowledged once this is durable
-  std::vector<cancel_id> cancels_changed;                           ///< status or counts changed: wake those who wait
-  std::vector<operation_id> ended;                                  ///< became terminal
+  std::vector<std::pair<std::string, std::uint32_t>> freed; ///< (worker, slots) given back, after proof only
+  std::vector<std::pair<std::string, operation_id>>
+      stored;                             ///< (worker, result) to be acknowledged once this is durable
+  std::vector<cancel_id> cancels_changed; ///< status or counts changed: wake those who wait
+  std::vector<operation_id> ended;        ///< became terminal
   bool empty() const;
 };
 
 /// The fleet's word on a worker, asked when `unreachable`, dead_by and `why` are derived.
 struct reachability {
   bool reachable = true;
-  std::optional<wall_time> since;                                   ///< silent since
+  std::optional<wall_time> since; ///< silent since
   std::function<std::optional<wall_time>(std::optional<milliseconds> task_lease)> dead_by;
 };
 
@@ -67,8 +70,8 @@ class ledger {
   /// Asked (synchronously, cheap) for a worker's reachability. Set before use; absent = reachable.
   virtual void ask_reachability(std::function<reachability(const std::string& worker)> ask) = 0;
   virtual ledger_effects take() = 0;
-  /// Rolls out at most ~1,000 leaves of what is being stopped (never-sent work ends here; running work gets its `cancelling` event and row).
-  /// True while there is more: call again after the journal has taken this batch.
+  /// Rolls out at most ~1,000 leaves of what is being stopped (never-sent work ends here; running work gets its
+  /// `cancelling` event and row). True while there is more: call again after the journal has taken this batch.
   virtual bool step(moment now) = 0;
   /// Timeouts, expiry of tombstones, drain deadlines, bounds. Returns when it next wants to be called.
   virtual std::optional<boot_time> tick(moment now) = 0;
@@ -77,17 +80,21 @@ class ledger {
   /// `fresh` is the id to use if the order names none.
   virtual outcome<created> create(const create_order& order, operation_id fresh, moment now) = 0;
   virtual outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) = 0;
-  /// The cancel's intent is durable (or could not be made so): stamps fenced_ms; emits cancel_fenced; may signal and settle at once.
+  /// The cancel's intent is durable (or could not be made so): stamps fenced_ms; emits cancel_fenced; may signal and
+  /// settle at once.
   virtual void cancel_fenced(const cancel_id& id, bool durable, moment now) = 0;
-  /// An admin's word: the operation is dead (receipt declared, proof none). Faults: operation_not_found, not_cancelling, already_terminal.
-  virtual outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by, moment now) = 0;
+  /// An admin's word: the operation is dead (receipt declared, proof none). Faults: operation_not_found,
+  /// not_cancelling, already_terminal.
+  virtual outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
+                                             moment now) = 0;
   /// The same for all that is live on a worker.
   virtual std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) = 0;
   /// Stops all work on a worker with cause drain or worker removal.
   virtual std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) = 0;
 
   // ---- the fleet's reports --------------------------------------------------------------------------------------
-  /// Gives a pending, not stale operation to a worker: journals the assignment and returns the START; nullopt if it must not start any more.
+  /// Gives a pending, not stale operation to a worker: journals the assignment and returns the START; nullopt if it
+  /// must not start any more.
   virtual std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) = 0;
   virtual bool is_placeable(const operation_id& id) const = 0;
   virtual void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) = 0;
@@ -97,15 +104,18 @@ class ledger {
   virtual void unproven(const std::string& worker, const wire::task_unproven& m, moment now) = 0;
   /// The worker has applied the stop with this seq (its frame is acknowledged), or has none below it.
   virtual void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) = 0;
-  /// A new session: `same_life` = same incarnation as the one the work was sent to. Sent work that is not in the inventory goes back to
-  /// pending (same life) or ends as worker_lost / killed with the worker's level as proof (another life: an earlier one's tasks are
-  /// cleared before a worker says hello). Inventory that should not live is stopped. Open stops that concern it are sent again.
+  /// A new session: `same_life` = same incarnation as the one the work was sent to. Sent work that is not in the
+  /// inventory goes back to pending (same life) or ends as worker_lost / killed with the worker's level as proof
+  /// (another life: an earlier one's tasks are cleared before a worker says hello). Inventory that should not live is
+  /// stopped. Open stops that concern it are sent again.
   virtual void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) = 0;
   /// The worker is silent (or back): wakes cancels that wait for its acknowledgement.
   virtual void reachability_changed(const std::string& worker, moment now) = 0;
-  /// By rule everything on this worker whose dead-by is not after `now` is dead: ends it with lease_expired. Returns the next dead-by left.
+  /// By rule everything on this worker whose dead-by is not after `now` is dead: ends it with lease_expired. Returns
+  /// the next dead-by left.
   virtual std::optional<boot_time> lease_expired(const std::string& worker,
-                                                 const std::function<boot_time(std::optional<milliseconds>)>& dead_by, moment now) = 0;
+                                                 const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
+                                                 moment now) = 0;
   virtual void output_counts(const operation_id& id, const quell::output_counts& counts) = 0;
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
@@ -113,13 +123,13 @@ class ledger {
   /// nullopt: not open (settled: ask the store).
   virtual std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const = 0;
   virtual std::vector<cancel_view> open_cancels(moment now) const = 0;
-  virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
-                                         std::size_t limit) const = 0;
+  virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live,
+                                         const scope_path* after, std::size_t limit) const = 0;
   virtual bool visible(const operation_id& id, const caller& by) const = 0;
   virtual std::uint64_t last_seq() const = 0;
   virtual std::map<std::string, std::uint64_t> live_by_status() const = 0;
   virtual std::size_t live_count() const = 0;
-  virtual std::uint32_t slots_on(const std::string& worker) const = 0;     ///< held by live work there
+  virtual std::uint32_t slots_on(const std::string& worker) const = 0; ///< held by live work there
   virtual std::uint64_t live_on(const std::string& worker) const = 0;
   /// Next event id; the fleet's events are numbered by the same counter.
   virtual void add_event(storage::event_record e, moment now) = 0;

@@ -1,4 +1,5 @@
-// What callers ask of the controller and what they get: plain values between the gateway (HTTP), the controller actor and the ledger.
+// What callers ask of the controller and what they get: plain values between the gateway (HTTP), the controller actor
+// and the ledger.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace quell::controller {
 /// Who asks, from the token. The ledger judges what concerns the tree; the gateway has judged the role already.
 struct caller {
   quell::role role = quell::role::observer;
-  std::optional<scope_path> prefix;              ///< sees and touches only what is at or below it
-  std::optional<operation_id> task;              ///< a task's own token: itself to see, below itself to cancel
+  std::optional<scope_path> prefix; ///< sees and touches only what is at or below it
+  std::optional<operation_id> task; ///< a task's own token: itself to see, below itself to cancel
   storage::person owner;
   std::string token_name;
 };
@@ -25,20 +26,20 @@ struct caller {
 /// A create, checked for shape and limits by the gateway; what depends on the tree is the ledger's.
 struct create_order {
   caller by;
-  std::optional<operation_id> id;                ///< chosen by the client
+  std::optional<operation_id> id; ///< chosen by the client
   quell::kind kind = quell::kind::task;
-  std::optional<scope_path> scope;               ///< nullopt = the parent's, else `default`
+  std::optional<scope_path> scope; ///< nullopt = the parent's, else `default`
   std::optional<operation_id> parent;
   std::string name, title;
   std::map<std::string, std::string> labels;
-  std::optional<storage::person> owner;          ///< nullopt = the caller
+  std::optional<storage::person> owner; ///< nullopt = the caller
   milliseconds timeout{0};
   std::optional<milliseconds> grace;
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   std::optional<std::string> supersede;
   std::optional<std::uint64_t> as_of_seq;
   task_spec task;
-  std::string fingerprint;                       ///< of the body, for same id + same body
+  std::string fingerprint; ///< of the body, for same id + same body
 };
 
 /// A refused order: the error and, for stale starts, the cancel that refuses it.
@@ -53,29 +54,29 @@ using outcome = tl::expected<T, refusal>;
 
 struct created {
   operation_id id;
-  bool existed = false;                          ///< same id, same body: 200
+  bool existed = false; ///< same id, same body: 200
 };
 
 struct cancel_order {
   caller by_token;
-  std::optional<cancel_id> id;                   ///< chosen by the client
+  std::optional<cancel_id> id; ///< chosen by the client
   storage::cancel_target target;
   /// POST /operations/{id}/cancel: an unknown id is 404 and leaves no tombstone.
   bool must_exist = false;
   std::string reason;
-  std::optional<storage::person> by;             ///< nullopt = the caller's owner
+  std::optional<storage::person> by; ///< nullopt = the caller's owner
   std::string via_channel = "api";
   std::optional<milliseconds> grace;
   std::optional<std::uint64_t> up_to_seq;
   bool dry_run = false;
   std::string fingerprint;
-  boot_time received{};                          ///< when the request had been read; fenced_ms counts from here
+  boot_time received{}; ///< when the request had been read; fenced_ms counts from here
 };
 
 /// One entry of `unproven` (SURFACE 3).
 struct unproven_operation {
   operation_id operation;
-  std::string title;                             ///< filled by the gateway from the row
+  std::string title; ///< filled by the gateway from the row
   scope_path scope;
   std::optional<std::string> worker;
   unproven_why why = unproven_why::signal_in_flight;
@@ -89,9 +90,9 @@ struct unproven_operation {
 
 /// A cancel as it is now. For a settled one `unproven` is empty.
 struct cancel_view {
-  storage::cancel_record record;                 ///< outcome, status and counts as of now; for `joined` those of the open cancel
+  storage::cancel_record record; ///< outcome, status and counts as of now; for `joined` those of the open cancel
   std::uint64_t unproven_total = 0;
-  std::vector<unproven_operation> unproven;      ///< at most 100, oldest first
+  std::vector<unproven_operation> unproven; ///< at most 100, oldest first
   bool proven = false;
   /// Dry run only: what would be stopped, at most 1,000, oldest first; record.report.operations counts all.
   std::vector<operation_id> would_stop;
@@ -99,7 +100,7 @@ struct cancel_view {
 };
 
 struct waiting_for {
-  std::string what;                              ///< slot | worker | approval | turn | start
+  std::string what; ///< slot | worker | approval | turn | start
   wall_time since{};
   std::string detail;
 };
@@ -107,15 +108,15 @@ struct waiting_for {
 /// What the ledger knows of a live operation and the committed row does not say: overlays the row in every answer.
 struct live_view {
   operation_id id;
-  storage::operation_hot hot;                    ///< status already derived from cutoffs and closed ancestors
+  storage::operation_hot hot; ///< status already derived from cutoffs and closed ancestors
   std::optional<waiting_for> waiting;
   std::optional<wall_time> unreachable_since, dead_by;
 };
 
 struct scope_view {
   scope_path scope;
-  std::uint64_t live = 0, cancelling = 0;        ///< in and below it
-  std::uint64_t cutoff_seq = 0;                  ///< 0 = none
+  std::uint64_t live = 0, cancelling = 0; ///< in and below it
+  std::uint64_t cutoff_seq = 0;           ///< 0 = none
   std::optional<cancel_id> last_cancel;
 };
 
@@ -131,8 +132,8 @@ struct cluster_view {
   std::uint64_t seq = 0;
   cluster_id cluster;
   std::uint64_t epoch = 0;
-  std::map<std::string, std::uint64_t> workers;      ///< by status name
-  std::map<std::string, std::uint64_t> operations;   ///< live ones by status name
+  std::map<std::string, std::uint64_t> workers;    ///< by status name
+  std::map<std::string, std::uint64_t> operations; ///< live ones by status name
   std::uint64_t cancels_open = 0;
   std::optional<double> oldest_open_cancel_ms;
 };

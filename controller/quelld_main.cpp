@@ -21,7 +21,7 @@ constexpr int usage_error = 2;
 
 struct flags {
   std::string config_file;
-  std::map<std::string, std::string> settings;  ///< key → text, over file and environment
+  std::map<std::string, std::string> settings; ///< key → text, over file and environment
   bool print_config = false, check_config = false, restored = false, insecure = false;
 };
 
@@ -29,7 +29,8 @@ std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> all;
   for (char** e = environ; *e; ++e) {
     const std::string pair = *e;
-    if (const auto equals = pair.find('='); equals != std::string::npos) all[pair.substr(0, equals)] = pair.substr(equals + 1);
+    if (const auto equals = pair.find('='); equals != std::string::npos)
+      all[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
   return all;
 }
@@ -38,7 +39,9 @@ void declare(CLI::App& app, flags& f) {
   app.set_version_flag("--version", std::string("quelld ") + QUELL_VERSION);
   app.add_option("--config", f.config_file, "TOML configuration (see --print-config)")->type_name("FILE");
   const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
-    app.add_option_function<std::string>(flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help)->take_last();
+    app.add_option_function<std::string>(
+           flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help)
+        ->take_last();
   };
   setting("--state", "store.dir", "state directory (default ~/.local/state/quell)");
   setting("--listen,--http-listen", "http.listen", "HTTP address (default 127.0.0.1:7710, port 0 = a free one)");
@@ -56,7 +59,8 @@ void declare(CLI::App& app, flags& f) {
          "any configuration key, as in --set workers.lease=30s")
       ->type_name("SECTION.KEY=VALUE");
   app.add_flag("--insecure", f.insecure, "allow HTTP without TLS off loopback");
-  app.add_flag("--restored", f.restored, "the store is a restored backup: jump above every number that workers may have seen");
+  app.add_flag("--restored", f.restored,
+               "the store is a restored backup: jump above every number that workers may have seen");
   app.add_flag("--print-config", f.print_config, "print the configuration with every key and stop");
   app.add_flag("--check-config", f.check_config, "check the configuration and stop");
   app.footer("Examples:\n"
@@ -127,10 +131,12 @@ int main(int argc, char** argv) {
     std::cerr << "quelld: " << controller.error().detail << "\n";
     return runtime_error;
   }
-  std::cerr << "quelld is ready: " << (*controller)->url() << ", state " << (*controller)->state_directory() << std::endl;
+  std::cerr << "quelld is ready: " << (*controller)->url() << ", state " << (*controller)->state_directory()
+            << std::endl;
   const bool planned = wait_for_end(**controller, signals);
   if (!planned) {
-    spdlog::critical("quelld ends: {}. Nothing that was answered is lost; start it again when there is space.", (*controller)->failure_reason());
+    spdlog::critical("quelld ends: {}. Nothing that was answered is lost; start it again when there is space.",
+                     (*controller)->failure_reason());
     // Memory and disk may differ: no orderly stop that would write memory's view.
     std::_Exit(runtime_error);
   }

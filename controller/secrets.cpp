@@ -51,13 +51,15 @@ result<void> write_private_file(const std::string& path, const std::string& text
   const auto temporary = path + ".new";
   ::unlink(temporary.c_str());
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
   if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string why = std::strerror(written ? errno : error);
     ::unlink(temporary.c_str());
-    return failure("storage_unavailable", path + " cannot be written: " + why + ". Check the permissions and the free space of the state directory.");
+    return failure("storage_unavailable", path + " cannot be written: " + why +
+                                              ". Check the permissions and the free space of the state directory.");
   }
   return {};
 }
@@ -67,7 +69,11 @@ result<state_secrets> load_secrets(const std::string& directory) {
   auto curve = load_or_make(directory + "/controller.key", [] { return key_pair::generate().secret_key; });
   if (!curve) return tl::unexpected(curve.error());
   auto pair = key_pair::from_secret(*curve);
-  if (!pair) return failure("invalid_field", directory + "/controller.key holds no CURVE key. Restore it from a backup: workers know this controller by it.");
+  if (!pair)
+    return failure(
+        "invalid_field",
+        directory +
+            "/controller.key holds no CURVE key. Restore it from a backup: workers know this controller by it.");
   s.curve = *pair;
   auto admin = load_or_make(directory + "/admin.token", [] { return "qk_" + random_hex(32); });
   if (!admin) return tl::unexpected(admin.error());

@@ -9,9 +9,9 @@
 namespace quell::controller {
 
 struct state_secrets {
-  key_pair curve;              ///< `controller.key`
-  std::string admin_token;     ///< `admin.token`
-  std::string task_token_key;  ///< `task-token.key`
+  key_pair curve;             ///< `controller.key`
+  std::string admin_token;    ///< `admin.token`
+  std::string task_token_key; ///< `task-token.key`
 };
 
 /// Reads them, making those that are missing. The directory exists and is locked by us.

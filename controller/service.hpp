@@ -1,5 +1,6 @@
-// What the controller offers to its front (HTTP, and later chat and voice): every method may be called from any thread and answers through a
-// callback, after everything that the answer depends on is durable. Callbacks run on a controller thread and must only hand over.
+// What the controller offers to its front (HTTP, and later chat and voice): every method may be called from any thread
+// and answers through a callback, after everything that the answer depends on is durable. Callbacks run on a controller
+// thread and must only hand over.
 #pragma once
 
 #include <functional>
@@ -26,17 +27,19 @@ class service {
   virtual ~service() = default;
 
   virtual void create(create_order order, reply<outcome<created>> done) = 0;
-  /// Answers when fenced (or at once for a dry run or a refusal). Waiting for signalled or settled is done with `view_cancel` and events.
+  /// Answers when fenced (or at once for a dry run or a refusal). Waiting for signalled or settled is done with
+  /// `view_cancel` and events.
   virtual void cancel(cancel_order order, reply<outcome<cancel_view>> done) = 0;
   virtual void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) = 0;
-  virtual void declare_worker_dead(std::string worker, std::string reason, caller by, reply<outcome<std::size_t>> done) = 0;
+  virtual void declare_worker_dead(std::string worker, std::string reason, caller by,
+                                   reply<outcome<std::size_t>> done) = 0;
 
   /// For each id: what the ledger knows, nullopt if it is not live (the committed row then is the whole truth).
   virtual void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) = 0;
   virtual void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) = 0;
   virtual void open_cancels(reply<std::vector<cancel_view>> done) = 0;
-  virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
-                      reply<std::vector<scope_view>> done) = 0;
+  virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after,
+                      std::size_t limit, reply<std::vector<scope_view>> done) = 0;
   virtual void cluster(reply<cluster_view> done) = 0;
 
   virtual void workers(reply<std::vector<worker_view>> done) = 0;
@@ -65,28 +68,32 @@ class service {
 class output_store {
  public:
   struct slice {
-    std::uint64_t offset = 0;      ///< of the first byte returned (>= the asked one if older bytes are gone)
+    std::uint64_t offset = 0; ///< of the first byte returned (>= the asked one if older bytes are gone)
     std::string bytes;
-    std::uint64_t size = 0;        ///< bytes ever written to the stream, as known here
-    std::uint64_t oldest = 0;      ///< offset of the oldest kept byte
-    std::uint64_t dropped = 0;     ///< bytes lost (on the worker, or pruned here)
-    bool end = false;              ///< the stream is complete and this slice reaches its end
+    std::uint64_t size = 0;    ///< bytes ever written to the stream, as known here
+    std::uint64_t oldest = 0;  ///< offset of the oldest kept byte
+    std::uint64_t dropped = 0; ///< bytes lost (on the worker, or pruned here)
+    bool end = false;          ///< the stream is complete and this slice reaches its end
   };
   virtual ~output_store() = default;
   virtual result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) = 0;
   virtual output_counts counts(const operation_id& id) = 0;
-  /// Pieces of both streams in the order received, from position `after` on (for SSE): (stream, offset, length) index entries.
+  /// Pieces of both streams in the order received, from position `after` on (for SSE): (stream, offset, length) index
+  /// entries.
   struct piece {
     stream which;
     std::uint64_t offset, length;
   };
   virtual std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) = 0;
-  /// Calls `wake` once (on any thread) when more than what was seen (bytes of both streams, end) is there. Returns a ticket for `forget`.
-  virtual std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake) = 0;
+  /// Calls `wake` once (on any thread) when more than what was seen (bytes of both streams, end) is there. Returns a
+  /// ticket for `forget`.
+  virtual std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+                              std::function<void()> wake) = 0;
   virtual void forget(std::uint64_t ticket) = 0;
-  /// Input for a task: queued to its worker (bounded). Returns the offset taken so far, or faults: not_found, invalid_field (no stdin),
-  /// rate_limited (buffer full: come again).
-  virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes, bool end) = 0;
+  /// Input for a task: queued to its worker (bounded). Returns the offset taken so far, or faults: not_found,
+  /// invalid_field (no stdin), rate_limited (buffer full: come again).
+  virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
+                                      std::string bytes, bool end) = 0;
 };
 
 } // namespace quell::controller

@@ -30,18 +30,22 @@ class actor_service final : public service {
     });
   }
   void declare_worker_dead(std::string worker, std::string reason, caller, reply<outcome<std::size_t>> done) override {
-    with(std::move(done), [worker = std::move(worker), reason = std::move(reason)](ledger& l, fleet& f, moment now) -> outcome<std::size_t> {
-      const auto view = f.worker(worker, now);
-      if (!view) return tl::unexpected(refusal{no_worker(worker), {}, {}});
-      if (view->status == worker_status::ready || view->status == worker_status::draining)
-        return tl::unexpected(refusal{{"worker_busy",
-                                       "Worker " + worker + " is connected, so its work can be stopped with proof: cancel it, or "
-                                       "`quell worker remove " + worker + " --cancel`. Nothing was declared dead.",
-                                       {}},
-                                      {},
-                                      {}});
-      return l.declare_worker_dead(worker, reason, now);
-    });
+    with(std::move(done),
+         [worker = std::move(worker), reason = std::move(reason)](ledger& l, fleet& f,
+                                                                  moment now) -> outcome<std::size_t> {
+           const auto view = f.worker(worker, now);
+           if (!view) return tl::unexpected(refusal{no_worker(worker), {}, {}});
+           if (view->status == worker_status::ready || view->status == worker_status::draining)
+             return tl::unexpected(refusal{{"worker_busy",
+                                            "Worker " + worker +
+                                                " is connected, so its work can be stopped with proof: cancel it, or "
+                                                "`quell worker remove " +
+                                                worker + " --cancel`. Nothing was declared dead.",
+                                            {}},
+                                           {},
+                                           {}});
+           return l.declare_worker_dead(worker, reason, now);
+         });
   }
 
   void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override {
@@ -60,9 +64,10 @@ class actor_service final : public service {
   }
   void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
               reply<std::vector<scope_view>> done) override {
-    with(std::move(done), [prefix = std::move(prefix), only_live, after = std::move(after), limit](ledger& l, fleet&, moment) {
-      return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
-    });
+    with(std::move(done),
+         [prefix = std::move(prefix), only_live, after = std::move(after), limit](ledger& l, fleet&, moment) {
+           return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
+         });
   }
   void cluster(reply<cluster_view> done) override {
     with(std::move(done), [cluster = cluster_, epoch = epoch_](ledger& l, fleet& f, moment now) {
@@ -96,21 +101,22 @@ class actor_service final : public service {
   }
   void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
                     reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name), reason = std::move(reason), deadline, cancel](ledger&, fleet& f, moment now) {
-      return f.drain(name, reason, deadline, cancel, now);
-    });
+    with(std::move(done), [name = std::move(name), reason = std::move(reason), deadline, cancel](
+                              ledger&, fleet& f, moment now) { return f.drain(name, reason, deadline, cancel, now); });
   }
   void resume_worker(std::string name, reply<result<worker_view>> done) override {
     with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.resume(name, now); });
   }
   void remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name), cancel](ledger&, fleet& f, moment now) { return f.remove(name, cancel, now); });
+    with(std::move(done),
+         [name = std::move(name), cancel](ledger&, fleet& f, moment now) { return f.remove(name, cancel, now); });
   }
 
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override {
     with(std::move(done), [id, rows, columns](ledger& l, fleet& f, moment now) -> result<void> {
       const auto view = l.view(id, now);
-      if (!view || !view->hot.worker) return failure("not_found", "operation " + id.text() + " is not running on a worker");
+      if (!view || !view->hot.worker)
+        return failure("not_found", "operation " + id.text() + " is not running on a worker");
       return f.resize(id, *view->hot.worker, rows, columns, now);
     });
   }
@@ -150,9 +156,9 @@ class actor_service final : public service {
     if (listener) listener({event});
   }
 
-
  private:
-  static std::string audit_data(const std::string& action, const std::string& target, const caller& by, const std::string& via) {
+  static std::string audit_data(const std::string& action, const std::string& target, const caller& by,
+                                const std::string& via) {
     const nlohmann::json who = {{"id", by.owner.id}, {"name", by.owner.name}};
     return nlohmann::json{{"action", action}, {"target", target}, {"by", who}, {"via", via}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -167,7 +173,8 @@ class actor_service final : public service {
     ask([rows = std::move(rows), done = std::move(done)](core& c) { c.write(rows, done, clock_now()); });
   }
 
-  /// Runs `what` on the actor's thread; its value leaves through `done` after everything that it may have seen is durable.
+  /// Runs `what` on the actor's thread; its value leaves through `done` after everything that it may have seen is
+  /// durable.
   template <class Answer, class What>
   void with(reply<Answer> done, What what) {
     ask([done = std::move(done), what = std::move(what)](core& c) {
@@ -189,8 +196,8 @@ class actor_service final : public service {
 
 } // namespace
 
-std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low, cluster_id cluster,
-                                      std::uint64_t epoch) {
+std::unique_ptr<service> make_service(actors::controller_actor handle, std::function<bool()> journal_low,
+                                      cluster_id cluster, std::uint64_t epoch) {
   return std::make_unique<actor_service>(std::move(handle), std::move(journal_low), cluster, epoch);
 }
 

@@ -32,7 +32,7 @@ constexpr std::chrono::seconds stop_patience{10};
 
 struct actor_config : caf::actor_system_config {
   actor_config() {
-    set("scheduler.policy", caf::atom("sharing"));  // work stealing polls: idle CPU
+    set("scheduler.policy", caf::atom("sharing")); // work stealing polls: idle CPU
     set("scheduler.max-threads", 2u);
   }
 };
@@ -146,18 +146,20 @@ result<void> process::open_store() {
   auto secrets = load_secrets(s.store_dir);
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
-  spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch, recovered_.live.size(),
-               recovered_.open_cancels.size());
+  spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch,
+               recovered_.live.size(), recovered_.open_cancels.size());
   return {};
 }
 
 result<void> process::open_sockets() {
   const auto& s = options_.settings;
   auto control = server_socket::bind({endpoint_of(s.workers_listen), secrets_.curve});
-  if (!control) return failure(control.error().code, "workers.listen " + s.workers_listen + ": " + control.error().detail);
+  if (!control)
+    return failure(control.error().code, "workers.listen " + s.workers_listen + ": " + control.error().detail);
   control_ = std::move(*control);
   auto bulk = server_socket::bind({endpoint_of(s.workers_output_listen), secrets_.curve});
-  if (!bulk) return failure(bulk.error().code, "workers.output_listen " + s.workers_output_listen + ": " + bulk.error().detail);
+  if (!bulk)
+    return failure(bulk.error().code, "workers.output_listen " + s.workers_output_listen + ": " + bulk.error().detail);
   output_files::options files;
   files.directory = s.store_dir + "/" + storage::output_folder;
   files.keep_bytes_per_stream = s.store_keep_output_bytes;
@@ -165,7 +167,8 @@ result<void> process::open_sockets() {
       std::move(*bulk), files, s.store_dir + "/http.sock",
       [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
         caf::anon_send(handle_future_.get(), actors::asked<core>{[=](core& c) {
-                         answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key) : std::nullopt);
+                         answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key)
+                                                                           : std::nullopt);
                        }});
       });
   return {};
@@ -225,13 +228,17 @@ void process::start_actor() {
   const auto epoch = recovered_.epoch;
   auto state = std::make_shared<storage::recovered_state>(std::move(recovered_));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
-  handle_ = spawn_controller(*system_, [this, c, state](moment now) { return std::make_unique<core>(c, std::move(*state), edges_, now); });
+  handle_ = spawn_controller(
+      *system_, [this, c, state](moment now) { return std::make_unique<core>(c, std::move(*state), edges_, now); });
   handle_promise_.set_value(handle_);
-  service_ = make_service(handle_, [j = journal_.get()] { return j->is_low(); }, cluster, epoch);
+  service_ = make_service(
+      handle_, [j = journal_.get()] { return j->is_low(); }, cluster, epoch);
   edges_.front = service_.get();
   control_thread_ = std::jthread([this] {
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
-                  [](std::string_view key) { spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`)", key); });
+                  [](std::string_view key) {
+                    spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`)", key);
+                  });
   });
 }
 
@@ -296,7 +303,8 @@ void process::stop() {
     caf::scoped_actor waiting{*system_};
     waiting->wait_for(handle_);
   }
-  // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the service go first.
+  // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the
+  // service go first.
   gateway_.reset();
   service_.reset();
   journal_.reset();

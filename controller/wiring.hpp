@@ -17,7 +17,8 @@ class controller_process {
     std::string version;
     std::string commit;
   };
-  /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in use, …).
+  /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in
+  /// use, …).
   static result<std::unique_ptr<controller_process>> start(options o);
   virtual ~controller_process() = default;
 

@@ -1,4 +1,5 @@
-// The journal: the one writer of the store. Batches in, group commits out (WAL, synchronous=FULL), on a thread of its own.
+// The journal: the one writer of the store. Batches in, group commits out (WAL, synchronous=FULL), on a thread of its
+// own.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +16,60 @@
 namespace quell::storage {
 
 // What can be written. Rows are replaced whole by key unless said otherwise.
-struct put_operation { operation_record record; };                   ///< insert
-struct update_operation { operation_id id; operation_hot hot; };     ///< the hot part
-struct put_cancel { cancel_record record; };                         ///< insert or replace
-struct put_cutoff { cutoff_record record; };
-struct drop_cutoff { scope_path scope; };
-struct put_tombstone { tombstone_record record; };
-struct drop_tombstone { operation_id id; };
-struct put_worker { worker_record record; };
-struct drop_worker { std::string name; };
-struct put_token { token_record record; };
-struct drop_token { token_id id; };
-struct put_event { event_record record; };
-/// seq numbers below `limit` may be handed out before the next commit of a higher limit; a restart continues at `limit`.
-struct reserve_seq { std::uint64_t limit = 0; };
+struct put_operation {
+  operation_record record;
+}; ///< insert
+struct update_operation {
+  operation_id id;
+  operation_hot hot;
+}; ///< the hot part
+struct put_cancel {
+  cancel_record record;
+}; ///< insert or replace
+struct put_cutoff {
+  cutoff_record record;
+};
+struct drop_cutoff {
+  scope_path scope;
+};
+struct put_tombstone {
+  tombstone_record record;
+};
+struct drop_tombstone {
+  operation_id id;
+};
+struct put_worker {
+  worker_record record;
+};
+struct drop_worker {
+  std::string name;
+};
+struct put_token {
+  token_record record;
+};
+struct drop_token {
+  token_id id;
+};
+struct put_event {
+  event_record record;
+};
+/// seq numbers below `limit` may be handed out before the next commit of a higher limit; a restart continues at
+/// `limit`.
+struct reserve_seq {
+  std::uint64_t limit = 0;
+};
 
-using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
-                           put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq>;
+using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone,
+                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq>;
 
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.
 struct recovered_state {
   cluster_id cluster;
-  std::uint64_t epoch = 0;                   ///< already raised for this start
-  std::uint64_t next_seq = 1;                ///< above everything ever handed out
+  std::uint64_t epoch = 0;    ///< already raised for this start
+  std::uint64_t next_seq = 1; ///< above everything ever handed out
   std::uint64_t next_event = 1;
-  std::vector<operation_record> live;        ///< by seq, ascending (parents before children)
-  std::vector<cancel_record> open_cancels;   ///< not settled, by seq
+  std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
+  std::vector<cancel_record> open_cancels; ///< not settled, by seq
   std::vector<cutoff_record> cutoffs;
   std::vector<tombstone_record> tombstones;
   std::vector<worker_record> workers;
@@ -50,31 +79,36 @@ struct recovered_state {
 class journal {
  public:
   struct options {
-    std::string directory;                      ///< the state directory; made 0700 if missing
-    std::uint64_t reserve_bytes = 16 << 20;     ///< below this much free space `is_low()` is true and starts are refused
-    std::uint64_t ballast_bytes = 8 << 20;      ///< allocated beforehand; given up so that cancels and ends can still be written
+    std::string directory;                  ///< the state directory; made 0700 if missing
+    std::uint64_t reserve_bytes = 16 << 20; ///< below this much free space `is_low()` is true and starts are refused
+    std::uint64_t ballast_bytes =
+        8 << 20; ///< allocated beforehand; given up so that cancels and ends can still be written
     std::uint64_t keep_events = 100'000;
-    bool restored = false;                      ///< a restored backup: jump far ahead (DESIGN 5)
-    milliseconds busy_timeout{5000};            ///< how long another process may hold the database before `database_locked`
+    bool restored = false;           ///< a restored backup: jump far ahead (DESIGN 5)
+    milliseconds busy_timeout{5000}; ///< how long another process may hold the database before `database_locked`
   };
-  /// What became of all batches up to and including `ticket`. `failure` set: this batch could not be written (nothing of it is on disk).
+  /// What became of all batches up to and including `ticket`. `failure` set: this batch could not be written (nothing
+  /// of it is on disk).
   struct commit_notice {
     std::uint64_t ticket = 0;
     std::optional<fault> failure;
   };
   /// Locks the directory, opens or makes the database, migrates, raises the epoch, recovers, starts the writer. Faults:
-  /// `state_in_use` (names the pid), `read_only`, `database_locked`, `database_corrupt`, `newer_schema`, each with what to do.
+  /// `state_in_use` (names the pid), `read_only`, `database_locked`, `database_corrupt`, `newer_schema`, each with what
+  /// to do.
   static result<std::unique_ptr<journal>> open(options o);
   virtual ~journal() = default;
 
   virtual recovered_state take_recovered() = 0;
   /// `notice` is called on the writer thread, in ticket order; it must not block. Set once, before the first submit.
   virtual void on_commit(std::function<void(const commit_notice&)> notice) = 0;
-  /// Queues a batch (all or nothing) and returns its ticket, 1, 2, 3 … Thread safe. Batches that wait are committed together (at
-  /// most about 1,000 rows a transaction). A full disk: ballast is given up and the batch tried once more; what then fails is told.
-  /// An empty batch is a barrier: its notice comes after all earlier ones. Returns 0, and writes nothing, after `close`.
+  /// Queues a batch (all or nothing) and returns its ticket, 1, 2, 3 … Thread safe. Batches that wait are committed
+  /// together (at most about 1,000 rows a transaction). A full disk: ballast is given up and the batch tried once more;
+  /// what then fails is told. An empty batch is a barrier: its notice comes after all earlier ones. Returns 0, and
+  /// writes nothing, after `close`.
   virtual std::uint64_t submit(std::vector<entry> batch) = 0;
-  /// True while free space is below the reserve (looked at with each commit and at least once a second while asked). Thread safe.
+  /// True while free space is below the reserve (looked at with each commit and at least once a second while asked).
+  /// Thread safe.
   virtual bool is_low() const = 0;
   /// Writes what is queued, stops the thread. Called by the destructor too.
   virtual void close() = 0;

@@ -18,26 +18,26 @@ struct operation_filter {
   std::optional<scope_path> within;             ///< the caller's rights, AND
   std::optional<operation_id> within_operation; ///< rights of a task's token: it and below, AND
   bool want_live = true, want_ended = true;
-  std::vector<status> ended_statuses;           ///< of the ended ones; empty = all three
+  std::vector<status> ended_statuses; ///< of the ended ones; empty = all three
   std::vector<quell::kind> kinds;
   std::vector<std::string> names, owners, workers;
-  std::vector<std::pair<std::string, std::string>> labels;  ///< same key: OR, different keys: AND
+  std::vector<std::pair<std::string, std::string>> labels; ///< same key: OR, different keys: AND
   std::vector<operation_id> parents, roots;
-  std::optional<operation_id> below;            ///< it and everything under it
-  std::optional<cancel_id> covered_by;          ///< what that cancel covered
-  std::optional<wall_time> since, until;        ///< created_at
+  std::optional<operation_id> below;     ///< it and everything under it
+  std::optional<cancel_id> covered_by;   ///< what that cancel covered
+  std::optional<wall_time> since, until; ///< created_at
   bool ascending = false;
-  std::uint64_t after_seq = 0;                  ///< continue behind this seq in the chosen order; 0 = from the start
+  std::uint64_t after_seq = 0; ///< continue behind this seq in the chosen order; 0 = from the start
   std::uint32_t limit = 100;
 };
 
 struct cancel_filter {
-  std::vector<scope_path> scopes;               ///< targets at or below
+  std::vector<scope_path> scopes; ///< targets at or below
   std::optional<scope_path> within;
   bool only_open = false;
   std::optional<cancel_status> status;
-  std::optional<operation_id> operation;        ///< that covered this operation
-  std::optional<std::string> owner;             ///< by.id
+  std::optional<operation_id> operation; ///< that covered this operation
+  std::optional<std::string> owner;      ///< by.id
   bool ascending = false;
   std::uint64_t after_seq = 0;
   std::uint32_t limit = 100;
@@ -46,7 +46,7 @@ struct cancel_filter {
 struct event_filter {
   std::vector<scope_path> scopes;
   std::optional<scope_path> within;
-  std::optional<operation_id> below;            ///< the operation and everything under it
+  std::optional<operation_id> below; ///< the operation and everything under it
   std::vector<std::string> types;
   std::uint64_t after = 0;
   std::uint32_t limit = 1000;

@@ -1,4 +1,5 @@
-// The durable truth as plain values: what a row of each table says. Shared by the journal, the queries and the controller's ledger.
+// The durable truth as plain values: what a row of each table says. Shared by the journal, the queries and the
+// controller's ledger.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ struct person {
 };
 
 struct operation_error {
-  std::string code;  ///< error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted
+  std::string code; ///< error | start_failed | timeout | worker_lost | heartbeat_lost | interrupted
   std::string message;
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };
@@ -32,11 +33,11 @@ struct operation_error {
 /// The stop that an operation is under. Reason and author stand in the cancel's own row.
 struct stop_state {
   stop_cause cause = stop_cause::cancel;
-  std::uint64_t seq = 0;                  ///< of the cancel, or of the stop for other causes
+  std::uint64_t seq = 0; ///< of the cancel, or of the stop for other causes
   std::optional<cancel_id> cancel;
   std::optional<wall_time> signalled_at;
   std::optional<wall_time> kill_at;
-  std::optional<receipt> how;             ///< with the terminal status
+  std::optional<receipt> how; ///< with the terminal status
   std::optional<proof> evidence;
   friend bool operator==(const stop_state&, const stop_state&) = default;
 };
@@ -44,34 +45,34 @@ struct stop_state {
 /// The part of an operation that changes while it lives.
 struct operation_hot {
   status now = status::pending;
-  std::optional<std::string> worker;      ///< set when it is assigned, before the START leaves
+  std::optional<std::string> worker; ///< set when it is assigned, before the START leaves
   std::optional<wall_time> started_at;
   std::optional<wall_time> deadline_at;
   std::optional<wall_time> ended_at;
-  std::uint64_t ended_seq = 0;            ///< seq stamped at the terminal status; 0 = live
+  std::uint64_t ended_seq = 0; ///< seq stamped at the terminal status; 0 = live
   std::optional<stop_state> stop;
   std::optional<exit_state> exit;
   std::optional<operation_error> error;
-  std::optional<status> own_end;          ///< the end of its own work while its children still live
-  std::optional<containment> level;       ///< in use, since it started
+  std::optional<status> own_end;    ///< the end of its own work while its children still live
+  std::optional<containment> level; ///< in use, since it started
   std::int32_t pid = 0;
   output_counts output;
-  std::string result;                     ///< JSON text; "" = null
-  std::string late;                       ///< JSON text of evidence that came after the terminal status; "" = none
+  std::string result; ///< JSON text; "" = null
+  std::string late;   ///< JSON text of evidence that came after the terminal status; "" = none
   friend bool operator==(const operation_hot&, const operation_hot&) = default;
 };
 
 struct operation_record {
   operation_id id;
   std::uint64_t seq = 0;
-  std::uint64_t as_of = 0;                ///< = seq unless deferred work said otherwise
+  std::uint64_t as_of = 0; ///< = seq unless deferred work said otherwise
   quell::kind kind = quell::kind::task;
   std::string name;
   std::string title;
   scope_path scope;
   std::optional<operation_id> parent;
   operation_id root;
-  bool detached = false;                  ///< on_parent_end = detach: it is its own root for cancels
+  bool detached = false; ///< on_parent_end = detach: it is its own root for cancels
   person owner;
   std::map<std::string, std::string> labels;
   std::optional<std::string> supersede;
@@ -79,17 +80,30 @@ struct operation_record {
   milliseconds grace{2000};
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   wall_time created_at{};
-  task_spec task;                         ///< kind task
-  std::string fingerprint;                ///< of the create's body, for `id_conflict`
+  task_spec task;          ///< kind task
+  std::string fingerprint; ///< of the create's body, for `id_conflict`
   operation_hot hot;
   friend bool operator==(const operation_record&, const operation_record&) = default;
 };
 
-struct target_operation { operation_id id; friend bool operator==(const target_operation&, const target_operation&) = default; };
-struct target_scope { scope_path scope; friend bool operator==(const target_scope&, const target_scope&) = default; };
+struct target_operation {
+  operation_id id;
+  friend bool operator==(const target_operation&, const target_operation&) = default;
+};
+struct target_scope {
+  scope_path scope;
+  friend bool operator==(const target_scope&, const target_scope&) = default;
+};
 /// `below`: the caller's prefix or the scope named with it.
-struct target_owner { std::string owner; std::optional<scope_path> below; friend bool operator==(const target_owner&, const target_owner&) = default; };
-struct target_everything { std::optional<scope_path> below; friend bool operator==(const target_everything&, const target_everything&) = default; };
+struct target_owner {
+  std::string owner;
+  std::optional<scope_path> below;
+  friend bool operator==(const target_owner&, const target_owner&) = default;
+};
+struct target_everything {
+  std::optional<scope_path> below;
+  friend bool operator==(const target_everything&, const target_everything&) = default;
+};
 using cancel_target = std::variant<target_operation, target_scope, target_owner, target_everything>;
 
 /// The counted part of a report (SURFACE 3). sum(receipts) + unproven = operations = sum(proofs) + unproven, always.
@@ -106,13 +120,13 @@ struct cancel_record {
   cancel_id id;
   std::uint64_t seq = 0;
   cancel_target target;
-  std::uint64_t cutoff = 0;               ///< covers what has as_of <= cutoff (= seq, or up_to_seq), and what that has spawned
+  std::uint64_t cutoff = 0; ///< covers what has as_of <= cutoff (= seq, or up_to_seq), and what that has spawned
   cancel_outcome outcome = cancel_outcome::stopping;
   cancel_status status = cancel_status::fenced;
   std::string reason;
   person by;
-  std::string via_channel;                ///< cli | api | console | …
-  std::string via_token;                  ///< the token's name
+  std::string via_channel; ///< cli | api | console | …
+  std::string via_token;   ///< the token's name
   std::optional<milliseconds> grace;
   std::optional<std::uint64_t> up_to_seq;
   wall_time created_at{};
@@ -135,8 +149,8 @@ struct tombstone_record {
   operation_id id;
   cancel_id cancel;
   wall_time expires_at{};
-  std::string via_token;                  ///< for the quota
-  std::optional<scope_path> within;       ///< the rights of who left it: only a create in or below this scope is hit
+  std::string via_token;            ///< for the quota
+  std::optional<scope_path> within; ///< the rights of who left it: only a create in or below this scope is hit
   friend bool operator==(const tombstone_record&, const tombstone_record&) = default;
 };
 
@@ -171,8 +185,8 @@ struct token_record {
   token_id id;
   std::string name;
   quell::role role = quell::role::observer;
-  std::optional<scope_path> scope;        ///< prefix; nullopt = all
-  std::string hash;                       ///< SHA-256 of the secret, hex
+  std::optional<scope_path> scope; ///< prefix; nullopt = all
+  std::string hash;                ///< SHA-256 of the secret, hex
   person owner;
   wall_time created_at{};
   std::optional<wall_time> expires_at, last_used_at;
@@ -188,7 +202,7 @@ struct event_record {
   std::optional<operation_id> operation, root;
   std::optional<cancel_id> cancel;
   std::optional<std::string> worker;
-  std::string data;                       ///< JSON text or ""
+  std::string data; ///< JSON text or ""
   friend bool operator==(const event_record&, const event_record&) = default;
 };
 

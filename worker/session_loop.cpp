@@ -1,15 +1,15 @@
 // The session loop's turn: hear, apply, perform, send.
 #include "worker/session_loop.hpp"
 
-#include <filesystem>
-#include <thread>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/utsname.h>
+#include <thread>
 #include <unistd.h>
 
 #include "protocol/codec.hpp"

@@ -1,4 +1,5 @@
-// Frames of the bulk socket to files, feeds and relayed connections. A peer can only touch operations that run on its own worker.
+// Frames of the bulk socket to files, feeds and relayed connections. A peer can only touch operations that run on its
+// own worker.
 #include "controller/bulk/bulk_server.hpp"
 
 #include <spdlog/spdlog.h>
@@ -8,7 +9,7 @@
 namespace quell::controller {
 
 namespace {
-constexpr std::uint64_t feed_window_bytes = 256 * 1024;  ///< what a worker buffers for one task
+constexpr std::uint64_t feed_window_bytes = 256 * 1024; ///< what a worker buffers for one task
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
 constexpr std::size_t most_waiting_bytes = 16 << 20;
@@ -70,12 +71,14 @@ bool bulk_server::keep_waiting(const std::string& route, std::string_view bytes)
 void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk_message message) {
   if (const auto* piece = std::get_if<wire::output>(&message)) {
     if (files_.worker_of(piece->operation) != worker)
-      return send(from.route, wire::output_ack{piece->operation, piece->which, piece->offset + piece->bytes.size(), true});
+      return send(from.route,
+                  wire::output_ack{piece->operation, piece->which, piece->offset + piece->bytes.size(), true});
     const auto reached = files_.append(*piece);
     if (reached)
       send(from.route, wire::output_ack{piece->operation, piece->which, *reached, false});
     else
-      spdlog::error("{}", reached.error().detail);  // unacknowledged: the worker sends it again, or drops it by its own bound
+      spdlog::error("{}",
+                    reached.error().detail); // unacknowledged: the worker sends it again, or drops it by its own bound
   } else if (const auto* ack = std::get_if<wire::input_ack>(&message)) {
     std::lock_guard lock(mutex_);
     const auto it = feeds_.find(ack->operation);
@@ -133,7 +136,8 @@ void bulk_server::welcome(const peer& from, const std::string& worker) {
       std::lock_guard lock(mutex_);
       const auto room = waiting_.find(from.route);
       if (room == waiting_.end()) return;
-      if (room->second.overflown) spdlog::warn("worker {} sent more than its window before its bulk session stood", worker);
+      if (room->second.overflown)
+        spdlog::warn("worker {} sent more than its window before its bulk session stood", worker);
       kept.swap(room->second.frames);
       if (kept.empty()) {
         waiting_.erase(room);
@@ -146,14 +150,15 @@ void bulk_server::welcome(const peer& from, const std::string& worker) {
   }
 }
 
-result<std::uint64_t> bulk_server::input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes,
-                                         bool end) {
+result<std::uint64_t> bulk_server::input(const operation_id& id, const std::string& worker, std::uint64_t offset,
+                                         std::string bytes, bool end) {
   std::lock_guard lock(mutex_);
   const auto route = route_by_worker_.find(worker);
   if (route == route_by_worker_.end() || files_.worker_of(id) != worker)
     return failure("rate_limited", "worker " + worker + " is not connected right now; send the same bytes again later");
   if (feeds_.size() >= most_feeds)
-    for (auto it = feeds_.begin(); it != feeds_.end();) it = files_.worker_of(it->first) ? std::next(it) : feeds_.erase(it);
+    for (auto it = feeds_.begin(); it != feeds_.end();)
+      it = files_.worker_of(it->first) ? std::next(it) : feeds_.erase(it);
   const auto [it, fresh] = feeds_.try_emplace(id);
   auto& f = it->second;
   // After a restart of ours the client knows better than we do how far it was; the worker skips what it has.
@@ -161,7 +166,9 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   if (f.closed) return failure("invalid_field", "the task reads no more input");
   if (offset > f.sent)
     return failure("invalid_field",
-                   "offset " + std::to_string(offset) + " leaves a gap: " + std::to_string(f.sent) + " bytes were taken so far", "/offset");
+                   "offset " + std::to_string(offset) + " leaves a gap: " + std::to_string(f.sent) +
+                       " bytes were taken so far",
+                   "/offset");
   bytes.erase(0, std::min<std::uint64_t>(f.sent - offset, bytes.size()));
   if (f.pending.size() + bytes.size() > feed_window_bytes)
     return failure("rate_limited", "the task is slow to read its input; send the same bytes again later");
@@ -172,7 +179,8 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   return f.sent;
 }
 
-void bulk_server::send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes, bool end) {
+void bulk_server::send_input(const std::string& route, const operation_id& id, std::uint64_t offset,
+                             std::string_view bytes, bool end) {
   do {
     const auto piece = bytes.substr(0, input_piece_bytes);
     bytes.remove_prefix(piece.size());

@@ -1,4 +1,5 @@
-// The bulk socket of the controller: takes output into files, sends input, carries relayed HTTP. So a cancel never queues behind any of it.
+// The bulk socket of the controller: takes output into files, sends input, carries relayed HTTP. So a cancel never
+// queues behind any of it.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,12 @@ namespace quell::controller {
 class bulk_server final : public output_store {
  public:
   /// Is (key, session) a live session? Answers, on any thread, with the worker's name or nullopt.
-  using session_check = std::function<void(std::string public_key, session_id session, std::function<void(std::optional<std::string>)>)>;
+  using session_check =
+      std::function<void(std::string public_key, session_id session, std::function<void(std::optional<std::string>)>)>;
 
   /// Takes over the bound socket and runs it on a thread of its own until destroyed.
-  bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket, session_check check);
+  bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
+              session_check check);
   ~bulk_server() override;
 
   output_files& files() { return files_; }
@@ -37,21 +40,24 @@ class bulk_server final : public output_store {
   std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) override {
     return files_.order(id, after_piece, limit);
   }
-  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake) override {
+  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+                      std::function<void()> wake) override {
     return files_.watch(id, seen_stdout, seen_stderr, std::move(wake));
   }
   void forget(std::uint64_t ticket) override { files_.forget(ticket); }
-  result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset, std::string bytes, bool end) override;
+  result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
+                              std::string bytes, bool end) override;
 
  private:
   /// Input on its way to one task.
   struct feed {
     std::uint64_t sent = 0, acknowledged = 0;
-    std::string pending;  ///< from acknowledged to sent: sent again on a new connection
+    std::string pending; ///< from acknowledged to sent: sent again on a new connection
     bool closed = false, ended = false;
   };
 
-  /// Frames of a connection whose session is being looked up. They are not dropped: a hole in a stream would read as bytes lost.
+  /// Frames of a connection whose session is being looked up. They are not dropped: a hole in a stream would read as
+  /// bytes lost.
   struct waiting_room {
     std::vector<std::string> frames;
     std::size_t bytes = 0;
@@ -64,7 +70,8 @@ class bulk_server final : public output_store {
   bool keep_waiting(const std::string& route, std::string_view bytes);
   void said_hello(const peer& from, const session_id& session);
   void welcome(const peer& from, const std::string& worker);
-  void send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes, bool end);
+  void send_input(const std::string& route, const operation_id& id, std::uint64_t offset, std::string_view bytes,
+                  bool end);
   void send(const std::string& route, const wire::bulk_message& m);
   std::optional<std::string> worker_on(const std::string& route);
 
@@ -75,7 +82,7 @@ class bulk_server final : public output_store {
   std::map<std::string, std::string> worker_by_route_;
   std::map<std::string, std::string> route_by_worker_;
   std::map<operation_id, feed> feeds_;
-  std::map<std::string, waiting_room> waiting_;  ///< by route
+  std::map<std::string, waiting_room> waiting_; ///< by route
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<relay> relay_;
   std::jthread thread_;

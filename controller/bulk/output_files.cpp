@@ -1,4 +1,5 @@
-// Segments, positions and watchers of output. File names carry the offset, so a restart finds everything by listing a folder.
+// Segments, positions and watchers of output. File names carry the offset, so a restart finds everything by listing a
+// folder.
 #include "controller/bulk/output_files.hpp"
 
 #include <fcntl.h>
@@ -20,7 +21,8 @@ constexpr std::chrono::seconds patience{15};
 
 std::string segment_name(stream which, std::uint64_t start) {
   char name[48];
-  std::snprintf(name, sizeof name, "%s.%016llx", std::string(name_of(which)).c_str(), static_cast<unsigned long long>(start));
+  std::snprintf(name, sizeof name, "%s.%016llx", std::string(name_of(which)).c_str(),
+                static_cast<unsigned long long>(start));
   return name;
 }
 
@@ -67,12 +69,14 @@ output_files::entry output_files::load(const operation_id& id) const {
       std::error_code size_error;
       const auto length = file.file_size(size_error);
       if (!size_error)
-        e.streams[static_cast<int>(which)].segments.push_back({std::strtoull(name.c_str() + prefix.size(), nullptr, 16), length});
+        e.streams[static_cast<int>(which)].segments.push_back(
+            {std::strtoull(name.c_str() + prefix.size(), nullptr, 16), length});
     }
   }
   for (const auto which : {stream::out, stream::err}) {
     auto& t = e.streams[static_cast<int>(which)];
-    std::sort(t.segments.begin(), t.segments.end(), [](const segment& a, const segment& b) { return a.start < b.start; });
+    std::sort(t.segments.begin(), t.segments.end(),
+              [](const segment& a, const segment& b) { return a.start < b.start; });
     for (const auto& s : t.segments) {
       t.dropped += s.start - t.size;
       t.size = s.start + s.length;
@@ -145,8 +149,10 @@ result<std::uint64_t> output_files::append(const wire::output& piece) {
       if (!write_all(dir + "/" + segment_name(piece.which, start), bytes, 0)) {
         // What did get in would stand before the repeat: cut the file back to what is acknowledged.
         const std::string why = std::strerror(errno);
-        if (!fresh) fs::resize_file(dir + "/" + segment_name(piece.which, start), t.segments.back().length, ignored);
-        else fs::remove(dir + "/" + segment_name(piece.which, start), ignored);
+        if (!fresh)
+          fs::resize_file(dir + "/" + segment_name(piece.which, start), t.segments.back().length, ignored);
+        else
+          fs::remove(dir + "/" + segment_name(piece.which, start), ignored);
         return failure("storage_unavailable", "output of " + piece.operation.text() + " cannot be written: " + why);
       }
       if (offset > t.size) t.dropped += offset - t.size;

@@ -1,5 +1,6 @@
-// Output of tasks in files: `output/XX/ID/stdout.OFFSET`, segments that begin at their offset, so that a gap (dropped bytes) is simply a
-// segment that begins later. Outside the journal: a lost tail is sent again by the worker, which keeps what is not acknowledged.
+// Output of tasks in files: `output/XX/ID/stdout.OFFSET`, segments that begin at their offset, so that a gap (dropped
+// bytes) is simply a segment that begins later. Outside the journal: a lost tail is sent again by the worker, which
+// keeps what is not acknowledged.
 #pragma once
 
 #include <map>
@@ -14,9 +15,9 @@ namespace quell::controller {
 class output_files {
  public:
   struct options {
-    std::string directory;                            ///< made if missing
+    std::string directory; ///< made if missing
     std::uint64_t segment_bytes = 8 << 20;
-    std::uint64_t keep_bytes_per_stream = 64 << 20;   ///< older segments are deleted
+    std::uint64_t keep_bytes_per_stream = 64 << 20; ///< older segments are deleted
   };
   explicit output_files(options o);
 
@@ -31,11 +32,13 @@ class output_files {
   };
   std::vector<position> positions(const std::string& worker) const;
 
-  /// Takes a piece; overlaps are skipped, gaps counted as dropped. Returns the offset up to which everything is there or known lost.
+  /// Takes a piece; overlaps are skipped, gaps counted as dropped. Returns the offset up to which everything is there
+  /// or known lost.
   result<std::uint64_t> append(const wire::output& piece);
   /// What the worker counted in the end. The streams are complete when that much is there.
   void counted(const operation_id& id, const output_counts& counts);
-  /// The operation is terminal: complete at once if nothing more can come, else when the counted bytes are there (or `give_up` says so).
+  /// The operation is terminal: complete at once if nothing more can come, else when the counted bytes are there (or
+  /// `give_up` says so).
   void close(const operation_id& id, boot_time now);
   /// Completes what was closed more than 15 s ago and is still short: those bytes are lost.
   void give_up(boot_time now);
@@ -43,7 +46,8 @@ class output_files {
   result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
   output_counts counts(const operation_id& id);
   std::vector<output_store::piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit);
-  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr, std::function<void()> wake);
+  std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+                      std::function<void()> wake);
   void forget(std::uint64_t ticket);
 
  private:
@@ -52,8 +56,8 @@ class output_files {
   };
   struct track {
     std::vector<segment> segments;
-    std::uint64_t size = 0;      ///< bytes ever written by the task, as far as known
-    std::uint64_t dropped = 0;   ///< in gaps and pruned segments
+    std::uint64_t size = 0;    ///< bytes ever written by the task, as far as known
+    std::uint64_t dropped = 0; ///< in gaps and pruned segments
     bool ended = false;
   };
   struct entry {

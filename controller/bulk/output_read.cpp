@@ -32,7 +32,8 @@ std::string read_piece(const std::string& path, std::uint64_t from, std::size_t 
 
 } // namespace
 
-result<output_store::slice> output_files::read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) {
+result<output_store::slice> output_files::read(const operation_id& id, stream which, std::uint64_t offset,
+                                               std::size_t limit_bytes) {
   track t;
   {
     std::lock_guard lock(mutex_);
@@ -53,7 +54,8 @@ result<output_store::slice> output_files::read(const operation_id& id, stream wh
     if (seg.start + seg.length <= s.offset || seg.length == 0) continue;
     s.offset = std::max(s.offset, seg.start);
     char name[48];
-    std::snprintf(name, sizeof name, "/%s.%016llx", std::string(name_of(which)).c_str(), static_cast<unsigned long long>(seg.start));
+    std::snprintf(name, sizeof name, "/%s.%016llx", std::string(name_of(which)).c_str(),
+                  static_cast<unsigned long long>(seg.start));
     const auto in = s.offset - seg.start;
     s.bytes = read_piece(folder(id) + name, in, std::min<std::uint64_t>(limit_bytes, seg.length - in));
     break;
@@ -71,7 +73,8 @@ output_counts output_files::counts(const operation_id& id) {
   return {s[0].size, s[1].size, s[0].dropped + s[1].dropped};
 }
 
-std::vector<output_store::piece> output_files::order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) {
+std::vector<output_store::piece> output_files::order(const operation_id& id, std::uint64_t after_piece,
+                                                     std::size_t limit) {
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
   entry ended;

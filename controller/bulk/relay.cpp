@@ -1,4 +1,5 @@
-// A poll loop over the relayed connections; back-pressure both ways: the worker's by credit, the gateway's by the socket buffer.
+// A poll loop over the relayed connections; back-pressure both ways: the worker's by credit, the gateway's by the
+// socket buffer.
 #include "controller/bulk/relay.hpp"
 
 #include <poll.h>
@@ -18,7 +19,8 @@ constexpr std::size_t chunk_bytes = 64 * 1024;
 }
 
 relay::relay(std::string gateway_socket, sender send)
-    : gateway_socket_(std::move(gateway_socket)), send_(std::move(send)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : gateway_socket_(std::move(gateway_socket)), send_(std::move(send)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -75,7 +77,8 @@ void relay::run() {
       const auto it = connections_.find(keys[i]);
       if (it == connections_.end() || !fds[i].revents) continue;
       if (fds[i].revents & POLLOUT) flush(keys[i], it->second);
-      if (const auto again = connections_.find(keys[i]); again != connections_.end() && (fds[i].revents & (POLLIN | POLLHUP | POLLERR)))
+      if (const auto again = connections_.find(keys[i]);
+          again != connections_.end() && (fds[i].revents & (POLLIN | POLLHUP | POLLERR)))
         pump(keys[i], again->second);
     }
     if (!(fds[0].revents & POLLIN)) continue;
@@ -108,7 +111,7 @@ void relay::handle(const std::string& route, const wire::bulk_message& message) 
     const key k{route, d->connection};
     const auto it = connections_.find(k);
     if (it == connections_.end() || it->second.worker_done) return;
-    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes) return close(k, true);  // it ignores its window
+    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes) return close(k, true); // it ignores its window
     it->second.outgoing += d->bytes;
     flush(k, it->second);
   } else if (const auto* c = std::get_if<wire::relay_credit>(&message)) {
@@ -131,7 +134,9 @@ void relay::open(const key& k) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const bool fits = gateway_socket_.size() < sizeof address.sun_path;
-  const int fd = fits && open_now < most_connections_per_worker ? ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  const int fd = fits && open_now < most_connections_per_worker
+                     ? ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+                     : -1;
   if (fd >= 0) {
     std::memcpy(address.sun_path, gateway_socket_.c_str(), gateway_socket_.size() + 1);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {

@@ -1,5 +1,6 @@
-// The controller's end of relayed HTTP: connections that tasks made to their worker's relay, carried over the bulk socket, end in the
-// gateway's own Unix-domain listener. One thread of its own; frames of different connections do not wait for each other.
+// The controller's end of relayed HTTP: connections that tasks made to their worker's relay, carried over the bulk
+// socket, end in the gateway's own Unix-domain listener. One thread of its own; frames of different connections do not
+// wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +39,10 @@ class relay {
   using key = std::pair<std::string, std::uint64_t>;
   struct connection {
     int fd = -1;
-    std::string outgoing;           ///< to the gateway
-    std::uint64_t credit = window_bytes;  ///< bytes that may still go to the worker
-    std::uint64_t consumed = 0;     ///< since the last relay_credit
-    bool worker_done = false;       ///< no more bytes from the worker
+    std::string outgoing;                ///< to the gateway
+    std::uint64_t credit = window_bytes; ///< bytes that may still go to the worker
+    std::uint64_t consumed = 0;          ///< since the last relay_credit
+    bool worker_done = false;            ///< no more bytes from the worker
     bool gateway_done = false;
   };
 

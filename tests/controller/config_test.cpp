@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 namespace {
 
 struct file {
-  std::string path = (std::filesystem::temp_directory_path() / ("quell-config-" + operation_id::fresh().text())).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("quell-config-" + operation_id::fresh().text())).string();
   explicit file(const std::string& text) { std::ofstream(path) << text; }
   ~file() { std::filesystem::remove(path); }
 };
@@ -39,8 +40,9 @@ TEST_CASE("an unknown key is refused with the nearest known one", "[config]") {
 }
 
 TEST_CASE("values of the wrong kind name key and file", "[config]") {
-  for (const auto* text : {"[workers]\nlease = 30\n", "[http]\ninsecure = \"maybe\"\n", "[store]\nreserve = \"12 potatoes\"\n", "lease = \"1s\"\n",
-                           "[workers\n", "[defaults]\nmin_containment = \"vm\"\n"}) {
+  for (const auto* text :
+       {"[workers]\nlease = 30\n", "[http]\ninsecure = \"maybe\"\n", "[store]\nreserve = \"12 potatoes\"\n",
+        "lease = \"1s\"\n", "[workers\n", "[defaults]\nmin_containment = \"vm\"\n"}) {
     file f(text);
     const auto c = load_config(f.path, {});
     REQUIRE_FALSE(c);
@@ -59,7 +61,8 @@ TEST_CASE("the printed configuration is read back as the same", "[config]") {
   CHECK(config_text(*back) == config_text(c));
 }
 
-TEST_CASE("a lease shorter than three heartbeats, half a TLS pair and plain HTTP off loopback are refused", "[config]") {
+TEST_CASE("a lease shorter than three heartbeats, half a TLS pair and plain HTTP off loopback are refused",
+          "[config]") {
   config c;
   REQUIRE(check_config(c));
   auto lease = c;
@@ -79,9 +82,11 @@ TEST_CASE("durations and sizes have units and nothing else", "[config]") {
   CHECK(*parse_duration("250ms") == 250ms);
   CHECK(*parse_duration("2d") == 48h);
   CHECK(*parse_duration("0") == 0ms);
-  for (const auto* bad : {"5", "", "s", "1.5s", "-1s", "1s ", "1 s", "99999999999d", "1h30m"}) CHECK_FALSE(parse_duration(bad));
+  for (const auto* bad : {"5", "", "s", "1.5s", "-1s", "1s ", "1 s", "99999999999d", "1h30m"})
+    CHECK_FALSE(parse_duration(bad));
   CHECK(*parse_size("64KiB") == 65536);
   CHECK(*parse_size("12") == 12);
   for (const auto* bad : {"", "KiB", "1KB", "-1", "99999999GiB"}) CHECK_FALSE(parse_size(bad));
-  for (const auto d : {0ms, 1ms, 1500ms, 2000ms, 3600'000ms, 86'400'000ms}) CHECK(*parse_duration(duration_text(d)) == d);
+  for (const auto d : {0ms, 1ms, 1500ms, 2000ms, 3600'000ms, 86'400'000ms})
+    CHECK(*parse_duration(duration_text(d)) == d);
 }

@@ -1,4 +1,5 @@
-// The gate of the core, on the real ledger and fleet: nothing uncommitted leaves, and what a full disk does to starts and cancels.
+// The gate of the core, on the real ledger and fleet: nothing uncommitted leaves, and what a full disk does to starts
+// and cancels.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -35,7 +36,8 @@ class recording_edges final : public core_edges {
 
   template <class Message>
   std::size_t count() const {
-    return static_cast<std::size_t>(std::count_if(sent.begin(), sent.end(), [](const auto& m) { return std::holds_alternative<Message>(m); }));
+    return static_cast<std::size_t>(
+        std::count_if(sent.begin(), sent.end(), [](const auto& m) { return std::holds_alternative<Message>(m); }));
   }
 };
 
@@ -88,7 +90,8 @@ struct world {
     o.by.role = role::admin;
     o.scope = *scope_path::parse(scope);
     o.task.command = {"true"};
-    c->create(o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, now);
+    c->create(
+        o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, now);
     created_answer = answer;
     c->end_burst(now);
     return *answer;
@@ -99,7 +102,8 @@ struct world {
     o.by_token.role = role::admin;
     o.target = storage::target_scope{*scope_path::parse(scope)};
     o.received = now.boot;
-    c->cancel(o, cancel_id::fresh(), [answer](outcome<cancel_view> a) { *answer = std::move(a); }, now);
+    c->cancel(
+        o, cancel_id::fresh(), [answer](outcome<cancel_view> a) { *answer = std::move(a); }, now);
     cancel_answer = answer;
   }
   std::shared_ptr<std::optional<outcome<created>>> created_answer;
@@ -129,7 +133,7 @@ TEST_CASE("a welcome waits for the journal, a heartbeat's answer does not", "[co
   CHECK(w.edges.count<wire::welcome>() == 0);
   w.commit();
   CHECK(w.edges.count<wire::welcome>() == 1);
-  w.create();  // uncommitted from here on
+  w.create(); // uncommitted from here on
   w.c->frame("route", w.key, {w.session, 0, 1, wire::heartbeat{1, 1}}, w.now);
   CHECK(w.edges.count<wire::lease_granted>() == 1);
   CHECK(w.edges.count<wire::start>() == 0);

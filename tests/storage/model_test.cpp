@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/storage/fixture.hpp"
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -4,10 +4,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/storage/fixture.hpp"
 #include "storage/filters.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
+#include "tests/storage/fixture.hpp"
 
 using namespace quell;
 using namespace quell::storage;

@@ -1,13 +1,16 @@
 // The worker's end of its guardian: launches it, tells it what to spawn and stop, and hears what happened.
 //
-// The guardian is a separate small process (`quell-guardian`), the parent of every task. It alone clones, reaps and kills; it knows
-// the lease's end and starts nothing after it. EOF from the worker, or the lease over: it kills all. One client, one thread.
+// The guardian is a separate small process (`quell-guardian`), the parent of every task. It alone clones, reaps and
+// kills; it knows the lease's end and starts nothing after it. EOF from the worker, or the lease over: it kills all.
+// One client, one thread.
 //
 // A task's life as seen here:
-//   spawn → held (cloned into its containment, blocked on its hold pipe; nothing executed) → go → executing | exec_failed
+//   spawn → held (cloned into its containment, blocked on its hold pipe; nothing executed) → go → executing |
+//   exec_failed
 //         → leader_exited → ended (every layer of the containment proven empty)
-// `go` writes the one byte into the hold pipe from the calling thread: that write *is* the moment of the go, so the caller's last look
-// at cutoff, lease and state and the go cannot be separated by a message on its way. Stopping a held task means that no exec ever happened.
+// `go` writes the one byte into the hold pipe from the calling thread: that write *is* the moment of the go, so the
+// caller's last look at cutoff, lease and state and the go cannot be separated by a message on its way. Stopping a held
+// task means that no exec ever happened.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +38,11 @@ class unique_fd {
   ~unique_fd();
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  int release() { int fd = fd_; fd_ = -1; return fd; }
+  int release() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
   void reset(int fd = -1);
 
  private:
@@ -44,43 +51,61 @@ class unique_fd {
 
 /// What the guardian found this machine able to do.
 struct containment_report {
-  containment level = containment::group;  ///< the strongest, or the forced one
-  std::vector<std::string> limits;         ///< sentences: what is not promised at this level, and why a stronger one is not there
+  containment level = containment::group; ///< the strongest, or the forced one
+  std::vector<std::string>
+      limits; ///< sentences: what is not promised at this level, and why a stronger one is not there
 };
 
 struct spawn_request {
   operation_id operation;
   std::vector<std::string> command;
-  std::vector<std::string> environment;    ///< complete, "K=V"
+  std::vector<std::string> environment; ///< complete, "K=V"
   std::string directory;
-  unique_fd in, out, err;                  ///< for a PTY all three are its slave end
-  bool pty = false;                        ///< make `in` the controlling terminal
+  unique_fd in, out, err; ///< for a PTY all three are its slave end
+  bool pty = false;       ///< make `in` the controlling terminal
   std::string stop_signal = "TERM";
   on_leader_exit leader_exit = on_leader_exit::wait;
-  std::optional<std::chrono::milliseconds> lease;  ///< nullopt = the worker's
+  std::optional<std::chrono::milliseconds> lease; ///< nullopt = the worker's
 };
 
 struct stop_request {
   operation_id operation;
   /// SIGKILL from this instant on (CLOCK_BOOTTIME). A repeat may only bring it nearer.
   boot_time kill_at;
-  /// Where a cooperative channel comes first (a PTY hang-up): the stop signal is sent only at this instant; nullopt = now.
+  /// Where a cooperative channel comes first (a PTY hang-up): the stop signal is sent only at this instant; nullopt =
+  /// now.
   std::optional<boot_time> signal_at;
 };
 
-struct task_held { operation_id operation; std::int32_t pid; };
+struct task_held {
+  operation_id operation;
+  std::int32_t pid;
+};
 /// The task could not be made; nothing of it exists. `message` names the step and the reason.
-struct task_spawn_failed { operation_id operation; std::string message; };
+struct task_spawn_failed {
+  operation_id operation;
+  std::string message;
+};
 /// exec succeeded.
-struct task_executing { operation_id operation; };
+struct task_executing {
+  operation_id operation;
+};
 /// exec failed after the go: code 127 (not found) or 126. `task_ended_here` follows.
-struct task_exec_failed { operation_id operation; std::int32_t code; std::string message; };
-struct task_leader_exited { operation_id operation; exit_state exit; };
-/// The containment is empty, by wait and every layer in use. `last_resort`: what had been sent to it when it became empty.
+struct task_exec_failed {
+  operation_id operation;
+  std::int32_t code;
+  std::string message;
+};
+struct task_leader_exited {
+  operation_id operation;
+  exit_state exit;
+};
+/// The containment is empty, by wait and every layer in use. `last_resort`: what had been sent to it when it became
+/// empty.
 struct task_ended_here {
   enum class force : std::uint8_t { nothing, cooperative, signalled, killed };
   operation_id operation;
-  std::optional<exit_state> exit;  ///< nullopt: never executed
+  std::optional<exit_state> exit; ///< nullopt: never executed
   force sent = force::nothing;
   proof evidence = proof::group_empty;
 };
@@ -93,7 +118,9 @@ struct task_still_there {
   std::optional<boot_time> kill_again_at;
 };
 /// The guardian is gone (crash, kill): the worker must end its session and sweep (`sweep_containment`).
-struct guardian_gone { std::string why; };
+struct guardian_gone {
+  std::string why;
+};
 
 using guardian_event = std::variant<task_held, task_spawn_failed, task_executing, task_exec_failed, task_leader_exited,
                                     task_ended_here, task_still_there, guardian_gone>;
@@ -101,11 +128,12 @@ using guardian_event = std::variant<task_held, task_spawn_failed, task_executing
 class guardian_client {
  public:
   struct options {
-    std::string binary;                       ///< path of quell-guardian
-    std::string subtree;                      ///< name of the worker's own cgroup directory, stable over restarts
-    std::optional<containment> forced;        ///< nullopt = the strongest found
+    std::string binary;                ///< path of quell-guardian
+    std::string subtree;               ///< name of the worker's own cgroup directory, stable over restarts
+    std::optional<containment> forced; ///< nullopt = the strongest found
   };
-  /// Starts the guardian and waits for its report (10 s at most). Before it reports, it has cleared what an earlier life left in `subtree`.
+  /// Starts the guardian and waits for its report (10 s at most). Before it reports, it has cleared what an earlier
+  /// life left in `subtree`.
   static result<std::unique_ptr<guardian_client>> launch(options o);
   virtual ~guardian_client() = default;
 
@@ -126,10 +154,12 @@ class guardian_client {
   virtual void look(const operation_id& operation) = 0;
 };
 
-/// Kills everything in the subtree and removes it. For a worker whose guardian died. Returns the number of processes killed, or a fault.
+/// Kills everything in the subtree and removes it. For a worker whose guardian died. Returns the number of processes
+/// killed, or a fault.
 result<std::size_t> sweep_containment(const std::string& subtree);
 
-/// What this machine can and cannot promise, found without a running worker (for `quell doctor`, run as the calling user).
+/// What this machine can and cannot promise, found without a running worker (for `quell doctor`, run as the calling
+/// user).
 containment_report probe_containment();
 
 } // namespace quell::worker

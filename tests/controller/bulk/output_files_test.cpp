@@ -10,11 +10,13 @@ using namespace quell::controller;
 namespace {
 
 struct folder {
-  std::string path = (std::filesystem::temp_directory_path() / ("quell-output-" + operation_id::fresh().text())).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("quell-output-" + operation_id::fresh().text())).string();
   ~folder() { std::filesystem::remove_all(path); }
 };
 
-wire::output piece(const operation_id& id, std::uint64_t offset, std::string bytes, bool end = false, stream which = stream::out) {
+wire::output piece(const operation_id& id, std::uint64_t offset, std::string bytes, bool end = false,
+                   stream which = stream::out) {
   return {id, which, offset, std::move(bytes), end};
 }
 
@@ -85,7 +87,8 @@ TEST_CASE("old segments are deleted and said to be dropped", "[output]") {
   output_files files({.directory = f.path, .segment_bytes = 10, .keep_bytes_per_stream = 20});
   const auto id = operation_id::fresh();
   files.expect(id, "w1");
-  for (std::uint64_t i = 0; i < 10; ++i) REQUIRE(files.append(piece(id, i * 10, std::string(10, static_cast<char>('0' + i)))));
+  for (std::uint64_t i = 0; i < 10; ++i)
+    REQUIRE(files.append(piece(id, i * 10, std::string(10, static_cast<char>('0' + i)))));
   const auto s = files.read(id, stream::out, 0, 100);
   REQUIRE(s);
   CHECK(s->oldest == 80);

@@ -1,0 +1,133 @@
+"""Workers that do not belong here, spoken by hand over ZeroMQ and msgpack: unknown keys, other versions, garbage, somebody else's work."""
+import os
+
+import msgpack
+import pytest
+import zmq
+
+from harness import processes, trees
+from harness.cluster import Cluster, marker
+from harness.waiting import until
+
+HELLO, REFUSE, TASK_ENDED = 1, 21, 5
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(workers=1) as c:
+        yield c
+
+
+class Peer:
+    """A DEALER with an own CURVE key."""
+
+    def __init__(self, cluster, keys=None):
+        self.public, self.secret = keys or zmq.curve_keypair()
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.DEALER)
+        self.socket.linger = 0
+        self.socket.curve_publickey, self.socket.curve_secretkey = self.public, self.secret
+        with open(os.path.join(cluster.state, "controller.key")) as f:
+            self.socket.curve_serverkey = zmq.curve_public(f.read().strip().encode())
+        self.monitor = self.socket.get_monitor_socket()
+        self.socket.connect(f"tcp://127.0.0.1:{cluster.ports[1]}")
+
+    def events(self, wanted, seconds=10):
+        import zmq.utils.monitor
+        seen = []
+
+        def look():
+            while self.monitor.poll(0):
+                seen.append(zmq.utils.monitor.recv_monitor_message(self.monitor)["event"])
+            return wanted in seen
+        until(look, f"monitor event {wanted!r}", seconds)
+
+    def send(self, session, number, tag, fields):
+        self.socket.send(msgpack.packb([session, number, 0, tag, fields]))
+
+    def receive(self, seconds=10):
+        assert self.socket.poll(seconds * 1000), "no answer"
+        return msgpack.unpackb(self.socket.recv())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.disable_monitor()
+        self.monitor.close(0)
+        self.socket.close(0)
+        self.context.term()
+
+
+def works(cluster):
+    op = cluster.start("true")
+    cluster.wait_status(op["id"], "completed")
+
+
+def test_an_unknown_key_fails_the_handshake_and_is_named_in_the_log(cluster):
+    with Peer(cluster) as stranger:
+        stranger.events(zmq.Event.HANDSHAKE_FAILED_AUTH)
+        log = os.path.join(cluster.directory, "quelld.log")
+        until(lambda: stranger.public in processes.read(log), "the log to name the refused key")
+    works(cluster)
+
+
+def test_a_worker_of_another_version_is_refused_politely(cluster):
+    keys = zmq.curve_keypair()
+    made = cluster.api("POST", "/v1/workers", {"name": "newer", "key": keys[0].decode(), "labels": {}})
+    assert made.status == 201, made.body
+    with Peer(cluster, keys) as newer:
+        newer.events(zmq.Event.HANDSHAKE_SUCCEEDED)
+        newer.send(os.urandom(16), 0, HELLO, [99, "fields of a later time", {"x": [1, 2, 3]}])
+        session, number, ack, tag, fields = newer.receive()
+        assert tag == REFUSE and fields[0] == "unsupported_version", fields
+        assert "99" in fields[1] and "1" in fields[1]
+    cluster.api("DELETE", "/v1/workers/newer")
+    works(cluster)
+
+
+def test_garbage_and_somebody_elses_work_harm_nobody(cluster):
+    m = marker()
+    victim = cluster.start(*trees.term_ignored(m), scope="strange/victim")
+    until(lambda: len(processes.marked(m)) >= 2, "the victim to run")
+    keys = zmq.curve_keypair()
+    assert cluster.api("POST", "/v1/workers", {"name": "evil", "key": keys[0].decode(), "labels": {}}).status == 201
+    with Peer(cluster, keys) as evil:
+        evil.events(zmq.Event.HANDSHAKE_SUCCEEDED)
+        for garbage in (b"", b"\xc1", os.urandom(1000), msgpack.packb([1, 2]), msgpack.packb({"a": 1}), b"\x91" * 100000, msgpack.packb("x" * 1000000)):
+            evil.socket.send(garbage)
+        # It claims that the victim has ended, in a session of its own making.
+        id = bytes.fromhex(victim["id"].replace("-", ""))
+        evil.send(os.urandom(16), 1, TASK_ENDED, [id, 0, None, 0, [0, None], "", "", 0, 0, [0, 0, 0]])
+        works(cluster)
+    assert cluster.operation(victim["id"])["status"] == "running"
+    cluster.api("DELETE", "/v1/workers/evil")
+    assert cluster.cancel(operation=victim["id"], grace_ms=0)["status"] == "settled"
+    assert processes.marked(m) == []
+
+
+def test_a_second_worker_with_the_same_state_is_refused_by_its_lock(cluster):
+    import subprocess
+    from harness.cluster import BIN
+    w = cluster.workers["w1"]
+    done = subprocess.run([f"{BIN}/quell-worker", "--join-file", os.path.join(cluster.directory, "w1.join"), "--state", w.state], capture_output=True,
+                          timeout=60)
+    assert done.returncode == 1 and str(w.process.pid).encode() in done.stderr, done.stderr
+    works(cluster)
+
+
+def test_a_second_worker_with_the_same_key_waits_for_the_first_ones_lease(cluster):
+    import subprocess
+    from harness.cluster import BIN, end
+    log = os.path.join(cluster.directory, "twin.log")
+    with open(log, "ab") as out:
+        twin = subprocess.Popen([f"{BIN}/quell-worker", "--join-file", os.path.join(cluster.directory, "w1.join"), "--state",
+                                 os.path.join(cluster.directory, "worker-twin")], stderr=out, stdout=out, stdin=subprocess.DEVNULL)
+    try:
+        until(lambda: b"lease_held" in processes.read(log), "the twin to be refused")
+        before = cluster.worker("w1")["incarnation"]
+        works(cluster)
+        assert cluster.worker("w1")["incarnation"] == before and cluster.worker("w1")["status"] == "ready"
+    finally:
+        twin.terminate()
+        end(twin)
