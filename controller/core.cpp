@@ -202,17 +202,22 @@ void core::release(gated& g, moment now) {
     for (const auto& id : g.ended) edges_.output_closes(id);
   } else if (g.creates) {
     edges_.fail_stop(*g.failure);
-  } else {
-    for (auto& e : g.retry) unwritten_.push_back(std::move(e));
+  } else if (g.failure->code != "store_mismatch" && !g.retry.empty()) {
+    unwritten_.push_back(
+        std::move(g.retry)); // a mismatch means that newer rows of the same operations were written meanwhile
   }
   absorb(now);
 }
 
 std::optional<boot_time> core::tick(moment now) {
   now_ = now;
-  if (!unwritten_.empty() && !edges_.storage_low()) {
-    for (auto& e : std::exchange(unwritten_, {})) batch_.push_back(std::move(e));
-    dirty_ = true;
+  if (!edges_.storage_low()) {
+    // Each as the batch that it was: one that does not fit any more must not take the others along.
+    for (auto& rows : std::exchange(unwritten_, {})) {
+      end_turn(now);
+      batch_ = std::move(rows);
+      end_turn(now);
+    }
   }
   edges_.ticked(now);
   const auto fleet_next = fleet_->tick(now);

@@ -109,7 +109,8 @@ class core {
   gated turn_;
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
-  std::vector<storage::entry> unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
+  std::vector<std::vector<storage::entry>>
+      unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;

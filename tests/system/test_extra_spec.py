@@ -83,7 +83,7 @@ def test_output_is_counted_while_the_task_runs(cluster):
 
 
 def test_what_is_dropped_is_said_in_the_operation_too(cluster):
-    o = cluster.start("/usr/bin/python3", "-c", "import sys; sys.stdout.buffer.write(b'x' * (4 << 20))")
+    o = cluster.start("/usr/bin/python3", "-c", "import sys; sys.stdout.buffer.write(b'x' * (24 << 20))")
     ended = cluster.wait_status(o["id"], "completed")
     dropped = int(cluster.api("GET", f"/v1/operations/{o['id']}/output").headers["Quell-Dropped"])
     assert dropped > 0 and ended["task"]["output"]["dropped_bytes"] == dropped
