@@ -12,7 +12,7 @@ def main(rounds, count):
         c.wait_status(holder["id"], "running")
         for i in range(rounds):
             scope = f"bench/p{i}"
-            found = load(c, count, {"kind": "task", "scope": scope, "task": {"command": ["true"]}})
+            found = load(c, count, {"kind": "task", "scope": scope, "task": {"command": ["true"]}}, 256)
             answer, wall_ms = client.post("/v1/cancels", {"scope": scope, "wait": "settled", "wait_ms": 60000})
             report = answer["report"]
             assert answer["status"] == "settled" and report["operations"] == count, answer

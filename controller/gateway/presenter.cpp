@@ -8,6 +8,9 @@ namespace quell::controller::http {
 namespace {
 
 using storage::cancel_record;
+
+/// Less output than this is never pruned.
+constexpr std::uint64_t may_be_pruned_bytes = 1 << 20;
 using storage::operation_record;
 
 /// Rows of `ids`, in their order; what has no row is left out.
@@ -92,10 +95,16 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
     }
   }
   co_await learn_reasons(gw, shown);
-  // The row learns what a task has written when it ends; until then the files know.
-  for (auto& op : shown)
-    if (op.row.kind == kind::task && op.row.hot.started_at && !is_terminal(op.row.hot.now))
-      op.row.hot.output = gw.output.counts(op.row.id);
+  // The row learns what a task has written when it ends; until then the files know. Of much output they may have let go
+  // of old parts.
+  for (auto& op : shown) {
+    auto& output = op.row.hot.output;
+    if (op.row.kind != kind::task || !op.row.hot.started_at) continue;
+    if (!is_terminal(op.row.hot.now))
+      output = gw.output.counts(op.row.id);
+    else if (output.stdout_bytes + output.stderr_bytes >= may_be_pruned_bytes)
+      output.dropped_bytes = std::max(output.dropped_bytes, gw.output.counts(op.row.id).dropped_bytes);
+  }
   for (auto& op : shown) {
     if (!op.row.hot.stop || !op.row.hot.stop->cancel) continue;
     const auto* words = gw.cancel_reasons.find(*op.row.hot.stop->cancel);

@@ -8,7 +8,14 @@ namespace quell::controller::heart {
 
 namespace {
 
-enum flag : std::uint8_t { has_cwd = 1, is_pty = 2, opens_stdin = 4, kills_rest = 8, has_lease = 16 };
+enum flag : std::uint8_t {
+  has_cwd = 1,
+  is_pty = 2,
+  opens_stdin = 4,
+  kills_rest = 8,
+  has_lease = 16,
+  has_default_cwd = 32
+};
 
 void put_number(std::string& out, std::uint64_t n) {
   for (; n >= 128; n >>= 7) out += static_cast<char>(n | 128);
@@ -43,7 +50,9 @@ struct reader {
 
 spec_blob::spec_blob(const task_spec& spec) {
   std::string out;
-  out += static_cast<char>((spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) | (spec.stdin_open ? opens_stdin : 0) |
+  const bool with_default = spec.default_cwd && spec.default_cwd_host;
+  out += static_cast<char>((with_default ? has_default_cwd : 0) | (spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) |
+                           (spec.stdin_open ? opens_stdin : 0) |
                            (spec.leader_exit == on_leader_exit::kill ? kills_rest : 0) | (spec.lease ? has_lease : 0));
   put_number(out, spec.command.size());
   for (const auto& word : spec.command) put_text(out, word);
@@ -55,6 +64,10 @@ spec_blob::spec_blob(const task_spec& spec) {
   put_text(out, spec.stop_signal == "TERM" ? std::string() : spec.stop_signal);
   if (spec.cwd) put_text(out, *spec.cwd);
   if (spec.lease) put_number(out, static_cast<std::uint64_t>(spec.lease->count()));
+  if (with_default) {
+    put_text(out, *spec.default_cwd);
+    put_text(out, *spec.default_cwd_host);
+  }
   bytes_.reset(new char[out.size()]);
   std::memcpy(bytes_.get(), out.data(), out.size());
 }
@@ -76,6 +89,10 @@ task_spec spec_blob::decode() const {
   if (std::string signal = in.text(); !signal.empty()) spec.stop_signal = std::move(signal);
   if ((flags & has_cwd) != 0) spec.cwd = in.text();
   if ((flags & has_lease) != 0) spec.lease = milliseconds{static_cast<std::int64_t>(in.number())};
+  if ((flags & has_default_cwd) != 0) {
+    spec.default_cwd = in.text();
+    spec.default_cwd_host = in.text();
+  }
   return spec;
 }
 

@@ -104,8 +104,11 @@ def test_a_short_timeout_comes_in_time(cluster):
     assert min(late) < 0.5, late
 
 
-def test_output_events_come_when_they_are_named(cluster):
+def test_output_events_are_read_per_operation(cluster):
+    """docs/decisions/006: the event stream refuses them with the place where they are."""
     o = cluster.start("bash", "-c", "echo hello", scope="named")
     cluster.wait_status(o["id"], "completed")
     answer = cluster.api("GET", "/v1/events?" + urllib.parse.urlencode({"types": "output", "scope": "named", "after": 0}))
-    assert answer.status == 200, answer.body
+    assert answer.status == 422 and b"/output" in answer.body
+    events = cluster.api("GET", f"/v1/operations/{o['id']}/output", headers={"Accept": "text/event-stream"}).body
+    assert b"event: output" in events and b"hello" in events

@@ -14,7 +14,7 @@ from harness import processes
 from harness.cluster import Cluster, levels, marker
 from harness.waiting import until
 
-STEPS = int(os.environ.get("QUELL_CHAOS_STEPS", "25"))
+STEPS = int(os.environ.get("QUELL_CHAOS_STEPS", "8"))
 ENDED = ("completed", "failed", "cancelled")
 
 
