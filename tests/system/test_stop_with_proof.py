@@ -29,6 +29,7 @@ def test_nothing_lives_after_settled(cluster, case):
     m = marker()
     op = cluster.start(*command(m), scope="proof/one", grace_ms=300, **fields)
     until(lambda: len(processes.marked(m)) >= least, f"{least} processes of the tree to run")
+    cluster.wait_status(op["id"], "running")
     report = cluster.cancel(scope="proof/one")
     assert processes.marked(m) == [], f"alive after settled: {report}"
     assert report["status"] == "settled" and report["report"]["proven"] is True
