@@ -155,6 +155,9 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
     const auto& at = named_command(app);
     return tl::unexpected(command_line_end{0, at.help(), json});
   } catch (const CLI::RequiredError& e) {
+    if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty())
+      return tl::unexpected(command_line_end{
+          exit_code::usage, "quell: '" + rest.front() + "' is no command. `quell --help` lists them.", json});
     if (app.get_subcommands().empty())
       return tl::unexpected(
           command_line_end{exit_code::usage, "quell: no command is named. See `quell --help`.", json});

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -163,6 +164,7 @@ result<void> process::open_sockets() {
   output_files::options files;
   files.directory = s.store_dir + "/" + storage::output_folder;
   files.keep_bytes_per_stream = s.store_keep_output_bytes;
+  files.segment_bytes = std::clamp<std::uint64_t>(s.store_keep_output_bytes / 8, 64 << 10, 8 << 20);
   bulk_ = std::make_unique<bulk_server>(
       std::move(*bulk), files, s.store_dir + "/http.sock",
       [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
