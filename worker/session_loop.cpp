@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/utsname.h>
-#include <thread>
 #include <unistd.h>
 
 #include "protocol/codec.hpp"
@@ -142,8 +141,6 @@ void session_loop::apply(wire::message m) {
     session_.applied();
     session_.acknowledge();
     send();
-    // On a busy machine the socket's own thread goes first, then the guardian that the signals wake.
-    std::this_thread::yield();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);
   } else if (const auto* z = std::get_if<wire::resize>(&m)) {
