@@ -181,7 +181,6 @@ void core::committed(const storage::journal::commit_notice& notice, moment now) 
 
 void core::release(gated& g, moment now) {
   const bool durable = !g.failure;
-  for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (const auto& frame : g.frames) {
     // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not
     // leave.
@@ -194,6 +193,8 @@ void core::release(gated& g, moment now) {
     edges_.send(frame);
     fleet_->frame_left(frame.route, frame.frame.number, now);
   }
+  // After the frames: they are what the people who say stop wait for.
+  for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (auto& answer : g.answers) answer(durable);
   if (durable)
     for (const auto& event : g.events) edges_.publish(event);
