@@ -31,7 +31,7 @@ bench: build  ## measure quell beside its limits (figures: benchmarks/README.md)
 demo: build  ## a tree of real work on an embedded cluster, cancelled half-way
 	@docs/demo/demo.sh $(BUILD)/bin
 
-lint: deps $(BUILD)/build.ninja  ## formatting, clang-tidy on changed files, house rules
+lint: deps $(BUILD)/build.ninja  ## formatting, shell and Python syntax, file lengths, no sleeps in tests
 	@cmake/lint.sh $(BUILD)
 
 format: deps  ## format all C++ files

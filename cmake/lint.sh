@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The lint: formatting of every C++ file, shell and Python syntax, file lengths, and clang-tidy's bug finders on a build's commands.
+# The lint: formatting of every C++ file, shell and Python syntax, file lengths, no sleeps in tests. (House rules are a test: tests/house.)
 set -uo pipefail
 build=${1:-build}
 cd "$(dirname "$0")/.."
