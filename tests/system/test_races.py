@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from harness import processes
+from harness import processes, trees
 from harness.cluster import Cluster, marker
 from harness.waiting import until
 
@@ -124,8 +124,8 @@ def test_a_cancel_in_the_last_instant_has_one_winner_everywhere(cluster):
 
 def test_a_second_cancel_joins_and_may_only_tighten(cluster):
     m = marker()
-    op = cluster.start("bash", "-c", "trap '' TERM; while :; do sleep 1000; done", m, scope="join/ed", grace_ms=60000)
-    until(lambda: processes.marked(m), "the task to run")
+    op = cluster.start(*trees.deaf(m), scope="join/ed", grace_ms=60000)
+    until(lambda: processes.marked(m + "-deaf"), "the task to run")
     first = cluster.cancel(scope="join/ed", wait="signalled", reason="first")
     second = cluster.cancel(scope="join/ed", wait="signalled", reason="second")
     assert second["outcome"] == "joined" and second["id"] == first["id"] and second["seq"] == first["seq"]

@@ -129,9 +129,8 @@ def test_one_deadline_for_a_wide_and_deep_tree(cluster):
     for column in range(30):
         parent = None
         for row in range(6):
-            parent = cluster.start("bash", "-c", "trap '' TERM; while :; do sleep 1000; done", f"{m}-{column}-{row}", scope="wide/deep",
-                                   parent=parent, task_slots=0)["id"]
-    until(lambda: len(processes.marked(m)) >= 180, "180 tasks to run", 60)
+            parent = cluster.start(*trees.deaf(f"{column}-{row}-{m}"), scope="wide/deep", parent=parent, task_slots=0)["id"]
+    until(lambda: len(processes.marked(m + "-deaf")) == 180, "180 tasks to run", 60)
     done = cluster.cancel(scope="wide/deep", grace_ms=1000)
     assert processes.marked(m) == []
     assert done["report"]["operations"] == 180

@@ -1,4 +1,5 @@
 """A real cluster in a temporary directory: starts the programs, speaks HTTP and CLI, ends them all and checks that nothing is left."""
+import ctypes
 import http.client
 import json
 import os
@@ -13,6 +14,14 @@ from . import processes
 from .waiting import until
 
 BIN = os.environ.get("QUELL_BIN", os.path.join(os.path.dirname(__file__), "../../../build/bin"))
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def die_with_us():
+    """For a child, before its exec: a test that is killed takes its cluster along. Start clusters from the main thread."""
+    LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 class Answer:
@@ -82,7 +91,7 @@ class Cluster:
         for s in self.settings:
             command += ["--set", s]
         with self.log("quelld") as log:
-            self.controller = subprocess.Popen(command + list(flags), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)
+            self.controller = subprocess.Popen(command + list(flags), stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, preexec_fn=die_with_us)
         if wait:
             until(lambda: os.path.exists(client) or self.controller.poll() is not None, "quelld to be ready")
             assert self.controller.poll() is None, "quelld ended at its start"
@@ -119,7 +128,7 @@ class Cluster:
         command = list(prefix) + [f"{BIN}/quell-worker", "--join-file", join, "--state", state, "--slots", str(self.slots)]
         with self.log(name) as log:
             process = subprocess.Popen(command + self.worker_flags + list(flags), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                       start_new_session=True)
+                                       start_new_session=True, preexec_fn=die_with_us)
         self.workers[name] = Worker(name, process, state)
         if wait:
             until(lambda: self.worker(name)["status"] == "ready" or process.poll() is not None, f"worker {name} to be ready")

@@ -8,6 +8,11 @@ def sleeper(marker):
     return ["bash", "-c", "while :; do read -t 1000 <> <(:) || :; done", marker]
 
 
+def deaf(marker):
+    """One process deaf to SIGTERM; once it is, its command line contains `MARKER-deaf`."""
+    return ["bash", "-c", 'trap "" TERM; exec -a "$0-deaf" sleep 1000', marker]
+
+
 def term_ignored(marker):
     """A shell and a child, both deaf to SIGTERM."""
     return ["bash", "-c", f'trap "" TERM; bash -c \'trap "" TERM; while :; do sleep 1000; done\' {marker}-child & wait; while :; do sleep 1000; done',
