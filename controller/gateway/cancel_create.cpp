@@ -9,10 +9,6 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Listed in an answer that waits for the fence only: the whole list is a GET away, and a cancel must not wait for
-/// titles.
-constexpr std::size_t unproven_in_first_answer = 10;
-
 /// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
 std::string channel_of(const request& req) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
@@ -161,14 +157,12 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   auto view = std::move(*answered);
   if (kept.dry_run) co_return co_await dry_run(x, std::move(view));
   gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
-  std::size_t listed = max_unproven_listed;
   if (asked.wait != cancel_status::fenced) {
-    listed = max_unproven_listed;
     const auto until = std::chrono::steady_clock::now() + asked.wait_for;
     view = co_await wait_for(gw, std::move(view), asked.wait, until);
   }
   const auto status_code = cancel_http_status(view);
-  auto text = co_await cancel_text(gw, std::move(view), listed);
+  auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);
   co_return json_answer(std::move(text), status_code);
 }
 
