@@ -19,6 +19,7 @@ struct frames_arrived {
     std::string route;
     std::string public_key;
     wire::envelope content;
+    boot_time arrived{};
     std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version; content is empty
   };
   std::shared_ptr<std::vector<frame>> frames;

@@ -6,6 +6,8 @@
 #include <malloc.h>
 #include <utility>
 
+#include "protocol/urgency.hpp"
+
 namespace quell::controller {
 
 namespace {
@@ -62,6 +64,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
   self->state.heart = make(clock_now());
   // Recovery read every live row once and freed it again: give that back, it can be a gigabyte.
   ::malloc_trim(0);
+  (void)become_urgent();
   tick(self);
   return {
       [self](actors::asked<core>& m) {
@@ -74,7 +77,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
           if (f.strange_version)
             self->state.heart->strange_version(f.route, f.public_key, f.strange_version, now);
           else
-            self->state.heart->frame(f.route, f.public_key, f.content, now);
+            self->state.heart->frame(f.route, f.public_key, f.content, now, f.arrived);
         }
         after(self);
       },

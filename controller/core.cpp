@@ -96,8 +96,9 @@ void core::write(std::vector<storage::entry> rows, reply<result<void>> done, mom
   end_turn(now);
 }
 
-void core::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) {
-  fleet_->frame(route, public_key, e, now);
+void core::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+                 std::optional<boot_time> arrived) {
+  fleet_->frame(route, public_key, e, now, arrived);
   absorb(now);
 }
 

@@ -58,7 +58,9 @@ class core {
   void write(std::vector<storage::entry> rows, reply<result<void>> done, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
-  void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now);
+  /// `arrived`: when the frame reached this process, if known.
+  void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+             std::optional<boot_time> arrived = {});
   void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now);
   void committed(const storage::journal::commit_notice& notice, moment now);
   /// Also continues sweeps. Returns when it next wants to be called.

@@ -55,7 +55,10 @@ class fleet {
   virtual fleet_effects take() = 0;
 
   // ---- from the control socket -----------------------------------------------------------------------------------
-  virtual void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) = 0;
+  /// `arrived`: when it reached this process, if that is known and before `now`. A stop counts as applied from then on;
+  /// everything else, leases above all, counts from `now`.
+  virtual void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+                     std::optional<boot_time> arrived = {}) = 0;
   /// A hello of another protocol version (the only thing known of it): answered politely.
   virtual void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
                                moment now) = 0;

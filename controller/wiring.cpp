@@ -154,7 +154,8 @@ result<void> process::open_store() {
 
 result<void> process::open_sockets() {
   const auto& s = options_.settings;
-  auto control = server_socket::bind({endpoint_of(s.workers_listen), secrets_.curve});
+  auto control =
+      server_socket::bind({.endpoint = endpoint_of(s.workers_listen), .keys = secrets_.curve, .io = urgency::urgent});
   if (!control)
     return failure(control.error().code, "workers.listen " + s.workers_listen + ": " + control.error().detail);
   control_ = std::move(*control);
@@ -177,7 +178,7 @@ result<void> process::open_sockets() {
 }
 
 void process::control_frame(const peer& from, std::string_view bytes) {
-  actors::frames_arrived::frame f{from.route, from.public_key, {}, 0};
+  actors::frames_arrived::frame f{from.route, from.public_key, {}, clock_now().boot, 0};
   auto decoded = wire::decode(bytes);
   if (decoded) {
     f.content = std::move(*decoded);
@@ -237,6 +238,7 @@ void process::start_actor() {
       handle_, [j = journal_.get()] { return j->is_low(); }, cluster, epoch);
   edges_.front = service_.get();
   control_thread_ = std::jthread([this] {
+    (void)become_urgent();
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
                   [](std::string_view key) {
                     spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`)", key);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocol/fault.hpp"
+#include "protocol/urgency.hpp"
 
 namespace quell {
 
@@ -42,6 +43,7 @@ class server_socket {
     key_pair keys;
     std::size_t max_frame_bytes = 4 * 1024 * 1024;
     int high_water_frames = 10'000; ///< per peer and direction
+    urgency io = urgency::ordinary; ///< of the I/O thread
   };
   /// Binds. Fault `address_in_use`, `bad_address` with what to do. Nobody is let in before `allow` and `run`.
   static result<std::unique_ptr<server_socket>> bind(options o);
@@ -74,6 +76,7 @@ class client_socket {
     key_pair keys;
     std::string server_public_key;
     std::size_t max_frame_bytes = 4 * 1024 * 1024;
+    urgency io = urgency::ordinary; ///< of the I/O thread
   };
   /// Faults `bad_address`, `bad_key`. Nobody listening is no fault: it goes on trying (100 ms to 2 s apart).
   static result<std::unique_ptr<client_socket>> open(options o);

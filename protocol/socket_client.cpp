@@ -74,9 +74,10 @@ class zmq_client final : public client_socket {
   bool send(std::string_view frame) override {
     look_at_connection();
     if (!dealer_) return false;
-    const auto try_once = [&] { return zmq_send(dealer_->handle(), frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0; };
-    // libzmq does not always look for a new connection before it says no; asking for the events makes it look.
-    const bool sent = try_once() || ((dealer_->get(zmq::sockopt::events) & ZMQ_POLLOUT) != 0 && try_once());
+    // A send looks for connections that came or went only once in a millisecond, and would put the frame into one that
+    // is known to be dead; asking for the events makes libzmq look now.
+    const bool sent = (dealer_->get(zmq::sockopt::events) & ZMQ_POLLOUT) != 0 &&
+                      zmq_send(dealer_->handle(), frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
     waits_to_send_ = !sent;
     raise_if_ready();
     return sent;
@@ -242,6 +243,7 @@ result<std::unique_ptr<client_socket>> client_socket::open(options o) {
   if (derived->public_key != o.keys.public_key)
     return failure("bad_key", "our public key does not belong to our secret key");
   try {
+    const urgent_offspring io_thread(o.io);
     return std::make_unique<zmq_client>(std::move(o));
   } catch (const std::exception& error) {
     return failure("bad_address", std::string("cannot make a socket: ") + error.what());

@@ -9,6 +9,7 @@
 #include <limits>
 #include <thread>
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -76,11 +77,13 @@ class zmq_server final : public server_socket {
   void allow(std::vector<std::string> public_keys) override { zap_.allow(std::move(public_keys)); }
 
   void send(std::string route, std::string frame) override {
+    const bool own_loop = loop_thread_.load() == std::this_thread::get_id();
+    if (!own_loop && send_now(route, frame)) return;
     {
       const std::lock_guard lock(guard_);
       queue_.push_back({std::move(route), std::move(frame)});
     }
-    if (loop_thread_.load() != std::this_thread::get_id()) wake_.signal(); // the loop itself looks before it sleeps
+    if (!own_loop) wake_.signal(); // the loop itself looks before it sleeps
   }
 
   void stop() override {
@@ -91,21 +94,22 @@ class zmq_server final : public server_socket {
   void run(std::function<void(const peer&, std::string_view)> frames,
            std::function<void(std::string_view key)> refused) override {
     loop_thread_.store(std::this_thread::get_id());
-    zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
-                               {zap_.socket().handle(), 0, ZMQ_POLLIN, 0},
-                               {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
+    pollfd items[] = {{router_.get(zmq::sockopt::fd), POLLIN, 0},
+                      {zap_.socket().get(zmq::sockopt::fd), POLLIN, 0},
+                      {wake_.descriptor(), POLLIN, 0}};
     for (;;) {
-      wake_.drain(items[2].revents != 0);
+      wake_.drain((items[2].revents & POLLIN) != 0);
       const bool last_turn = stopping_.load(); // read before the queue: what was sent before `stop` is in it
       flush();
       if (last_turn) break;
       const bool more = take(frames);
       zap_.answer(refused);
       flush();
-      // libzmq keeps its own wake-ups edge triggered; zmq_poll looks at the sockets' state first, so none is missed.
-      // EINTR ends the wait early: the turn then finds nothing and sleeps again.
-      items[2].revents = 0;
-      if (!more) (void)zmq_poll(items, 3, -1);
+      // libzmq's descriptors are edge triggered: the sockets' state is looked at before each sleep, and by `send_now`
+      // after it may have swallowed an edge. EINTR ends the wait early: the turn then finds nothing and sleeps again.
+      for (auto& item : items) item.revents = 0;
+      if (!more && !readable() && (zap_.socket().get(zmq::sockopt::events) & ZMQ_POLLIN) == 0)
+        (void)::poll(items, 3, -1);
     }
     loop_thread_.store(std::thread::id{});
   }
@@ -116,32 +120,58 @@ class zmq_server final : public server_socket {
     std::string frame;
   };
 
+  /// Sends from the caller's thread, which saves a cancel the waking of the loop. A ZeroMQ socket may change threads
+  /// under a full fence, which the mutex is. False if the socket is in use or earlier frames wait: order goes through
+  /// the queue.
+  bool send_now(const std::string& route, const std::string& frame) {
+    const std::unique_lock socket(in_use_, std::try_to_lock);
+    if (!socket) return false;
+    {
+      const std::lock_guard lock(guard_);
+      if (!queue_.empty()) return false;
+    }
+    put(route, frame);
+    if (router_.get(zmq::sockopt::events) & ZMQ_POLLIN) wake_.signal(); // the edge that told of it may be spent
+    return true;
+  }
+
+  /// With ROUTER_MANDATORY the first part says EHOSTUNREACH (route gone) or EAGAIN (its queue is full); both mean:
+  /// dropped.
+  void put(const std::string& route, const std::string& frame) {
+    if (zmq_send(router_.handle(), route.data(), route.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return;
+    (void)zmq_send(router_.handle(), frame.data(), frame.size(), ZMQ_DONTWAIT);
+  }
+
+  bool readable() {
+    const std::lock_guard socket(in_use_);
+    return (router_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
+  }
+
   void flush() {
+    const std::lock_guard socket(in_use_); // over the swap too: nothing overtakes what was taken out of the queue
     std::deque<outgoing> batch;
     {
       const std::lock_guard lock(guard_);
       batch.swap(queue_);
     }
-    for (const auto& [route, frame] : batch) {
-      // With ROUTER_MANDATORY the first part says EHOSTUNREACH (route gone) or EAGAIN (its queue is full); both mean:
-      // dropped.
-      if (zmq_send(router_.handle(), route.data(), route.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) continue;
-      (void)zmq_send(router_.handle(), frame.data(), frame.size(), ZMQ_DONTWAIT);
-    }
+    for (const auto& [route, frame] : batch) put(route, frame);
   }
 
   /// Takes a batch in. True if there may be more.
   bool take(const std::function<void(const peer&, std::string_view)>& frames) {
     for (int i = 0; i < frames_per_turn; ++i) {
       zmq::message_t route;
-      if (!receive(route, ZMQ_DONTWAIT)) return false;
       zmq::message_t frame;
-      if (!route.more() || !receive(frame, 0)) continue;
       bool extra_parts = false;
-      for (bool following = frame.more(); following;) { // we send one part; who sends more is not one of ours
-        zmq::message_t part;
-        extra_parts = true;
-        following = receive(part, 0) && part.more();
+      {
+        const std::lock_guard socket(in_use_); // not over the call: it may send
+        if (!receive(route, ZMQ_DONTWAIT)) return false;
+        if (!route.more() || !receive(frame, 0)) continue;
+        for (bool following = frame.more(); following;) { // we send one part; who sends more is not one of ours
+          zmq::message_t part;
+          extra_parts = true;
+          following = receive(part, 0) && part.more();
+        }
       }
       const char* key = zmq_msg_gets(frame.handle(), "User-Id");
       if (extra_parts || !key || !zap_.is_allowed(key)) continue;
@@ -160,7 +190,8 @@ class zmq_server final : public server_socket {
   wake_up wake_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::thread::id> loop_thread_{};
-  std::mutex guard_;
+  std::mutex in_use_; ///< of router_, taken before guard_
+  std::mutex guard_;  ///< of queue_
   std::deque<outgoing> queue_;
 };
 
@@ -191,6 +222,7 @@ result<std::unique_ptr<server_socket>> server_socket::bind(options o) {
   if (!o.endpoint.starts_with("tcp://"))
     return failure("bad_address", "cannot listen on " + o.endpoint + ": expected tcp://ADDRESS:PORT");
   try {
+    const urgent_offspring io_thread(o.io);
     return std::make_unique<zmq_server>(o);
   } catch (const zmq::error_t& error) {
     return bind_fault(o.endpoint, error);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "protocol/codec.hpp"
+#include "protocol/urgency.hpp"
 #include "worker/clocks.hpp"
 
 namespace quell::worker {
@@ -33,6 +34,7 @@ std::string first_line(const char* path) {
 } // namespace
 
 result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_directory state) {
+  s.control.io = urgency::urgent;
   auto control = client_socket::open(s.control);
   if (!control) return tl::unexpected(control.error());
   s.bulk.socket.keys = s.control.keys;
@@ -61,6 +63,7 @@ session_loop::session_loop(settings s, state_directory state, std::unique_ptr<gu
 }
 
 int session_loop::run() {
+  (void)become_urgent();
   while (!stuck_) {
     keep_session();
     send();

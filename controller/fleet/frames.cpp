@@ -8,8 +8,10 @@ namespace quell::controller {
 
 using namespace std::chrono_literals;
 
-void fleet_impl::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) {
+void fleet_impl::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+                       std::optional<boot_time> arrived) {
   now_ = now;
+  arrived_ = std::min(arrived.value_or(now.boot), now.boot);
   const auto* h = std::get_if<wire::hello>(&e.body);
   const auto known = by_key_.find(public_key);
   if (known == by_key_.end())
@@ -55,7 +57,7 @@ bool fleet_impl::take_acknowledgement(member& m, std::uint64_t number, moment no
       put(m);
     }
   }
-  for (const auto seq : news.stops) ledger_.stop_applied(m.name(), seq, now);
+  for (const auto seq : news.stops) ledger_.stop_applied(m.name(), seq, moment{now.wall, arrived_});
   return true;
 }
 

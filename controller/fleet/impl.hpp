@@ -20,7 +20,8 @@ class fleet_impl final : public fleet {
              std::uint64_t epoch, std::function<std::string(const operation_id&)> token_for, moment now);
 
   fleet_effects take() override;
-  void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now) override;
+  void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+             std::optional<boot_time> arrived) override;
   void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
                        moment now) override;
   void enqueue(const requirement& need, const operation_id& id) override;
@@ -103,6 +104,7 @@ class fleet_impl final : public fleet {
   fleet_effects effects_;
   std::vector<member*> touched_; ///< with something to flush at the end of the turn
   moment now_{};                 ///< of the last call
+  boot_time arrived_{};          ///< of the frame that is being read
   bool departures_told_ = false;
   bool handing_over_ = false; ///< no grant, no hello, no start any more
 };

@@ -164,7 +164,9 @@ TEST_CASE("nothing is queued for a server that is away, and the client comes bac
     return !client->connected();
   });
   CHECK(client->trouble().has_value());
-  CHECK_FALSE(client->send("lost"));
+  // libzmq tells of the loss a moment before it takes the connection away; what is sent in between is lost with it.
+  const auto deadline = steady::now() + patience;
+  while (client->send("lost")) REQUIRE(steady::now() < deadline);
 
   auto again = server_socket::bind({endpoint, keys});
   REQUIRE(again);
@@ -178,10 +180,13 @@ TEST_CASE("nothing is queued for a server that is away, and the client comes bac
         },
         nullptr);
   });
-  send_when_connected(*client, "after");
-  CHECK(receive_one(*client) == "seen");
-  CHECK(client->connections() == 2);
-  (*again)->stop();
+  {
+    const std::unique_ptr<server_socket, void (*)(server_socket*)> stops_at_the_end(
+        again->get(), [](server_socket* s) { s->stop(); });
+    send_when_connected(*client, "after");
+    CHECK(receive_one(*client) == "seen");
+    CHECK(client->connections() == 2);
+  }
   loop.join();
   CHECK(got == std::vector<std::string>{"after"});
 }

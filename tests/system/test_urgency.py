@@ -1,0 +1,35 @@
+"""The threads on a stop's way are scheduled before all others, where that is allowed; what tasks run is not."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness.cluster import Cluster, levels
+from harness.processes import children_of
+
+MAY = subprocess.run([sys.executable, "-c", "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"],
+                     stderr=subprocess.DEVNULL).returncode == 0
+
+
+def policies(pid):
+    return [os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK for t in os.listdir(f"/proc/{pid}/task")]
+
+
+@pytest.mark.skipif(not MAY, reason="real-time scheduling is not allowed here")
+def test_some_threads_are_urgent_and_the_others_are_not():
+    with Cluster(workers=1) as c:
+        for pid in (c.controller.pid, c.workers["w1"].process.pid):
+            found = policies(pid)
+            assert os.SCHED_FIFO in found and os.SCHED_OTHER in found, found
+        guardian = children_of(c.workers["w1"].process.pid)[0]
+        assert policies(guardian) == [os.SCHED_FIFO]
+
+
+@pytest.mark.parametrize("level", levels())
+def test_a_task_and_what_it_starts_run_as_ordinary_processes(level):
+    look = "import os, subprocess, sys; print(os.sched_getscheduler(0)); sys.stdout.flush(); os.fork() or print(os.sched_getscheduler(0))"
+    with Cluster(workers=1, worker_flags=["--containment", level]) as c:
+        done = c.quell("run", "--", "/usr/bin/python3", "-c", look)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == [b"0", b"0"]
