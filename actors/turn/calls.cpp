@@ -1,0 +1,198 @@
+// The calls of the newest answer: who may begin, what each one's single result is, and when the model is asked again.
+//
+// Calls begin in their order, side by side; an exclusive one has the turn to itself. One that got its result early
+// (timeout) may still live: an exclusive one waits for its end too, but not for ever.
+#include <algorithm>
+
+#include "actors/turn/turn.hpp"
+
+namespace quell::actors {
+
+using namespace turn_effects;
+
+void turn::take_calls(boot_time now) {
+  move_to(turn_phase::calling);
+  put_slots();
+  out_.push_back(store_answer{answer_, first_});
+  messages_.emplace_back(answer_);
+  bool again_and_again = false;
+  for (const auto& c : answer_.calls) {
+    slots_.emplace_back(c, traits_(c));
+    again_and_again = repeats(c) || again_and_again;
+  }
+  const bool too_many = slots_.size() > limits_.calls_per_answer;
+  if (again_and_again || too_many) {
+    const std::string tool = slots_.back().what.name;
+    close_calls(abort_reason::error, now);
+    finish(abort_reason::error,
+           fault{"error",
+                 too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
+                                std::to_string(limits_.calls_per_answer) + " are allowed"
+                          : "the model made the same call of " + tool + " with the same input " +
+                                std::to_string(limits_.repeats) + " times within its last " +
+                                std::to_string(limits_.repeats_within) + " calls; the turn was ended",
+                 {}});
+    return;
+  }
+  tool_calls_ += slots_.size();
+  start_what_may_start(now);
+}
+
+bool turn::repeats(const tool_call& c) {
+  recent_.emplace_back(c.name, c.input);
+  if (recent_.size() > limits_.repeats_within) recent_.pop_front();
+  return static_cast<std::size_t>(std::count(recent_.begin(), recent_.end(), recent_.back())) >= limits_.repeats;
+}
+
+/// Makes room for the calls of a new answer; what still lives of the old one is remembered.
+void turn::put_slots() {
+  for (const auto& s : slots_)
+    if (s.lives) stragglers_.push_back({number_of(s), s.what.name, s.deadline});
+  first_ += static_cast<call_number>(slots_.size());
+  slots_.clear();
+}
+
+turn::call_slot* turn::slot_of(call_number number) {
+  return number >= first_ && number - first_ < slots_.size() ? &slots_[number - first_] : nullptr;
+}
+
+bool turn::may_start(const call_slot& s) const {
+  if (s.traits.exclusive && !stragglers_.empty()) return false;
+  return std::none_of(slots_.begin(), slots_.end(), [&](const call_slot& other) {
+    return other.lives && (s.traits.exclusive || (other.traits.exclusive && !other.result));
+  });
+}
+
+/// What an exclusive call has waited for long enough: calls that have their result and still live.
+std::string turn::never_ending_beside(const call_slot& s) const {
+  std::string names;
+  if (!s.traits.exclusive) return names;
+  for (const auto& x : stragglers_)
+    if (!x.deadline) names += (names.empty() ? "" : ", ") + x.name;
+  for (const auto& x : slots_)
+    if (x.lives && x.result && !x.deadline) names += (names.empty() ? "" : ", ") + x.what.name;
+  return names;
+}
+
+void turn::start_what_may_start(boot_time now) {
+  for (auto& s : slots_) {
+    if (s.state != call_state::announced) continue;
+    if (s.traits.unusable) {
+      answer(s, result_of(s, false, false, texts_.failed(s.traits.unusable->code, s.traits.unusable->detail)),
+             call_state::answered, now);
+    } else if (!s.traits.approval_rule.empty() && !s.approved) {
+      s.state = call_state::asking;
+      out_.push_back(ask_human{number_of(s), s.traits.approval_rule});
+    } else if (may_start(s)) {
+      s.state = call_state::running;
+      s.lives = true;
+      s.started = now;
+      if (s.traits.timeout.count() > 0) s.deadline = now + s.traits.timeout;
+      out_.push_back(run_tool{number_of(s)});
+      out_.push_back(say_call_started{number_of(s)});
+    } else if (const auto living = never_ending_beside(s); !living.empty()) {
+      answer(s, result_of(s, false, false, texts_.failed("workspace_busy", "not started: still ending: " + living)),
+             call_state::answered, now);
+    } else {
+      break; // those behind it wait too: nobody starves
+    }
+  }
+  after_answers(now);
+}
+
+void turn::after_answers(boot_time now) {
+  if (phase_ == turn_phase::done) return;
+  const auto has = [&](call_state what) {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const auto& s) { return s.state == what; });
+  };
+  if (has(call_state::running) || has(call_state::announced)) return;
+  if (has(call_state::asking)) return move_to(turn_phase::waiting);
+  tool_results results;
+  for (auto& s : slots_) {
+    results.results.push_back(*s.result);
+    older_calls_.push_back({s.what, s.state, s.started, s.ended});
+  }
+  constexpr std::size_t remembered = 100;
+  if (older_calls_.size() > remembered)
+    older_calls_.erase(older_calls_.begin(), older_calls_.end() - static_cast<std::ptrdiff_t>(remembered));
+  messages_.emplace_back(std::move(results));
+  put_slots();
+  move_to(turn_phase::asking);
+  ask(now);
+}
+
+tool_result turn::result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const {
+  return {s.what.call, s.what.name, ok, cancelled, std::move(text)};
+}
+
+void turn::answer(call_slot& s, tool_result what, call_state as, boot_time now) {
+  s.state = as;
+  s.ended = now;
+  s.result = what;
+  out_.push_back(store_result{number_of(s), what});
+  const auto took = s.started ? std::chrono::duration_cast<milliseconds>(now - *s.started) : milliseconds{0};
+  out_.push_back(say_result{number_of(s), std::move(what), took});
+}
+
+std::vector<turn_effect> turn::tool_ended(call_number number, bool ok, std::string result, boot_time now) {
+  std::erase_if(stragglers_, [&](const auto& s) { return s.number == number; });
+  if (call_slot* s = slot_of(number)) {
+    s->lives = false;
+    if (s->state == call_state::running)
+      answer(*s, result_of(*s, ok, false, std::move(result)), call_state::answered, now);
+  }
+  if (phase_ == turn_phase::calling || phase_ == turn_phase::waiting) start_what_may_start(now);
+  return take();
+}
+
+std::vector<turn_effect> turn::human_decided(call_number number, bool approved, const std::string& reason,
+                                             boot_time now) {
+  call_slot* const found = slot_of(number);
+  if (!found || found->state != call_state::asking || phase_ == turn_phase::done) return {};
+  move_to(turn_phase::calling);
+  call_slot& s = *found;
+  if (approved) {
+    s.approved = true;
+    s.state = call_state::announced;
+  } else {
+    answer(s, result_of(s, false, false, texts_.denied(reason)), call_state::answered, now);
+  }
+  start_what_may_start(now);
+  return take();
+}
+
+std::vector<turn_effect> turn::tick(boot_time now) {
+  if (phase_ == turn_phase::done) return {};
+  for (auto& s : stragglers_)
+    if (s.deadline && *s.deadline <= now) s.deadline.reset();
+  for (auto& s : slots_) {
+    if (!s.lives || !s.deadline || *s.deadline > now) continue;
+    if (s.state == call_state::running) {
+      out_.push_back(say_call_timed_out{number_of(s), s.traits.timeout});
+      answer(s, result_of(s, false, false, texts_.timed_out(s.what.name, s.traits.timeout)), call_state::timed_out,
+             now);
+      out_.push_back(stop_tool{number_of(s), true});
+      s.deadline = now + limits_.end_patience;
+    } else {
+      s.deadline.reset();
+    }
+  }
+  if (phase_ == turn_phase::calling) start_what_may_start(now);
+  return take();
+}
+
+void turn::close_calls(abort_reason why, boot_time now) {
+  const bool is_cancel = why != abort_reason::error && why != abort_reason::timeout && why != abort_reason::interrupted;
+  for (auto& s : slots_) {
+    if (s.result) continue;
+    const bool began = s.state == call_state::running;
+    const std::string text = is_cancel
+                                 ? (began ? texts_.cancelled() : texts_.not_started())
+                                 : texts_.failed("interrupted", began ? "The turn ended before this call did."
+                                                                      : "The turn ended; this call was not started.");
+    answer(s, result_of(s, false, is_cancel, text), call_state::cancelled, now);
+    if (began) out_.push_back(stop_tool{number_of(s), false});
+  }
+}
+
+} // namespace quell::actors

@@ -1,0 +1,23 @@
+// The results that a turn itself gives a call, as JSON texts: rendered by whoever knows JSON.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace quell::actors {
+
+/// Pure functions of their arguments.
+class result_texts {
+ public:
+  virtual ~result_texts() = default;
+  /// It ran and was told to stop.
+  virtual std::string cancelled() const = 0;
+  /// It never began.
+  virtual std::string not_started() const = 0;
+  virtual std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const = 0;
+  virtual std::string denied(const std::string& reason) const = 0;
+  /// `{"ok":false,"error":{"code","message"}}`
+  virtual std::string failed(const std::string& code, const std::string& message) const = 0;
+};
+
+} // namespace quell::actors

@@ -1,0 +1,157 @@
+// The turn's way from input to input: asking, streaming, stopping, ending. Its calls are in calls.cpp.
+#include "actors/turn/turn.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace quell::actors {
+
+using namespace turn_effects;
+
+namespace {
+
+std::uint64_t code_points_of(const std::string& text) {
+  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+} // namespace
+
+void turn::move_to(turn_phase next) {
+  if (phase_ == next) return;
+  assert(may_move(phase_, next));
+  phase_ = next;
+}
+
+std::vector<turn_effect> turn::begin(conversation so_far, boot_time now) {
+  messages_ = std::move(so_far);
+  ask(now);
+  return take();
+}
+
+std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<tool_result>& known, boot_time now) {
+  messages_ = std::move(so_far);
+  answer_ = std::get<assistant_message>(messages_.back());
+  phase_ = turn_phase::calling;
+  asked_ = 1;
+  for (const auto& c : answer_.calls) {
+    call_slot s(c, traits_(c));
+    const auto result = std::find_if(known.begin(), known.end(), [&](const auto& r) { return r.call == c.call; });
+    if (result != known.end()) s.result = *result, s.state = call_state::answered;
+    slots_.push_back(std::move(s));
+  }
+  start_what_may_start(now);
+  return take();
+}
+
+void turn::ask(boot_time now) {
+  (void)now;
+  if (asked_ >= limits_.model_calls) {
+    finish(abort_reason::error,
+           fault{"error",
+                 "the turn asked its model " + std::to_string(asked_) +
+                     " times and was still not done; raise the agent's budget, or say more exactly what is wanted",
+                 {}});
+    return;
+  }
+  answer_ = {};
+  out_.push_back(ask_model{++asked_, messages_});
+}
+
+std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what, boot_time now) {
+  if (number != asked_ || (phase_ != turn_phase::asking && phase_ != turn_phase::streaming)) return {};
+  if (auto* text = std::get_if<model_events::text>(&what)) {
+    move_to(turn_phase::streaming);
+    out_.push_back(say_text{code_points_, text->delta});
+    code_points_ += code_points_of(text->delta);
+    text_ += text->delta;
+    answer_.text += text->delta;
+    if (answer_.text.size() > limits_.answer_bytes) {
+      out_.push_back(hang_up{asked_});
+      keep_partial_answer(now);
+      finish(abort_reason::error, fault{"error",
+                                        "the model's answer grew beyond " + std::to_string(limits_.answer_bytes) +
+                                            " bytes and was cut; ask for less at a time",
+                                        {}});
+    }
+  } else if (auto* call = std::get_if<model_events::call>(&what)) {
+    answer_.calls.push_back(std::move(call->what));
+  } else if (auto* end = std::get_if<model_events::finished>(&what)) {
+    usage_.input_tokens += end->usage.input_tokens;
+    usage_.output_tokens += end->usage.output_tokens;
+    usage_.cached_input_tokens += end->usage.cached_input_tokens;
+    if (!answer_.calls.empty()) {
+      take_calls(now);
+    } else {
+      move_to(turn_phase::streaming);
+      if (!answer_.text.empty()) out_.push_back(store_answer{answer_, first_});
+      finish({}, {});
+    }
+  } else if (auto* failed = std::get_if<model_events::failed>(&what)) {
+    usage_.input_tokens += failed->usage.input_tokens;
+    usage_.output_tokens += failed->usage.output_tokens;
+    keep_partial_answer(now);
+    finish(abort_reason::error, std::move(failed->why));
+  }
+  return take();
+}
+
+std::vector<turn_effect> turn::stop(abort_reason why, boot_time now) {
+  if (phase_ == turn_phase::done) return {};
+  if (phase_ == turn_phase::asking || phase_ == turn_phase::streaming) {
+    out_.push_back(hang_up{asked_});
+    keep_partial_answer(now);
+  }
+  close_calls(why, now);
+  finish(why, {});
+  return take();
+}
+
+std::vector<turn_effect> turn::fail(fault why, boot_time now) {
+  if (phase_ == turn_phase::done) return {};
+  if (phase_ == turn_phase::asking || phase_ == turn_phase::streaming) {
+    out_.push_back(hang_up{asked_});
+    keep_partial_answer(now);
+  }
+  close_calls(abort_reason::error, now);
+  finish(abort_reason::error, std::move(why));
+  return take();
+}
+
+/// What had come when the stream was cut: the text, marked, and calls that were complete, which never begin.
+void turn::keep_partial_answer(boot_time now) {
+  (void)now;
+  if (answer_.text.empty() && answer_.calls.empty()) return;
+  answer_.interrupted = true;
+  put_slots();
+  for (const auto& c : answer_.calls) slots_.emplace_back(c, tool_traits{});
+  out_.push_back(store_answer{answer_, first_});
+}
+
+void turn::finish(std::optional<abort_reason> aborted, std::optional<fault> error) {
+  phase_ = turn_phase::done;
+  out_.push_back(end{aborted, std::move(error), text_, usage_});
+}
+
+std::optional<boot_time> turn::next_tick() const {
+  std::optional<boot_time> next;
+  if (phase_ == turn_phase::done) return next;
+  for (const auto& s : slots_)
+    if (s.lives && s.deadline && (!next || *s.deadline < *next)) next = s.deadline;
+  for (const auto& s : stragglers_)
+    if (s.deadline && (!next || *s.deadline < *next)) next = s.deadline;
+  return next;
+}
+
+std::string turn::current_tool() const {
+  for (const auto& s : slots_)
+    if (s.state == call_state::running) return s.what.name;
+  return {};
+}
+
+std::vector<turn::call_view> turn::calls() const {
+  std::vector<call_view> all = older_calls_;
+  for (const auto& s : slots_) all.push_back({s.what, s.state, s.started, s.ended});
+  return all;
+}
+
+} // namespace quell::actors

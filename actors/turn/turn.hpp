@@ -1,0 +1,209 @@
+// A turn as a pure state machine: what the model, the tools, the humans and the clock say goes in; what to ask, run,
+// stop, store and tell comes out, in order.
+//
+// One turn answers one message: ask the model, run the calls that it makes, ask again, until it makes none. A stop may
+// come between any two inputs: afterwards nothing is asked or run any more, every call of the conversation has exactly
+// one result, and whatever comes late is dropped.
+//
+// No clock, threads or I/O. The owner performs the effects and makes `store_*` durable before it performs what follows.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "actors/turn/phase.hpp"
+#include "actors/turn/result_texts.hpp"
+#include "protocol/conversation.hpp"
+#include "protocol/model_stream.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::actors {
+
+/// How a tool wants to be run.
+struct tool_traits {
+  bool exclusive = false;        ///< nothing else of this turn runs beside it
+  milliseconds timeout{120'000}; ///< 0 = none
+  std::string approval_rule;     ///< "" = no human is asked
+  std::optional<fault>
+      unusable; ///< unknown tool, or an input that is no JSON or breaks the schema: the call fails with it
+};
+
+struct turn_limits {
+  std::uint32_t model_calls = 100;
+  std::uint32_t calls_per_answer = 64;
+  std::size_t answer_bytes = 1 << 20;
+  std::size_t repeats = 5;           ///< so often the same call …
+  std::size_t repeats_within = 12;   ///< … among so many of the newest ends the turn
+  milliseconds end_patience{12'000}; ///< how long a call waits for the end of one that has its result already
+};
+
+enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted };
+
+/// Of a call within its turn: 1, 2, 3 …
+using call_number = std::uint32_t;
+
+namespace turn_effects {
+/// Register the model call and ask. Its events come back with this number.
+struct ask_model {
+  std::uint32_t number = 0;
+  conversation messages;
+};
+/// Close the stream now; what it says from here on is dropped.
+struct hang_up {
+  std::uint32_t number = 0;
+};
+/// Durable: the model's answer. Calls in it become operations that are still pending, numbered from `first_call` on.
+struct store_answer {
+  assistant_message what;
+  call_number first_call = 1;
+};
+/// Durable: the call's one result, with the end of its operation unless that was told to stop.
+struct store_result {
+  call_number number = 0;
+  tool_result what;
+};
+struct run_tool {
+  call_number number = 0;
+};
+struct ask_human {
+  call_number number = 0;
+  std::string rule;
+};
+/// The call has its result already; what runs is to end.
+struct stop_tool {
+  call_number number = 0;
+  bool timed_out = false;
+};
+// What people who watch are told.
+struct say_text {
+  std::uint64_t offset = 0; ///< in code points, from the beginning of the turn
+  std::string text;
+};
+struct say_call_started {
+  call_number number = 0;
+};
+struct say_call_timed_out {
+  call_number number = 0;
+  milliseconds limit{0};
+};
+struct say_result {
+  call_number number = 0;
+  tool_result what;
+  milliseconds took{0};
+};
+/// The turn's own work is over. `text`: the whole of what the model said in this turn.
+struct end {
+  std::optional<abort_reason> aborted; ///< absent: it completed
+  std::optional<fault> error;          ///< with abort_reason::error
+  std::string text;
+  model_usage usage;
+};
+} // namespace turn_effects
+
+using turn_effect = std::variant<turn_effects::ask_model, turn_effects::hang_up, turn_effects::store_answer,
+                                 turn_effects::store_result, turn_effects::run_tool, turn_effects::ask_human,
+                                 turn_effects::stop_tool, turn_effects::say_text, turn_effects::say_call_started,
+                                 turn_effects::say_call_timed_out, turn_effects::say_result, turn_effects::end>;
+
+/// One thread.
+class turn {
+ public:
+  using look_up = std::function<tool_traits(const tool_call&)>;
+
+  turn(turn_limits limits, look_up traits, const result_texts& texts)
+      : limits_(limits), traits_(std::move(traits)), texts_(texts) {}
+
+  /// `so_far` ends with the message to answer.
+  std::vector<turn_effect> begin(conversation so_far, boot_time now);
+  /// After a restart: `so_far` ends with an answer with calls. Those in `known` have their results; the others wait for
+  /// a human, or begin now.
+  std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, boot_time now);
+  std::vector<turn_effect> model_said(std::uint32_t number, model_event what, boot_time now);
+  /// The tool of this call has ended. Late ones (the call has its result) change nothing.
+  std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
+  std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now);
+  std::vector<turn_effect> stop(abort_reason why, boot_time now);
+  /// What ran or was asked could not be registered or stored: the turn fails with it.
+  std::vector<turn_effect> fail(fault why, boot_time now);
+  std::vector<turn_effect> tick(boot_time now);
+  std::optional<boot_time> next_tick() const;
+
+  /// For `session_status`.
+  enum class call_state : std::uint8_t { announced, asking, running, answered, timed_out, cancelled };
+  struct call_view {
+    tool_call what;
+    call_state state = call_state::announced;
+    std::optional<boot_time> started;
+    std::optional<boot_time> ended;
+  };
+  turn_phase phase() const { return phase_; }
+  std::vector<call_view> calls() const;
+  std::uint32_t model_calls() const { return asked_; }
+  const model_usage& usage() const { return usage_; }
+  std::string current_tool() const;
+  std::uint64_t tool_calls() const { return tool_calls_; }
+
+ private:
+  struct call_slot {
+    call_slot(tool_call c, tool_traits t) : what(std::move(c)), traits(std::move(t)) {}
+    tool_call what;
+    tool_traits traits;
+    call_state state = call_state::announced;
+    bool approved = false;
+    bool lives = false; ///< it was started and has not ended, whether it has its result or not
+    std::optional<tool_result> result;
+    std::optional<boot_time> started, ended;
+    std::optional<boot_time> deadline; ///< of the call; once it was told to stop, of others' waiting for its end
+  };
+  /// A call of an earlier answer that has its result and still lives.
+  struct straggler {
+    call_number number = 0;
+    std::string name;
+    std::optional<boot_time> deadline;
+  };
+
+  void move_to(turn_phase next);
+  void ask(boot_time now);
+  void take_calls(boot_time now);
+  void start_what_may_start(boot_time now);
+  bool may_start(const call_slot& s) const;
+  call_slot* slot_of(call_number number);
+  call_number number_of(const call_slot& s) const { return first_ + static_cast<call_number>(&s - slots_.data()); }
+  void put_slots();
+  std::string never_ending_beside(const call_slot& s) const;
+  void answer(call_slot& s, tool_result what, call_state as, boot_time now);
+  void after_answers(boot_time now);
+  bool repeats(const tool_call& c);
+  void keep_partial_answer(boot_time now);
+  void close_calls(abort_reason why, boot_time now);
+  void finish(std::optional<abort_reason> aborted, std::optional<fault> error);
+  tool_result result_of(const call_slot& s, bool ok, bool cancelled, std::string text) const;
+  std::vector<turn_effect> take() { return std::exchange(out_, {}); }
+
+  turn_limits limits_;
+  look_up traits_;
+  const result_texts& texts_;
+  turn_phase phase_ = turn_phase::asking;
+  conversation messages_;
+  assistant_message answer_;     ///< as far as it has come
+  std::vector<call_slot> slots_; ///< of the newest answer
+  call_number first_ = 1;        ///< number of slots_[0]
+  std::vector<straggler> stragglers_;
+  std::vector<call_view> older_calls_;                     ///< of this turn's earlier answers, the newest 100
+  std::deque<std::pair<std::string, std::string>> recent_; ///< (tool, input)
+  std::uint32_t asked_ = 0;
+  std::uint64_t tool_calls_ = 0;
+  std::string text_; ///< of all answers of this turn
+  std::uint64_t code_points_ = 0;
+  model_usage usage_;
+  std::vector<turn_effect> out_;
+};
+
+} // namespace quell::actors

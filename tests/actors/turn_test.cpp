@@ -1,0 +1,184 @@
+// Each phase of a turn, and a stop in each of them.
+#include "turn_world.hpp"
+
+using namespace quell;
+using namespace quell::testing;
+
+TEST_CASE("a turn answers: text, calls side by side, results in call order, the next answer ends it", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.says("let me see ");
+  w.calls({"slow", "fast"});
+  w.finishes();
+  CHECK(w.running.size() == 2);
+  w.ends(2);
+  CHECK(w.told == std::vector<call_number>{2}); // the fast one's event comes first
+  CHECK(w.asked == 1);
+  w.ends(1);
+  CHECK(w.asked == 2);
+  w.says("done");
+  w.finishes();
+  REQUIRE(w.ended.size() == 1);
+  CHECK_FALSE(w.ended[0].aborted);
+  CHECK(w.ended[0].text == "let me see done");
+  CHECK(w.broken_rule().empty());
+}
+
+TEST_CASE("stopped before the model answers: nothing is stored", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.stop();
+  CHECK(w.hung_up);
+  CHECK(w.answers.empty());
+  REQUIRE(w.ended.size() == 1);
+  CHECK(w.ended[0].aborted == abort_reason::user);
+  w.says("late"); // dropped
+  w.finishes();
+  CHECK(w.answers.empty());
+}
+
+TEST_CASE("stopped while it streams: the text so far is kept and marked; complete calls get their not-started result",
+          "[turn]") {
+  turn_world w;
+  w.begin();
+  w.says("I will ");
+  w.calls({"slow"});
+  w.stop();
+  REQUIRE(w.answers.size() == 1);
+  CHECK(w.answers[0].interrupted);
+  CHECK(w.answers[0].text == "I will ");
+  CHECK(w.result(1).result == "\"not started\"");
+  CHECK(w.result(1).cancelled);
+  CHECK(w.broken_rule().empty());
+}
+
+TEST_CASE("stopped while calls run: finished ones are kept, running ones are cancelled at once, others did not start",
+          "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"fast", "slow", "exec", "slow"});
+  w.finishes();
+  w.ends(1);
+  w.stop();
+  CHECK(w.result(1).ok);
+  CHECK(w.result(2).result == "\"cancelled\"");
+  CHECK(w.result(3).result == "\"not started\"");
+  CHECK(w.result(4).result == "\"not started\"");
+  CHECK(w.stopped == std::vector<call_number>{2});
+  w.ends(2); // late: dropped
+  CHECK(w.result(2).result == "\"cancelled\"");
+  CHECK(w.asked == 1);
+  CHECK(w.broken_rule().empty());
+}
+
+TEST_CASE("stopped while a human is asked: the call did not start", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"danger"});
+  w.finishes();
+  CHECK(w.it().phase() == turn_phase::waiting);
+  w.stop();
+  CHECK(w.result(1).result == "\"not started\"");
+  w.decide(1, true); // too late
+  CHECK(w.running.empty());
+}
+
+TEST_CASE("a human approves or denies; what needs nobody's word does not wait for it", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"danger", "fast", "danger"});
+  w.finishes();
+  CHECK(w.running.size() == 1);
+  CHECK(w.asking == std::vector<call_number>{1, 3});
+  w.ends(2);
+  CHECK(w.it().phase() == turn_phase::waiting);
+  w.decide(3, false);
+  CHECK(w.result(3).result == "\"denied no\"");
+  w.decide(1, true);
+  CHECK(w.running.size() == 1);
+  w.ends(1);
+  CHECK(w.asked == 2);
+}
+
+TEST_CASE("a call that times out is answered and told to stop; the turn goes on; its end is dropped", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"slow", "fast"});
+  w.finishes();
+  w.ends(2);
+  w.pass(121s);
+  CHECK(w.result(1).result == "\"timeout slow\"");
+  CHECK(w.stopped == std::vector<call_number>{1});
+  CHECK(w.asked == 2);
+  w.ends(1);
+  CHECK(w.result(1).result == "\"timeout slow\"");
+}
+
+TEST_CASE("an exclusive call waits for the end of one that timed out, but not for ever", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"slow"});
+  w.finishes();
+  w.pass(121s);
+  w.calls({"exec", "fast"});
+  w.finishes();
+  CHECK(w.running.size() == 1); // only the slow one, which does not die
+  w.pass(13s);
+  CHECK(w.result(2).result == "\"workspace_busy\"");
+  CHECK(w.running.count(3) == 1);
+  w.ends(3);
+  w.ends(1);
+  w.calls({"exec"});
+  w.finishes();
+  CHECK(w.running.count(4) == 1);
+}
+
+TEST_CASE("an unknown tool fails its call, not the turn; the same call again and again ends the turn", "[turn]") {
+  turn_world w;
+  w.begin();
+  for (call_number n = 1; n <= 4; ++n) {
+    w.calls({"nothing"});
+    w.finishes();
+    CHECK(w.result(n).result == "\"unknown_tool\"");
+  }
+  CHECK(w.ended.empty());
+  w.calls({"nothing"});
+  w.finishes();
+  REQUIRE(w.ended.size() == 1);
+  CHECK(w.ended[0].aborted == abort_reason::error);
+  CHECK(w.broken_rule().empty());
+}
+
+TEST_CASE("a model that breaks off fails the turn and leaves a valid conversation", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.says("half");
+  w.breaks();
+  REQUIRE(w.ended.size() == 1);
+  CHECK(w.ended[0].error->code == "model_broken");
+  CHECK(w.answers.at(0).interrupted);
+}
+
+TEST_CASE("a model that never ends is cut", "[turn]") {
+  turn_world w({.answer_bytes = 100});
+  w.begin();
+  for (int i = 0; i < 30 && w.ended.empty(); ++i) w.says("0123456789");
+  REQUIRE(w.ended.size() == 1);
+  CHECK(w.hung_up);
+  CHECK(w.answers.at(0).interrupted);
+}
+
+TEST_CASE("after a restart a turn that waited for a human goes on where it was", "[turn]") {
+  plain_texts texts;
+  turn t({}, traits_of, texts);
+  assistant_message answer{"", {{"a", "fast", "{}"}, {"b", "danger", "{}"}}, false};
+  auto effects = t.resume({user_message{"x"}, answer}, {{"a", "fast", true, false, "1"}}, boot_time{5});
+  REQUIRE(effects.size() == 1);
+  CHECK(std::get<turn_effects::ask_human>(effects[0]).number == 2);
+  CHECK(t.phase() == turn_phase::waiting);
+  effects = t.human_decided(2, true, "", boot_time{6});
+  CHECK(std::holds_alternative<turn_effects::run_tool>(effects.at(0)));
+  effects = t.tool_ended(2, true, "2", boot_time{7});
+  const auto& ask = std::get<turn_effects::ask_model>(effects.back());
+  CHECK(std::get<tool_results>(ask.messages.back()).results.size() == 2);
+}
