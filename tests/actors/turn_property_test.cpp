@@ -1,7 +1,7 @@
 // Whatever comes in whatever order: the stored conversation stays valid, and after a stop nothing is begun.
 #include <rapidcheck.h>
 
-#include "turn_world.hpp"
+#include "tests/actors/turn_world.hpp"
 
 using namespace quell;
 using namespace quell::testing;

@@ -1,5 +1,5 @@
 // Each phase of a turn, and a stop in each of them.
-#include "turn_world.hpp"
+#include "tests/actors/turn_world.hpp"
 
 using namespace quell;
 using namespace quell::testing;
