@@ -2,6 +2,9 @@
 function(quell_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  if(QUELL_ROOM_APART) # folders of the room that are programs of their own
+    list(FILTER sources EXCLUDE REGEX "${QUELL_ROOM_APART}")
+  endif()
   list(LENGTH sources count)
   if(count EQUAL 0)
     add_library(quell_${name} INTERFACE)

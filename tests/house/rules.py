@@ -49,7 +49,8 @@ LIBRARIES = (
     Library(r"boost/(beast|asio)", r"controller/gateway/|worker/relay|benchmarks/|tests/", "HTTP servers live in the gateway and the worker's"
             " relay; these headers cost 10 s a file"),
     Library(r"nlohmann/", r"(?!protocol/|actors/)", "inside the cluster there is no JSON: messages are structs"),
-    Library(r"curl/", r"cli/|integrations/|tests/", "outgoing HTTP is made by the CLI and the integrations"),
+    Library(r"curl/", r"cli/|integrations/|worker/tools/|tests/", "outgoing HTTP is made by the CLI, the integrations and the tool that fetches pages"),
+    Library(r"re2/", r"worker/tools/|tests/", "patterns of a model are matched in one place"),
     Library(r"CLI/", r"cli/|(controller|worker)/(command_line|\w+_main)|benchmarks/", "flags are parsed at the edge and handed in as values"),
     Library(r"(catch2/|rapidcheck)", r"tests/", "test libraries stay out of the product"),
     Library(r"benchmark/benchmark", r"benchmarks/", "measuring stays out of the product"),

@@ -1,0 +1,116 @@
+// read, write, edit: one file at a time.
+#include <algorithm>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+
+#include "protocol/utf8.hpp"
+#include "worker/tools/input_reader.hpp"
+#include "worker/tools/tool.hpp"
+#include "worker/tools/workspace.hpp"
+
+namespace quell::worker::tools {
+
+using nlohmann::json;
+
+namespace {
+
+result<std::string> text_of(const workspace& where, const std::string& path, std::size_t limit) {
+  const auto file = where.open_at(path, O_RDONLY | O_NONBLOCK); // not to hang on a pipe
+  if (!file) return tl::unexpected(file.error());
+  auto content = read_all(*file, where.shown(path), limit);
+  if (!content) return content;
+  if (!is_utf8(*content))
+    return failure("not_text", where.shown(path) + " is no UTF-8 text (" + std::to_string(content->size()) + " bytes)");
+  return content;
+}
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
+  return count;
+}
+
+/// Cuts between two characters.
+void cut(std::string& text, std::size_t limit) {
+  while (limit > 0 && (text[limit] & 0xc0) == 0x80) --limit;
+  text.resize(limit);
+}
+
+} // namespace
+
+result<json> read_file(const workspace& where, const json& input, const tool_limits& limits) {
+  input_reader in(input);
+  const auto path = in.text("path");
+  const auto first = in.number("first_line", 1, 1, 1'000'000'000);
+  const auto most = in.number("lines", 2000, 1, 1'000'000);
+  if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
+  auto content = text_of(where, path, limits.file_bytes);
+  if (!content) return tl::unexpected(content.error());
+
+  std::uint64_t line = 1;
+  std::size_t begin = std::string::npos, end = content->size(), at = 0;
+  while (at < content->size()) {
+    if (line == first) begin = at;
+    if (line == first + most) {
+      end = at;
+      break;
+    }
+    const auto next = content->find('\n', at);
+    at = next == std::string::npos ? content->size() : next + 1;
+    ++line;
+  }
+  const auto total = static_cast<std::uint64_t>(std::count(content->begin(), content->end(), '\n')) +
+                     (content->empty() || content->back() == '\n' ? 0 : 1);
+  std::string text = begin == std::string::npos ? std::string() : content->substr(begin, end - begin);
+  const bool is_long = text.size() > limits.result_bytes;
+  if (is_long) cut(text, limits.result_bytes);
+  const auto shown = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) +
+                     (text.empty() || text.back() == '\n' ? 0 : 1);
+  return json{{"path", where.shown(path)}, {"text", std::move(text)},
+              {"first_line", first},       {"lines", shown},
+              {"total_lines", total},      {"truncated", is_long || first + shown <= total}};
+}
+
+result<json> write_file(const workspace& where, const json& input, const tool_limits& limits) {
+  input_reader in(input);
+  const auto path = in.text("path");
+  const auto text = in.text("text");
+  if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
+  if (text.size() > limits.file_bytes)
+    return failure("too_large", "the text has " + std::to_string(text.size()) + " bytes; at most " +
+                                    std::to_string(limits.file_bytes) + " are written");
+  if (auto made = where.make_parents(path); !made) return tl::unexpected(made.error());
+  if (auto done = where.replace(path, text); !done) return tl::unexpected(done.error());
+  return json{{"path", where.shown(path)}, {"bytes", text.size()}};
+}
+
+result<json> edit_file(const workspace& where, const json& input, const tool_limits& limits) {
+  input_reader in(input);
+  const auto path = in.text("path");
+  const auto before = in.text("old");
+  const auto after = in.text("new");
+  const bool everywhere = in.flag("all", false);
+  if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
+  if (before.empty()) return failure("invalid_input", "`old` must not be empty; `write` makes a new file");
+  if (before == after) return failure("invalid_input", "`old` and `new` are the same");
+  auto content = text_of(where, path, limits.file_bytes);
+  if (!content) return tl::unexpected(content.error());
+  const auto found = count_of(*content, before);
+  if (found == 0)
+    return failure("no_match", "`old` is nowhere in " + where.shown(path) + "; `read` shows it as it is now");
+  if (found > 1 && !everywhere)
+    return failure("many_matches", "`old` is " + std::to_string(found) + " times in " + where.shown(path) +
+                                       "; add lines around it until it is unique, or set `all`");
+  std::string text;
+  std::size_t at = 0;
+  for (auto next = content->find(before); next != std::string::npos; next = content->find(before, at)) {
+    text.append(*content, at, next - at).append(after);
+    at = next + before.size();
+    if (text.size() > limits.file_bytes) return failure("too_large", "the file would grow beyond what is written");
+  }
+  text.append(*content, at);
+  if (auto done = where.replace(path, text); !done) return tl::unexpected(done.error());
+  return json{{"path", where.shown(path)}, {"replaced", found}};
+}
+
+} // namespace quell::worker::tools
