@@ -9,20 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "actors/frame_queue.hpp"
 #include "protocol/messages.hpp"
 
 namespace quell::actors {
 
-/// Control frames that one turn of the socket loop received, in order.
+/// There are frames in this queue: take a portion, in order, and announce the queue again if there is more.
 struct frames_arrived {
-  struct frame {
-    std::string route;
-    std::string public_key;
-    wire::envelope content;
-    boot_time arrived{};
-    std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version; content is empty
-  };
-  std::shared_ptr<std::vector<frame>> frames;
+  std::shared_ptr<frame_queue> from;
 };
 
 /// The journal has taken (or refused) everything up to this ticket.

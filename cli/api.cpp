@@ -44,6 +44,7 @@ problem api::problem_of(const http_end& end, const std::string& body) const {
   auto p = problem_of_answer(end.head.status, body, connection_.url);
   const auto after = end.head.headers.find("retry-after");
   if (after != end.head.headers.end()) p.retry_after_s = std::atoi(after->second.c_str());
+  if (p.status == 401 && !p.detail.ends_with('.')) p.detail += '.';
   if (p.status == 401)
     p.detail += connection_.token.empty() ? " No token was found: give one with --token-file or QUELL_TOKEN."
                                           : " Look at --token, QUELL_TOKEN or the context.";

@@ -1,8 +1,7 @@
 // Contexts, read with toml++.
 #include "cli/context_file.hpp"
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
+#include "protocol/toml.hpp"
 
 #include <array>
 #include <filesystem>
@@ -44,11 +43,16 @@ answer<std::optional<context>> read_context(const std::string& path, const std::
                                  "] with a url into it");
     return std::optional<context>{};
   }
-  const toml::parse_result parsed = toml::parse_file(path);
-  if (!parsed)
-    return refuse("usage", path + " line " + std::to_string(parsed.error().source().begin.line) + ": " +
-                               std::string(parsed.error().description()));
-  const toml::table& all = parsed.table();
+  toml::table all;
+  // Exceptions as in the other rooms: toml++ has the same names for both ways, which must not meet in one program.
+  try {
+    all = toml::parse_file(path);
+  } catch (const toml::parse_error& broken) {
+    return refuse("usage", path + " line " + std::to_string(broken.source().begin.line) + ": " +
+                               std::string(broken.description()));
+  } catch (const std::exception& broken) {
+    return refuse("usage", path + ": " + broken.what());
+  }
   for (const auto& [key, value] : all)
     if (key.str() != "context" && key.str() != "contexts")
       return refuse("usage",

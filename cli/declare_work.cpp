@@ -32,6 +32,8 @@ void run_fields(CLI::App& app, run_options& o) {
   add_pairs(app, "--env", o.env, "set K=V, or take K from here", false);
   add_text(app, "--env-file", o.env_file, "a file of K=V lines")->type_name("FILE");
   add_text(app, "--cwd", o.cwd, "directory on the worker")->type_name("DIR");
+  add_text(app, "--user", o.user, "run it as this user of the worker, which must permit it (default: the worker's own)")
+      ->type_name("NAME");
   add_duration(app, "--reconnect", o.reconnect,
                "how long to try when contact with the controller is lost (default 60s)");
   app.add_flag("-i,--input", o.input, "forward standard input");
@@ -60,7 +62,7 @@ void logs_fields(CLI::App& app, logs_options& o) {
   app.add_option("--tail", o.tail, "only the last lines")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000'000}).description(""));
-  add_duration(app, "--since", o.since, "only what came within this time");
+  add_duration(app, "--since", o.since, "only what the controller received within this time, to about a second");
   add_text(app, "--stream", o.stream, "only one stream")->check(CLI::IsMember({"stdout", "stderr"}));
   app.add_flag("--tree", o.tree, "of everything below it too, each line with its id");
 }

@@ -1,26 +1,11 @@
-// Durations and sizes: parser and printer.
+// Durations and sizes for people.
 #include "cli/duration.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstdio>
-#include <utility>
 
 namespace quell::cli {
 namespace {
-
-struct number {
-  std::uint64_t value = 0;
-  std::string_view unit;
-};
-
-/// Leading digits and what follows them; false without digits or on overflow.
-bool split(std::string_view text, number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.value);
-  if (error != std::errc{}) return false;
-  out.unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
 
 std::string format(const char* pattern, auto... values) {
   std::array<char, 64> buffer{};
@@ -29,39 +14,6 @@ std::string format(const char* pattern, auto... values) {
 }
 
 } // namespace
-
-result<milliseconds> parse_duration(std::string_view text) {
-  constexpr std::uint64_t most = 3650ULL * 86'400'000ULL;
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> units{
-      {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}};
-  const std::string shown(text.substr(0, 40));
-  number n;
-  if (!split(text, n)) return failure("usage", "'" + shown + "' is no duration: write 250ms, 30s, 5m, 2h or 1d");
-  if (n.unit.empty() && n.value == 0) return milliseconds{0};
-  if (n.unit.empty())
-    return failure("usage", "'" + shown + "' has no unit: write " + shown + "s, " + shown + "ms or " + shown + "m");
-  for (const auto& [name, factor] : units) {
-    if (n.unit != name) continue;
-    if (n.value > most / factor) return failure("usage", "'" + shown + "' is more than 3650 days");
-    return milliseconds{static_cast<std::int64_t>(n.value * factor)};
-  }
-  return failure("usage", "'" + shown + "' has an unknown unit: use ms, s, m, h or d");
-}
-
-result<std::uint64_t> parse_size(std::string_view text) {
-  constexpr std::uint64_t most = 1ULL << 53;
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> units{
-      {{"", 1}, {"B", 1}, {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}}};
-  const std::string shown(text.substr(0, 40));
-  number n;
-  if (!split(text, n)) return failure("usage", "'" + shown + "' is no size: write 4096, 64KiB or 1MiB");
-  for (const auto& [name, factor] : units) {
-    if (n.unit != name) continue;
-    if (n.value > most / factor) return failure("usage", "'" + shown + "' is too large");
-    return n.value * factor;
-  }
-  return failure("usage", "'" + shown + "' has an unknown unit: use KiB, MiB or GiB");
-}
 
 std::string duration_text(milliseconds d) {
   const long long ms = d.count() < 0 ? 0 : d.count();

@@ -19,10 +19,15 @@ std::string text_of(const nlohmann::json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : std::string{};
 }
 
-std::int64_t number_of(const nlohmann::json& object, const char* name) {
-  const auto& value = member(object, name);
-  return value.is_number() ? value.get<std::int64_t>() : 0;
+std::int64_t whole_number(const nlohmann::json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (!value.is_number_float()) return 0;
+  const double number = value.get<double>();
+  constexpr double most = 9.2e18; // a conversion beyond the type's range has no meaning at all
+  return number > -most && number < most ? static_cast<std::int64_t>(number) : 0;
 }
+
+std::int64_t number_of(const nlohmann::json& object, const char* name) { return whole_number(member(object, name)); }
 
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name) {
   return parse_instant(text_of(object, name));

@@ -15,7 +15,9 @@ namespace quell::cli {
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
 /// The text of a string member, "" otherwise.
 std::string text_of(const nlohmann::json& object, const char* name);
-/// The value of an integer member, 0 otherwise.
+/// A number without its fraction; 0 for what is no number, or one that fits nowhere.
+std::int64_t whole_number(const nlohmann::json& value);
+/// The same of a member.
 std::int64_t number_of(const nlohmann::json& object, const char* name);
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name);
 /// The text with control characters (a terminal's escapes among them) replaced by `?`, for showing what others wrote.

@@ -7,6 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/fields.hpp"
 
 namespace quell::cli {
 namespace {
@@ -72,10 +75,22 @@ void input_forwarder::send() {
       return;
     }
     callbacks_.contact();
-    slow_pause_ = first_slow_pause;
-    offset_ += chunk_.size();
-    chunk_.clear();
-    if (!at_end_) start();
+    const auto answer = nlohmann::json::parse(*text, nullptr, false);
+    // What the task has not been handed yet stays here: a crash of the controller would lose it.
+    const auto whole = offset_ + chunk_.size();
+    const auto handed =
+        member(answer, "offset").is_number() ? static_cast<std::uint64_t>(number_of(answer, "offset")) : whole;
+    const auto progress = std::min<std::uint64_t>(handed > offset_ ? handed - offset_ : 0, chunk_.size());
+    chunk_.erase(0, progress);
+    offset_ += progress;
+    const bool is_over = !at_end_ || !member(answer, "end").is_boolean() || member(answer, "end").get<bool>();
+    if (chunk_.empty() && is_over) {
+      slow_pause_ = first_slow_pause;
+      if (!at_end_) start();
+      return;
+    }
+    slow_pause_ = progress > 0 ? first_slow_pause : std::min(slow_pause_ * 2, most_slow_pause);
+    again(slow_pause_);
   };
   transfer_ = api_.loop().start(std::move(request), std::move(sink));
 }

@@ -31,7 +31,7 @@ struct up_options {
 };
 struct run_options {
   text_option scope, parent, id, title, worker, stop_signal, containment, on_parent_end, on_leader_exit, supersede,
-      env_file, cwd;
+      env_file, cwd, user;
   strings labels, on, env, command;
   std::optional<int> slots;
   std::optional<milliseconds> timeout, grace, lease;

@@ -25,8 +25,8 @@ std::string counts(const nlohmann::json& object) {
   std::string out;
   if (!object.is_object()) return out;
   for (const auto& [name, value] : object.items())
-    if (value.is_number() && value.get<std::int64_t>() != 0)
-      out += (out.empty() ? "" : ", ") + std::to_string(value.get<std::int64_t>()) + " " + printable(name);
+    if (whole_number(value) != 0)
+      out += (out.empty() ? "" : ", ") + std::to_string(whole_number(value)) + " " + printable(name);
   return out;
 }
 

@@ -18,7 +18,7 @@ nlohmann::json pairs(const strings& words) {
   return out;
 }
 
-/// K=V lines; empty lines and lines that begin with # are skipped. Values are taken as they stand.
+/// K=V lines, also `export K=V`; empty lines and lines that begin with # are skipped. Values are taken as they stand.
 answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
   auto text = file_text(path, 1024 * 1024);
   if (!text) return refuse("usage", "--env-file " + path + ": " + text.error().detail);
@@ -26,9 +26,12 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
+    line.erase(0, line.find_first_not_of(" \t"));
     if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("export ") || line.starts_with("export\t")) line.erase(0, line.find_first_not_of(" \t", 6));
     const auto equals = line.find('=');
-    if (equals == 0 || equals == std::string::npos)
+    const auto space = line.find_first_of(" \t");
+    if (equals == 0 || equals == std::string::npos || space < equals)
       return refuse("usage", "--env-file " + path + " line " + std::to_string(number) +
                                  " is no K=V"); // the line may hold a secret: not shown
     out[line.substr(0, equals)] = line.substr(equals + 1);
@@ -96,6 +99,7 @@ answer<nlohmann::json> run_request(const run_options& o, const std::string& id, 
   set(task, "on_leader_exit", or_null(o.on_leader_exit));
   set(task, "lease_ms", or_null(o.lease));
   set(task, "containment", or_null(o.containment));
+  set(task, "user", or_null(o.user));
 
   nlohmann::json body{{"id", id}, {"kind", "task"}, {"task", std::move(task)}, {"parent", nullptr}};
   if (!parent.empty()) body["parent"] = parent;

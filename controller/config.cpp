@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "protocol/duration.hpp"
+#include "protocol/toml.hpp"
 
 namespace quell::controller {
 
@@ -120,6 +120,8 @@ result<void> read_file(config& c, const std::string& file) {
     std::ostringstream where;
     where << e.source().begin;
     return failure("invalid_field", file + ": " + std::string(e.description()) + " (" + where.str() + ")");
+  } catch (const std::exception& e) {
+    return failure("invalid_field", file + ": " + e.what());
   }
   for (const auto& [section, node] : table) {
     const auto* keys = node.as_table();
@@ -160,6 +162,8 @@ const std::vector<config_key>& config_keys() {
       time_key("workers", "lease", &config::workers_lease, "how long a worker's tasks live without contact"),
       time_key("workers", "handover", &config::workers_handover, "the lease granted at a planned stop"),
       text_key("store", "dir", &config::store_dir, "state directory; \"\" = ~/.local/state/quell"),
+      time_key("store", "keep_operations", &config::store_keep_operations,
+               "how long ended operations, their output, cancels and events are kept; 0 = for ever"),
       size_key("store", "keep_events", &config::store_keep_events, "events kept for watchers that resume"),
       size_key("store", "keep_output", &config::store_keep_output_bytes,
                "bytes of output kept per stream of an operation"),

@@ -31,6 +31,7 @@ struct config {
   milliseconds workers_handover{60000};
   // [store]
   std::string store_dir;
+  milliseconds store_keep_operations{30LL * 24 * 3600 * 1000}; ///< 0 = for ever
   std::uint64_t store_keep_events = 100'000;
   std::uint64_t store_keep_output_bytes = 64ULL << 20;
   std::uint64_t store_reserve_bytes = 16ULL << 20;

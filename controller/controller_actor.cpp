@@ -73,12 +73,14 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       },
       [self](const actors::frames_arrived& m) {
         const auto now = clock_now();
-        for (const auto& f : *m.frames) {
+        for (const auto& f : m.from->take()) {
           if (f.strange_version)
             self->state.heart->strange_version(f.route, f.public_key, f.strange_version, now);
           else
             self->state.heart->frame(f.route, f.public_key, f.content, now, f.arrived);
         }
+        // Behind what has come meanwhile: the others, and orders.
+        if (m.from->more()) self->send(self, m);
         after(self);
       },
       [self](const actors::batch_committed& m) {

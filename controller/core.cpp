@@ -10,6 +10,13 @@ namespace {
 
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
 
+/// The store lacked room or was locked: memory is ahead of the disk, in a way that is known. After anything else only
+/// the disk can tell what is there (DESIGN 3.11).
+bool may_be_tried_again(const fault& why) {
+  return why.code == "disk_full" || why.code == "database_locked" || why.code == "read_only" ||
+         why.code == "store_mismatch";
+}
+
 refusal storage_refusal(const fault& why) {
   return {fault{"storage_unavailable",
                 "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.",
@@ -96,10 +103,35 @@ void core::write(std::vector<storage::entry> rows, reply<result<void>> done, mom
   end_turn(now);
 }
 
+void core::drop_old(const service::old_things& what, reply<bool> done, moment now) {
+  // A cancel that comes right after this waits for one small transaction.
+  const bool is_idle = gate_.empty() && batch_.empty() && !sweeping_;
+  if (!(what.insist ? may_sweep() : is_idle)) {
+    done(false);
+    return;
+  }
+  end_turn(now); // what others left goes on its own
+  ledger_->forget(what.operations, what.cancels);
+  for (const auto& id : what.operations) batch_.emplace_back(storage::drop_operation{id});
+  for (const auto& id : what.cancels) batch_.emplace_back(storage::drop_cancel{id});
+  if (what.events_up_to > 0) batch_.emplace_back(storage::drop_events{what.events_up_to});
+  turn_.answers.push_back([done = std::move(done)](bool durable) { done(durable); });
+  end_turn(now);
+}
+
 void core::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
                  std::optional<boot_time> arrived) {
+  if (const auto* end = std::get_if<wire::task_ended>(&e.body)) count_output(public_key, e.session, *end);
   fleet_->frame(route, public_key, e, now, arrived);
+  if (const auto* h = std::get_if<wire::hello>(&e.body))
+    for (const auto& end : h->results) count_output(public_key, h->proposed, end);
   absorb(now);
+}
+
+/// What somebody says outside a live session, or of somebody else's task, must not end that task's output early.
+void core::count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end) {
+  if (fleet_->session_of_key(public_key) != session) return;
+  if (const auto worker = fleet_->name_of_key(public_key)) edges_.output_counted(end.operation, *worker, end.output);
 }
 
 void core::strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now) {
@@ -154,7 +186,16 @@ void core::submit_turn() {
     turn_.creates = turn_.creates || is_create(e);
   }
   if (!batch_.empty()) {
-    if (!turn_.creates) turn_.retry = batch_;
+    // Every turn uses numbers that an earlier one reserves; until that is on disk each says so itself.
+    const auto limit = reservation(batch_);
+    if (limit) reserving_ = std::max(reserving_.value_or(0), *limit);
+    if (reserving_ && !limit) batch_.emplace_back(storage::reserve_seq{*reserving_});
+    turn_.reserves = reserving_;
+    if (!unwritten_.empty()) unwritten_.overtaken_by(row_keys(batch_));
+    if (turn_.creates)
+      turn_.keys = row_keys(batch_);
+    else
+      turn_.retry = batch_;
     submitted_ = edges_.submit(std::exchange(batch_, {}));
   }
   turn_.ticket = submitted_;
@@ -182,6 +223,7 @@ void core::committed(const storage::journal::commit_notice& notice, moment now) 
 
 void core::release(gated& g, moment now) {
   const bool durable = !g.failure;
+  if (durable && g.reserves && g.reserves == reserving_) reserving_.reset();
   for (const auto& frame : g.frames) {
     // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not
     // leave.
@@ -200,24 +242,45 @@ void core::release(gated& g, moment now) {
   if (durable)
     for (const auto& event : g.events) edges_.publish(event);
   if (durable) {
-    for (const auto& [worker, id] : g.stored) fleet_->result_stored(worker, id, now);
+    for (const auto& [worker, id] : g.stored)
+      if (!unwritten_.take_result(worker, id)) fleet_->result_stored(worker, id, now);
     for (const auto& id : g.ended) edges_.output_closes(id);
-  } else if (g.creates) {
+  } else if (g.creates || !may_be_tried_again(*g.failure)) {
     edges_.fail_stop(*g.failure);
-  } else if (g.failure->code != "store_mismatch" && !g.retry.empty()) {
-    unwritten_.push_back(
-        std::move(g.retry)); // a mismatch means that newer rows of the same operations were written meanwhile
+  } else {
+    keep_for_later(g);
   }
   absorb(now);
+}
+
+/// What stands behind it in the gate is newer: it may reach the disk first.
+void core::keep_for_later(gated& g) {
+  // A mismatch means that newer rows of the same operations were written meanwhile.
+  if (g.failure->code == "store_mismatch") g.retry.clear();
+  if (g.retry.empty() && g.stored.empty() && g.ended.empty()) return;
+  unwritten_.add({std::move(g.retry), std::move(g.stored), std::move(g.ended)});
+  for (const auto& later : gate_) {
+    unwritten_.overtaken_by(row_keys(later.retry));
+    unwritten_.overtaken_by(later.keys);
+  }
 }
 
 std::optional<boot_time> core::tick(moment now) {
   now_ = now;
   if (!edges_.storage_low()) {
     // Each as the batch that it was: one that does not fit any more must not take the others along.
-    for (auto& rows : std::exchange(unwritten_, {})) {
+    for (auto& refused : unwritten_.take()) {
       end_turn(now);
-      batch_ = std::move(rows);
+      for (auto& row : refused.rows) {
+        // Later events have been told meanwhile, and numbers grow.
+        if (auto* event = std::get_if<storage::put_event>(&row))
+          ledger_->add_event(std::move(event->record), now);
+        else
+          batch_.push_back(std::move(row));
+      }
+      turn_.stored = std::move(refused.stored);
+      turn_.ended = std::move(refused.ended);
+      absorb(now);
       end_turn(now);
     }
   }

@@ -15,6 +15,7 @@
 #include "controller/fleet.hpp"
 #include "controller/ledger.hpp"
 #include "controller/service.hpp"
+#include "controller/unwritten.hpp"
 
 namespace quell::controller {
 
@@ -28,6 +29,10 @@ class core_edges {
   virtual void allow_keys(std::vector<std::string> public_keys) = 0;
   /// A START for this operation is about to leave for this worker: its output may come.
   virtual void output_expected(const operation_id& id, const std::string& worker) = 0;
+  /// A worker says in its live session how much one of its tasks wrote. Whether it is its task is still to be checked.
+  virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) {
+    (void)id, (void)worker, (void)counts;
+  }
   /// The operation is terminal and that is durable: its output is complete when what the worker counted is there.
   virtual void output_closes(const operation_id& id) = 0;
   virtual bool storage_low() const = 0;
@@ -56,6 +61,8 @@ class core {
   void turn(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
   /// Rows that are nobody's state machine (tokens, audit): durable, then `done`.
   void write(std::vector<storage::entry> rows, reply<result<void>> done, moment now);
+  /// Drops rows that are over and old, unless something better is to be done (see `service::drop_old`).
+  void drop_old(const service::old_things& what, reply<bool> done, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
   /// `arrived`: when the frame reached this process, if known.
@@ -89,7 +96,9 @@ class core {
     std::vector<operation_id> ended;
     std::vector<std::function<void(bool durable)>> answers;
     std::vector<storage::entry> retry; ///< a copy of the batch while it holds only cancels and ends, for a second try
+    std::vector<std::string> keys;     ///< of the rows of a batch that holds creates, of which there is no copy
     bool creates = false;
+    std::optional<std::uint64_t> reserves; ///< a limit of numbers
     std::optional<fault> failure;
   };
 
@@ -102,8 +111,10 @@ class core {
     return true;
   }
   void absorb(moment now);
+  void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_turn();
   void release(gated& g, moment now);
+  void keep_for_later(gated& g);
 
   core_edges& edges_;
   std::unique_ptr<ledger> ledger_;
@@ -111,8 +122,8 @@ class core {
   gated turn_;
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
-  std::vector<std::vector<storage::entry>>
-      unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
+  unwritten unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
+  std::optional<std::uint64_t> reserving_; ///< a limit of numbers that is not known to be on disk
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;

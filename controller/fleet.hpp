@@ -86,11 +86,13 @@ class fleet {
   virtual result<worker_view> enrol(const std::string& name, const std::string& public_key,
                                     std::map<std::string, std::string> labels, moment now) = 0;
   virtual result<worker_view> drain(const std::string& name, const std::string& reason,
-                                    std::optional<milliseconds> deadline, bool cancel, moment now) = 0;
+                                    std::optional<milliseconds> deadline, bool cancel, moment now,
+                                    std::optional<storage::person> by = {}) = 0;
   virtual result<worker_view> resume(const std::string& name, moment now) = 0;
   /// worker_busy with live work unless `cancel`: then its work is stopped and the worker goes when that is settled
   /// (lost: by the lease).
-  virtual result<worker_view> remove(const std::string& name, bool cancel, moment now) = 0;
+  virtual result<worker_view> remove(const std::string& name, bool cancel, moment now,
+                                     std::optional<storage::person> by = {}) = 0;
   virtual result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows,
                               std::uint16_t columns, moment now) = 0;
   /// Planned stop: every session gets a handover; returns the frames through take().

@@ -28,6 +28,12 @@ struct ledger_settings {
   std::size_t leaves_per_step = 1'000; ///< how much one `step` rolls out
 };
 
+/// Why, and by whose order, work was stopped by something that is no cancel.
+struct stop_words {
+  std::string reason;
+  storage::person by;
+};
+
 /// What a pending task needs of a worker; equal requirements share one queue.
 struct requirement {
   std::optional<std::string> worker;
@@ -92,6 +98,12 @@ class ledger {
   /// Stops all work on a worker with cause drain or worker removal.
   virtual std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) = 0;
 
+  /// The same with the words of who ordered it, for `stop.reason` and `stop.by`.
+  virtual std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) {
+    (void)why;
+    return stop_worker(worker, cause, now);
+  }
+
   // ---- the fleet's reports --------------------------------------------------------------------------------------
   /// Gives a pending, not stale operation to a worker: journals the assignment and returns the START; nullopt if it
   /// must not start any more.
@@ -131,6 +143,10 @@ class ledger {
   virtual std::size_t live_count() const = 0;
   virtual std::uint32_t slots_on(const std::string& worker) const = 0; ///< held by live work there
   virtual std::uint64_t live_on(const std::string& worker) const = 0;
+  /// These rows are about to be dropped: forget what was still remembered of them.
+  virtual void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
+    (void)ended, (void)settled;
+  }
   /// Next event id; the fleet's events are numbered by the same counter.
   virtual void add_event(storage::event_record e, moment now) = 0;
 };

@@ -14,6 +14,10 @@
 
 namespace quell::controller {
 
+/// How far the time in a client-chosen operation id may be from now: a tombstone cannot be outrun, and a row whose id
+/// is older can go, since a repeated create of it is refused.
+inline constexpr std::chrono::hours id_window{12};
+
 /// Who asks, from the token. The ledger judges what concerns the tree; the gateway has judged the role already.
 struct caller {
   quell::role role = quell::role::observer;
@@ -63,6 +67,7 @@ struct cancel_order {
   storage::cancel_target target;
   /// POST /operations/{id}/cancel: an unknown id is 404 and leaves no tombstone.
   bool must_exist = false;
+  bool has_ended = false; ///< the store says that the target is terminal: the cancel is recorded as already_finished
   std::string reason;
   std::optional<storage::person> by; ///< nullopt = the caller's owner
   std::string via_channel = "api";

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -80,6 +81,20 @@ quell::result<quell::controller::config> configuration(const flags& f) {
   return c;
 }
 
+/// Every connection of a worker, client or watcher is a descriptor: takes as many as it may have. False, with the
+/// reason on stderr, where so few are allowed that the sockets' library would abort in the middle of the start.
+bool take_open_files() {
+  constexpr rlim_t least = 64; // about 40 without any connection
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_max >= least) return true;
+  std::cerr << "quelld: the limit of open files (ulimit -n) is " << files.rlim_max << "; it needs at least " << least
+            << ", and one more for each connection. Raise it and start again.\n";
+  return false;
+}
+
 /// Waits for SIGTERM or SIGINT (true) or for the controller's own failure (false).
 bool wait_for_end(const quell::controller::controller_process& controller, const sigset_t& signals) {
   const int signal_fd = ::signalfd(-1, &signals, SFD_CLOEXEC);
@@ -115,6 +130,7 @@ int main(int argc, char** argv) {
     return 0;
   }
 
+  if (!take_open_files()) return runtime_error;
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -135,8 +151,9 @@ int main(int argc, char** argv) {
             << std::endl;
   const bool planned = wait_for_end(**controller, signals);
   if (!planned) {
-    spdlog::critical("quelld ends: {}. Nothing that was answered is lost; start it again when there is space.",
-                     (*controller)->failure_reason());
+    auto why = (*controller)->failure_reason();
+    if (!why.ends_with('.')) why += '.';
+    spdlog::critical("quelld ends: {} Nothing that was answered is lost; start it again when the disk is well.", why);
     // Memory and disk may differ: no orderly stop that would write memory's view.
     std::_Exit(runtime_error);
   }

@@ -47,9 +47,9 @@ class service {
   virtual void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
                             reply<result<worker_view>> done) = 0;
   virtual void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
-                            reply<result<worker_view>> done) = 0;
+                            caller by, reply<result<worker_view>> done) = 0;
   virtual void resume_worker(std::string name, reply<result<worker_view>> done) = 0;
-  virtual void remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) = 0;
+  virtual void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) = 0;
 
   virtual void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) = 0;
 
@@ -57,6 +57,19 @@ class service {
   virtual void put_token(storage::token_record record, reply<result<void>> done) = 0;
   virtual void drop_token(token_id id, reply<result<void>> done) = 0;
   virtual void audit(std::string action, std::string target, caller by, std::string via) = 0;
+
+  /// Drops rows that are over and old, if nothing better is to be done: answers, once that is durable, whether it did.
+  /// `insist`: only a cancel that waits for its commit is better.
+  struct old_things {
+    std::vector<operation_id> operations; ///< children before their parents
+    std::vector<cancel_id> cancels;
+    std::uint64_t events_up_to = 0; ///< 0 = none
+    bool insist = false;
+  };
+  virtual void drop_old(old_things what, reply<bool> done) {
+    (void)what;
+    done(false);
+  }
 
   /// Called for each event after its commit. Set once at start.
   virtual void on_event(std::function<void(const committed_event&)> listener) = 0;
@@ -83,6 +96,7 @@ class output_store {
   struct piece {
     stream which;
     std::uint64_t offset, length;
+    wall_time at{}; ///< when it came from the worker, to about a second
   };
   virtual std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) = 0;
   /// Calls `wake` once (on any thread) when more than what was seen (bytes of both streams, end) is there. Returns a
@@ -90,10 +104,22 @@ class output_store {
   virtual std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
                               std::function<void()> wake) = 0;
   virtual void forget(std::uint64_t ticket) = 0;
+  /// Removes what is kept of an operation that ended long ago.
+  virtual void drop(const operation_id& id) { (void)id; }
   /// Input for a task: queued to its worker (bounded). Returns the offset taken so far, or faults: not_found,
   /// invalid_field (no stdin), rate_limited (buffer full: come again).
   virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
                                       std::string bytes, bool end) = 0;
+  /// How far input is out of our hands: only what the worker has handed to the task outlives this process.
+  struct input_progress {
+    std::uint64_t handed = 0; ///< all below was handed to the task
+    bool end_handed = true;   ///< the end too, if it was said
+    bool is_closed = false;   ///< the task reads no more
+  };
+  virtual input_progress input_reached(const operation_id& id, std::uint64_t taken) {
+    (void)id;
+    return {taken, true, false};
+  }
 };
 
 } // namespace quell::controller

@@ -99,17 +99,19 @@ class actor_service final : public service {
     with(std::move(done), [name = std::move(name), public_key = std::move(public_key), labels = std::move(labels)](
                               ledger&, fleet& f, moment now) { return f.enrol(name, public_key, labels, now); });
   }
-  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
                     reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name), reason = std::move(reason), deadline, cancel](
-                              ledger&, fleet& f, moment now) { return f.drain(name, reason, deadline, cancel, now); });
+    with(std::move(done),
+         [name = std::move(name), reason = std::move(reason), deadline, cancel, by = std::move(by.owner)](
+             ledger&, fleet& f, moment now) { return f.drain(name, reason, deadline, cancel, now, by); });
   }
   void resume_worker(std::string name, reply<result<worker_view>> done) override {
     with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.resume(name, now); });
   }
-  void remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) override {
-    with(std::move(done),
-         [name = std::move(name), cancel](ledger&, fleet& f, moment now) { return f.remove(name, cancel, now); });
+  void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override {
+    with(std::move(done), [name = std::move(name), cancel, by = std::move(by.owner)](ledger&, fleet& f, moment now) {
+      return f.remove(name, cancel, now, by);
+    });
   }
 
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override {
@@ -139,6 +141,10 @@ class actor_service final : public service {
           },
           now);
     });
+  }
+
+  void drop_old(old_things what, reply<bool> done) override {
+    ask([what = std::move(what), done = std::move(done)](core& c) { c.drop_old(what, done, clock_now()); });
   }
 
   void on_event(std::function<void(const committed_event&)> listener) override {

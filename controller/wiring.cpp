@@ -16,8 +16,10 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <unordered_map>
 
 #include "controller/bulk/bulk_server.hpp"
+#include "controller/complaints.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
@@ -57,6 +59,9 @@ class real_edges final : public core_edges {
     control->allow(std::move(keys));
   }
   void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
+  void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) override {
+    bulk->files().counted(id, worker, counts);
+  }
   void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
   bool storage_low() const override { return journal->is_low(); }
   void ticked(moment now) override {
@@ -107,6 +112,7 @@ class process final : public controller_process {
   void start_actor();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
+  actors::frame_queue& queue_of(const std::string& public_key);
 
   options options_;
   int failure_fd_;
@@ -129,6 +135,11 @@ class process final : public controller_process {
   actors::controller_actor handle_;
   std::unique_ptr<service> service_;
   std::unique_ptr<gateway> gateway_;
+  // The control socket's thread alone touches these.
+  std::unordered_map<std::string, std::shared_ptr<actors::frame_queue>> queues_;
+  peer_budgets frame_budgets_{{400'000, 50'000}};
+  peer_budgets byte_budgets_{{128 << 20, 16 << 20}};
+  complaints complaints_;
   std::jthread control_thread_;
 };
 
@@ -177,26 +188,43 @@ result<void> process::open_sockets() {
   return {};
 }
 
+/// The queue of this key's frames. Keys are those of enrolled workers, so they are few.
+actors::frame_queue& process::queue_of(const std::string& public_key) {
+  auto& queue = queues_[public_key];
+  if (!queue) queue = std::make_shared<actors::frame_queue>();
+  return *queue;
+}
+
 void process::control_frame(const peer& from, std::string_view bytes) {
-  actors::frames_arrived::frame f{from.route, from.public_key, {}, clock_now().boot, 0};
+  const auto now = clock_now().boot;
+  actors::arrived_frame f{from.route, from.public_key, {}, now, 0};
+  const auto drop = [&](const std::string& why) {
+    if (const auto silent = complaints_.due(from.public_key, now))
+      spdlog::warn("control frame of key {} dropped: {}{}", from.public_key, why, complaints::and_more(*silent));
+  };
+  // Before it is looked at: what is dropped must cost next to nothing. A numbered frame will be sent again.
+  if (!frame_budgets_.take(from.public_key, 1, now) ||
+      !byte_budgets_.take(from.public_key, static_cast<double>(bytes.size()), now))
+    return drop("it sends more than any worker needs to");
   auto decoded = wire::decode(bytes);
   if (decoded) {
     f.content = std::move(*decoded);
-    if (const auto* ended = std::get_if<wire::task_ended>(&f.content.body)) {
-      bulk_->files().counted(ended->operation, ended->output);
-    } else if (const auto* hello = std::get_if<wire::hello>(&f.content.body)) {
-      for (const auto& r : hello->results) bulk_->files().counted(r.operation, r.output);
-      if (hello->version != wire::protocol_version) f.strange_version = hello->version;
-    }
+    if (const auto* hello = std::get_if<wire::hello>(&f.content.body);
+        hello && hello->version != wire::protocol_version)
+      f.strange_version = hello->version;
   } else if (const auto version = wire::hello_version(bytes); version && *version != wire::protocol_version) {
     f.strange_version = *version;
   } else {
-    spdlog::warn("control frame of key {} dropped: {}", from.public_key, decoded.error().detail);
-    return;
+    return drop(decoded.error().detail);
   }
-  auto frames = std::make_shared<std::vector<actors::frames_arrived::frame>>();
-  frames->push_back(std::move(f));
-  caf::anon_send(handle_, actors::frames_arrived{std::move(frames)});
+  switch (queue_of(from.public_key).put(std::move(f), bytes.size())) {
+  case actors::frame_queue::outcome::announce:
+    return caf::anon_send(handle_, actors::frames_arrived{queues_[from.public_key]});
+  case actors::frame_queue::outcome::queued:
+    return;
+  case actors::frame_queue::outcome::full:
+    return drop("32 MiB of its frames wait already");
+  }
 }
 
 void process::start_actor() {
@@ -240,8 +268,11 @@ void process::start_actor() {
   control_thread_ = std::jthread([this] {
     (void)become_urgent();
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
-                  [](std::string_view key) {
-                    spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`)", key);
+                  [this](std::string_view key) {
+                    // Strangers may come with ever new keys, so all of them together count as one.
+                    if (const auto silent = complaints_.due("strangers", clock_now().boot))
+                      spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`){}", key,
+                                   complaints::and_more(*silent));
                   });
   });
 }
@@ -263,6 +294,7 @@ result<void> process::start_gateway() {
   g.metrics_public = s.http_metrics_public;
   g.insecure = s.http_insecure;
   g.worker_lease = s.workers_lease;
+  g.keep_operations = s.store_keep_operations;
   g.max_connections = s.limits_connections;
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};

@@ -23,9 +23,12 @@ constexpr std::uint64_t prune_every_events = 64;
 
 } // namespace
 
-committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve)
+committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve,
+                     checkpoints who)
     : options_(options), reserve_(reserve), database_(std::move(database)),
-      writer_(std::make_unique<writer>(*database_)), checkpointer_(options.directory + "/" + database_file) {}
+      writer_(std::make_unique<writer>(*database_)) {
+  if (who == checkpoints::beside_the_writer) checkpointer_.emplace(options.directory + "/" + database_file);
+}
 
 committer::~committer() = default;
 
@@ -49,7 +52,9 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     break; // each further try would wait as long again
   case verdict::broken:
     broken_ = result.why;
-    fail_all(result.why);
+    // A quota may be behind it, but what arrived is open, and room alone heals nothing now.
+    if (broken_->code == "disk_full") broken_->code = "disk_error";
+    fail_all(*broken_);
     break;
   case verdict::refused:
     if (group.size() == 1) return tell(group.front().ticket, result.why);
@@ -103,7 +108,10 @@ void committer::keep_wal_short() {
   if (frames < frames_nudged_at_) frames_nudged_at_ = 0; // the WAL began anew
   if (frames >= frames_nudged_at_ + nudge_every_frames) {
     frames_nudged_at_ = frames;
-    checkpointer_.nudge();
+    if (checkpointer_)
+      checkpointer_->nudge();
+    else
+      writer_->checkpoint();
   }
   if (frames >= (reserve_.is_low() ? longest_wal_frames_when_low : longest_wal_frames)) writer_->checkpoint();
 }

@@ -25,12 +25,17 @@ struct pending_batch {
   std::vector<entry> entries;
 };
 
+/// Who moves a WAL that has grown into the database: a thread beside the writer, or the writer itself between two
+/// commits (which keeps it waiting, but needs no thread and no second connection).
+enum class checkpoints : bool { beside_the_writer, by_the_writer };
+
 /// Everything that happens on the writer thread. Throws nothing.
 class committer {
  public:
   using notice_function = std::function<void(const journal::commit_notice&)>;
 
-  committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve);
+  committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve,
+            checkpoints who = checkpoints::beside_the_writer);
   ~committer();
 
   /// Commits all of `group` in one transaction, or, where that fails, each batch on its own; tells every outcome in
@@ -54,7 +59,7 @@ class committer {
   std::unique_ptr<SQLite::Database> database_;
   std::unique_ptr<writer> writer_;
   std::optional<fault> broken_; // once set, nothing is written until the next start
-  checkpointer checkpointer_;
+  std::optional<checkpointer> checkpointer_;
   std::uint64_t frames_nudged_at_ = 0;
   std::uint64_t events_since_prune_ = 0;
   bool out_of_space_ = false; // the last attempt failed for lack of space

@@ -53,6 +53,19 @@ struct drop_token {
 struct put_event {
   event_record record;
 };
+// What is over and old (see `old_rows`). Each touches nothing else, and nothing at all where that is not so (any more).
+/// An ended operation that no kept one has as its parent.
+struct drop_operation {
+  operation_id id;
+};
+/// A settled cancel.
+struct drop_cancel {
+  cancel_id id;
+};
+/// Events up to and including this id, at most 1,000 of them; the newest one of all always stays.
+struct drop_events {
+  std::uint64_t up_to = 0;
+};
 /// seq numbers below `limit` may be handed out before the next commit of a higher limit; a restart continues at
 /// `limit`.
 struct reserve_seq {
@@ -60,7 +73,8 @@ struct reserve_seq {
 };
 
 using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone,
-                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq>;
+                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq,
+                           drop_operation, drop_cancel, drop_events>;
 
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.
 struct recovered_state {

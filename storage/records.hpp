@@ -30,7 +30,7 @@ struct operation_error {
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };
 
-/// The stop that an operation is under. Reason and author stand in the cancel's own row.
+/// The stop that an operation is under. Reason and author of a cancel stand in its own row.
 struct stop_state {
   stop_cause cause = stop_cause::cancel;
   std::uint64_t seq = 0; ///< of the cancel, or of the stop for other causes
@@ -39,6 +39,8 @@ struct stop_state {
   std::optional<wall_time> kill_at;
   std::optional<receipt> how; ///< with the terminal status
   std::optional<proof> evidence;
+  std::string reason = {};                 ///< of a stop that is no cancel: a drain's
+  std::optional<person> by = std::nullopt; ///< who ordered that
   friend bool operator==(const stop_state&, const stop_state&) = default;
 };
 
@@ -158,6 +160,7 @@ struct drain_state {
   wall_time since{};
   std::string reason;
   std::optional<wall_time> deadline_at;
+  std::optional<person> by = std::nullopt;
   friend bool operator==(const drain_state&, const drain_state&) = default;
 };
 

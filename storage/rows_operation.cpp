@@ -18,13 +18,14 @@ const std::string hot_columns =
     "status, worker, started_at, deadline_at, ended_at, stop_cause, stop_seq, stop_cancel, signalled_at, kill_at, "
     "receipt, "
     "proof, exit_code, exit_signal, error_code, error_message, own_end, containment, pid, stdout_bytes, stderr_bytes, "
-    "dropped_bytes, result, late";
+    "dropped_bytes, result, late, stop_reason, stop_by, stop_by_name";
 
 const std::string hot_assignments = "status=?, worker=?, started_at=?, deadline_at=?, ended_at=?, stop_cause=?, "
                                     "stop_seq=?, stop_cancel=?, signalled_at=?, "
                                     "kill_at=?, receipt=?, proof=?, exit_code=?, exit_signal=?, error_code=?, "
                                     "error_message=?, own_end=?, containment=?, "
-                                    "pid=?, stdout_bytes=?, stderr_bytes=?, dropped_bytes=?, result=?, late=?";
+                                    "pid=?, stdout_bytes=?, stderr_bytes=?, dropped_bytes=?, result=?, late=?, "
+                                    "stop_reason=?, stop_by=?, stop_by_name=?";
 
 void bind_hot(binder& to, const operation_hot& hot) {
   to.code(hot.now).text(hot.worker).time(hot.started_at).time(hot.deadline_at).time(hot.ended_at);
@@ -57,6 +58,10 @@ void bind_hot(binder& to, const operation_hot& hot) {
     to.nothing();
   to.count_or_nothing(hot.output.stdout_bytes).count_or_nothing(hot.output.stderr_bytes);
   to.count_or_nothing(hot.output.dropped_bytes).text_or_nothing(hot.result).text_or_nothing(hot.late);
+  if (hot.stop && hot.stop->by)
+    to.text_or_nothing(hot.stop->reason).text(hot.stop->by->id).text(hot.stop->by->name);
+  else
+    to.nothing().nothing().nothing();
 }
 
 operation_hot read_hot(columns& from) {
@@ -93,6 +98,13 @@ operation_hot read_hot(columns& from) {
   hot.output.dropped_bytes = from.count();
   hot.result = from.text();
   hot.late = from.text();
+  auto stop_reason = from.text();
+  auto stop_by = from.maybe_text();
+  auto stop_by_name = from.text();
+  if (hot.stop && stop_by) {
+    hot.stop->reason = std::move(stop_reason);
+    hot.stop->by = person{std::move(*stop_by), std::move(stop_by_name)};
+  }
   return hot;
 }
 
@@ -141,7 +153,7 @@ const std::string insert_operation_sql =
     "INSERT INTO operation (seq, id, as_of, kind, name, scope, parent, root, detached, owner, created_at, labels, "
     "cold, "
     "ended_seq, " +
-    hot_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    hot_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 const std::string insert_bulk_sql = "INSERT INTO operation_bulk (seq, cold) VALUES (?, ?)";
 // Two forms, because naming ended_seq makes SQLite rewrite the two indexes that have it. A terminal row keeps its end.
 const std::string update_live_sql = "UPDATE operation SET " + hot_assignments + " WHERE id=? AND ended_seq=0";

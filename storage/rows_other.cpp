@@ -9,7 +9,7 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t body_version = 1;
+constexpr std::uint64_t body_version = 2; // 2: who ordered the drain
 
 std::string pack_body(const worker_record& record) {
   packer to;
@@ -35,13 +35,18 @@ std::string pack_body(const worker_record& record) {
     to.time(drain.since);
     to.text(drain.reason);
     to.maybe(drain.deadline_at, [&](auto at) { to.time(at); });
+    to.maybe(drain.by, [&](const auto& by) {
+      to.text(by.id);
+      to.text(by.name);
+    });
   });
   return to.take();
 }
 
 void read_body(std::string_view bytes, worker_record& record) {
   unpacker from(bytes);
-  if (from.number() != body_version) throw corrupt_row("a worker's packed part has an unknown version");
+  const auto version = from.number();
+  if (version < 1 || version > body_version) throw corrupt_row("a worker's packed part has an unknown version");
   record.enrolled_labels = from.map();
   record.enrolled_at = from.time();
   record.labels = from.map();
@@ -71,6 +76,12 @@ void read_body(std::string_view bytes, worker_record& record) {
     drain.since = from.time();
     drain.reason = from.text();
     drain.deadline_at = from.maybe([&] { return from.time(); });
+    if (version >= 2 && from.flag()) {
+      person by;
+      by.id = from.text();
+      by.name = from.text();
+      drain.by = std::move(by);
+    }
     record.drain = std::move(drain);
   }
   if (!from.ok()) throw corrupt_row("a worker's packed part is cut short");

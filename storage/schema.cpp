@@ -138,8 +138,11 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 1) {
     database.exec(version_1);
     database.exec("PRAGMA application_id=" + std::to_string(application_id));
-    database.exec("PRAGMA user_version=1");
   }
+  if (version < 2)
+    for (const char* column : {"stop_reason", "stop_by", "stop_by_name"}) // of stops that are no cancels
+      database.exec(std::string("ALTER TABLE operation ADD COLUMN ") + column + " TEXT");
+  if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;
 }

@@ -14,6 +14,12 @@
 namespace quell::storage {
 namespace {
 
+constexpr std::uint64_t most_events_at_once = 1'000;
+/// The operation with this id has ended, and no row names it as its parent.
+constexpr const char* is_droppable =
+    "EXISTS (SELECT 1 FROM operation o WHERE o.id = ? AND o.ended_seq <> 0 AND NOT EXISTS "
+    "(SELECT 1 FROM operation c INDEXED BY operation_parent WHERE c.parent = o.id))";
+
 /// The WAL hook is told the frames after each commit; it only remembers them.
 int remember_frames(void* where, sqlite3*, const char*, int frames) {
   *static_cast<std::uint64_t*>(where) = static_cast<std::uint64_t>(frames);
@@ -34,11 +40,15 @@ struct writer::statements {
         drop_token(database, "DELETE FROM token WHERE id=?"), put_event(database, put_event_sql),
         reserve(database, "UPDATE meta SET value = max(value, ?) WHERE key = 'seq_limit'"),
         event_range(database, "SELECT (SELECT min(id) FROM event), (SELECT max(id) FROM event)"),
-        prune(database, "DELETE FROM event WHERE id < ?") {}
+        prune(database, "DELETE FROM event WHERE id < ?"),
+        drop_bulk(database, "DELETE FROM operation_bulk WHERE seq = (SELECT seq FROM operation WHERE id = ?) AND " +
+                                std::string(is_droppable)),
+        drop_operation(database, "DELETE FROM operation WHERE id = ? AND " + std::string(is_droppable)),
+        drop_cancel(database, "DELETE FROM cancel WHERE id = ? AND status = 2") {}
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
-      event_range, prune;
+      event_range, prune, drop_bulk, drop_operation, drop_cancel;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
@@ -69,6 +79,24 @@ struct writer::statements {
   void operator()(const reserve_seq& e) {
     binder(reserve).count(e.limit);
     run(reserve);
+  }
+  void operator()(const storage::drop_operation& e) {
+    binder(drop_bulk).id(e.id).id(e.id);
+    run(drop_bulk);
+    binder(drop_operation).id(e.id).id(e.id);
+    run(drop_operation);
+  }
+  void operator()(const storage::drop_cancel& e) {
+    binder(drop_cancel).id(e.id);
+    run(drop_cancel);
+  }
+  void operator()(const drop_events& e) {
+    event_range.executeStep();
+    columns found(event_range);
+    const auto oldest = found.count(), newest = found.count();
+    event_range.reset();
+    binder(prune).count(std::min({e.up_to + 1, oldest + most_events_at_once, newest}));
+    run(prune);
   }
 };
 

@@ -26,13 +26,14 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   app.set_version_flag("--version", "quell-worker " + version);
   std::string join, work_dir, level, name;
   std::int64_t slots = 0;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, users;
   auto* join_flag =
       app.add_option("--join", join, "the line that `quell worker add NAME` printed (a secret)")->type_name("LINE");
   auto* file_flag = app.add_option("--join-file", line.join_file, "a file that holds this line")->type_name("FILE");
   join_flag->excludes(file_flag);
-  app.add_option("--config", line.config,
-                 "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env; [controller] join")
+  app.add_option(
+         "--config", line.config,
+         "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env, users; [controller] join")
       ->type_name("FILE");
   app.add_option("--state", line.state,
                  "state directory (default ~/.local/state/quell-worker/NAME, as root /var/lib/quell-worker/NAME)")
@@ -50,6 +51,10 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   auto* level_flag = app.add_option("--containment", level,
                                     "cgroup+pidns, cgroup, pidns or group (default: the strongest that works here)")
                          ->type_name("LEVEL");
+  app.add_option("--user", users, "a user that tasks may ask for (`quell run --user`), needs root; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
   app.add_option("--guardian", line.guardian, "the quell-guardian program (default: beside this one)")
       ->type_name("PATH");
   app.add_option("--log-level", line.log_level, "debug, info, warn or error")
@@ -92,6 +97,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
     if (!pair) return refuse(pair.error().detail);
     line.flags.labels.insert(std::move(*pair));
   }
+  if (!users.empty()) line.flags.users = std::move(users);
   answer.line = std::move(line);
   return answer;
 }

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -120,6 +121,16 @@ int probe() {
   return 0;
 }
 
+/// The sockets' library aborts in the middle of the start where so few are allowed.
+result<void> check_open_files() {
+  constexpr rlim_t least = 64; // about 40 without any task
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= least) return {};
+  return failure("open_files", "the limit of open files (ulimit -n) is " + std::to_string(files.rlim_cur) +
+                                   "; a worker needs at least " + std::to_string(least) +
+                                   ", and four more for each task. Raise it and start again");
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -158,6 +169,7 @@ int main(int argc, char** argv) {
     return keygen(line.state.empty() ? default_state(*s.name, environment) : line.state);
   }
 
+  if (auto enough = check_open_files(); !enough) return fail(1, enough.error());
   auto text = join_text(line, s);
   if (!text) return fail(2, text.error());
   auto join = parse_join(*text);
@@ -170,6 +182,9 @@ int main(int argc, char** argv) {
   if (!state) return fail(1, state.error());
   auto keys = join->worker_secret_key.empty() ? state->key() : key_pair::from_secret(join->worker_secret_key);
   if (!keys) return fail(1, keys.error());
+
+  auto users = account_book::look_up(s.users.value_or(std::vector<std::string>{}));
+  if (!users) return fail(2, users.error());
 
   take_signals();
   session_loop::settings loop;
@@ -184,6 +199,7 @@ int main(int argc, char** argv) {
   loop.environment = task_environment::base_of(environment);
   for (const auto& [k, v] : s.env) loop.environment[k] = v;
   if (::access((own_directory() + "/quell").c_str(), X_OK) == 0) loop.tools = own_directory();
+  loop.users = std::move(*users);
   loop.leave_descriptor = leave_descriptor;
   auto worker = session_loop::open(std::move(loop), std::move(*state));
   if (!worker) return fail(1, worker.error());

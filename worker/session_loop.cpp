@@ -65,6 +65,7 @@ session_loop::session_loop(settings s, state_directory state, std::unique_ptr<gu
 int session_loop::run() {
   (void)become_urgent();
   while (!stuck_) {
+    if (broken_) repair();
     keep_session();
     send();
     wait();
@@ -88,6 +89,7 @@ void session_loop::wait() {
   boot_time until = session_.next_tick();
   if (const auto tick = table_.next_tick()) until = std::min(until, *tick);
   if (leave_asked_ > 0) until = std::min(until, boot_now() + 100ms);
+  if (broken_) until = std::min(until, repair_at_);
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
   // Frames that the full socket refused leave when it wakes us; look again all the same.
   if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
@@ -125,6 +127,11 @@ void session_loop::hear_controller() {
       spdlog::error("controller sent a frame that cannot be read ({}); a new session begins", frame.error().detail);
       session_.end("a frame could not be read", boot_now());
       break;
+    }
+    if (session_.at() == phase::greeting) {
+      effects list;
+      table_.lapse(now(), list);
+      perform(list);
     }
     auto message = session_.receive(std::move(*frame), boot_now());
     tell_lease(); // before a start behind the welcome: the guardian starts nothing without a lease
@@ -205,6 +212,12 @@ std::string session_loop::directory_of(const task_spec& spec) const {
 }
 
 void session_loop::spawn(wire::start order) {
+  const auto as = settings_.users.find(order.spec.user);
+  if (!as) {
+    effects list;
+    table_.spawn_refused(order.operation, as.error().detail, now(), list);
+    return perform(list);
+  }
   auto ends = make_streams(order.operation, order.spec);
   if (!ends) {
     effects list;
@@ -213,7 +226,8 @@ void session_loop::spawn(wire::start order) {
   }
   spawn_request r;
   r.operation = order.operation;
-  r.environment = environment_.of(order, session_.name(), bulk_->relay_url());
+  r.environment = environment_.of(order, session_.name(), bulk_->relay_url(), *as);
+  if (*as) r.as = (*as)->account;
   r.command = std::move(order.spec.command);
   r.directory = directory_of(order.spec);
   r.in = std::move(ends->child_in);

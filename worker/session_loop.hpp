@@ -7,11 +7,13 @@
 #pragma once
 
 #include <deque>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "protocol/socket.hpp"
+#include "worker/accounts.hpp"
 #include "worker/bulk_loop.hpp"
 #include "worker/controller_session.hpp"
 #include "worker/state_directory.hpp"
@@ -32,6 +34,7 @@ class session_loop {
     std::string software;
     task_environment::variables environment; ///< base of every task
     std::string tools;                       ///< directory put in front of PATH, "" = none
+    account_book users;                      ///< that tasks may run as
     /// Readable (eventfd) when the process was told to leave; the count is how often.
     int leave_descriptor = -1;
   };
@@ -58,6 +61,8 @@ class session_loop {
   void tell_lease();
   void send();
   void renew_guardian(const std::string& why);
+  void repair();
+  void say_unproven();
   void session_state_changed();
   bool leave_done();
   /// Warns, but says the same thing at most once a minute.
@@ -83,6 +88,11 @@ class session_loop {
   std::optional<boot_time> all_ended_at_, farewell_at_;
   boot_time stored_at_{};
   bool stuck_ = false;
+  /// The guardian died, and what it left is not proven gone, or there is no new one yet.
+  bool broken_ = false, swept_ = false;
+  boot_time repair_at_{};
+  int repairs_ = 0;
+  std::future<result<std::size_t>> sweeping_;
 };
 
 } // namespace quell::worker

@@ -14,6 +14,7 @@ using phase = controller_session::phase;
 constexpr auto complain_again = 60s;
 constexpr auto results_wait = 10s;
 constexpr auto apart_wait = 3s;
+constexpr std::chrono::nanoseconds first_repair_pause = 250ms, longest_repair_pause = 8s;
 
 } // namespace
 
@@ -24,7 +25,7 @@ wire::hello session_loop::hello() const {
   h.state_id = state_.id();
   h.incarnation = incarnation_;
   h.proposed = session_id::fresh();
-  h.slots = settings_.slots;
+  h.slots = broken_ ? 0 : settings_.slots; // nothing can be started without a guardian
   h.labels = settings_.labels;
   h.level = guardian_->report().level;
   h.containment_limits = guardian_->report().limits;
@@ -101,34 +102,76 @@ void session_loop::renew_guardian(const std::string& why) {
   spdlog::error("guardian is gone ({}): its {} tasks are swept", why, table_.live());
   session_.end("the guardian is gone", boot_now());
   session_state_changed();
-  auto swept = sweep_containment(settings_.guardian.subtree);
-  if (!swept) {
-    // Without proof nothing may be said: the lease settles it. A restart of the worker sweeps again.
-    spdlog::error("worker gives up: the containment could not be swept: {}", swept.error().detail);
-    stuck_ = true;
-    return;
+  broken_ = true;
+  swept_ = false;
+  repairs_ = 0;
+  repair_at_ = boot_now();
+  repair();
+}
+
+/// Sweeps what a dead guardian left and starts a new one; what fails is tried again. Meanwhile the worker keeps a
+/// session, which renews the lease: what is not proven dead must not be taken for dead by rule. It offers no slots, and
+/// says what is not proven.
+void session_loop::repair() {
+  if (boot_now() < repair_at_) return;
+  const auto fails = [this](const std::string& what, const fault& f) {
+    const auto pause = std::min(first_repair_pause * (1 << std::min(repairs_++, 5)), longest_repair_pause);
+    repair_at_ = boot_now() + pause;
+    complain(what + ": " + f.detail + "; it is tried again every few seconds, and nothing starts here until then");
+    if (!swept_) say_unproven();
+  };
+  if (!swept_) {
+    // On a thread: it waits for processes to die, and the session must not wait with it.
+    if (!sweeping_.valid()) sweeping_ = std::async(std::launch::async, sweep_containment, settings_.guardian.subtree);
+    if (sweeping_.wait_for(2ms) != std::future_status::ready) {
+      repair_at_ = boot_now() + 10ms;
+      return;
+    }
+    const auto swept = sweeping_.get();
+    if (!swept) return fails("what the guardian left is not proven gone", swept.error());
+    swept_ = true;
+    spdlog::info("what the guardian left is gone: {} processes were killed", *swept);
+    effects list;
+    table_.swept(now(), list);
+    perform(list);
   }
-  effects list;
-  table_.swept(now(), list);
-  perform(list);
   auto fresh = guardian_client::launch(settings_.guardian);
-  if (!fresh) {
-    spdlog::error("worker gives up: no new guardian: {}", fresh.error().detail);
-    stuck_ = true;
-    return;
-  }
+  if (!fresh) return fails("no new guardian", fresh.error());
   guardian_ = std::move(*fresh);
+  broken_ = false;
   if (const auto base = session_.lease().base()) guardian_->lease(*base, session_.lease().length());
-  spdlog::info("guardian lives again (pid {}); {} processes were killed", guardian_->pid(), *swept);
+  spdlog::info("guardian lives again (pid {})", guardian_->pid());
+  // A hello that offered no slots was said meanwhile: say another.
+  if (repairs_ > 0 && session_.at() != phase::apart) session_.end("the guardian lives again", boot_now());
+}
+
+void session_loop::say_unproven() {
+  wire::hello h;
+  (void)table_.describe(h);
+  effects list;
+  for (const auto& item : h.inventory) {
+    task_still_there there;
+    there.operation = item.operation;
+    there.why = unproven_why::kill_in_flight;
+    there.kill_again_at = repair_at_;
+    table_.hear(there, now(), list);
+  }
+  perform(list);
 }
 
 bool session_loop::leave_done() {
+  if (leave_asked_ > 1 && broken_) {
+    spdlog::error("worker leaves without proof that its {} tasks are gone; its next start sweeps again", table_.live());
+    stuck_ = true;
+  }
   if (leave_asked_ == 0 || table_.live() > 0) return false;
   const boot_time at = boot_now();
   if (!all_ended_at_) all_ended_at_ = at;
   const auto waited = at - *all_ended_at_;
   const bool apart = session_.at() != phase::open;
-  if (table_.unstored() > 0 && waited < (apart ? apart_wait : results_wait)) return false;
+  // After a farewell there is no other hello: what was on its way here may be placed elsewhere already.
+  const bool said_farewell = apart && farewell_at_;
+  if (table_.unstored() > 0 && !said_farewell && waited < (apart ? apart_wait : results_wait)) return false;
   if (!apart) {
     if (!farewell_at_) {
       bulk_->flush(1000ms);

@@ -1,12 +1,13 @@
 // Layers of the worker's configuration.
 #include "worker/settings.hpp"
 
+#include "protocol/toml.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <sstream>
 #include <string_view>
-#include <toml++/toml.h>
 
 namespace quell::worker {
 namespace {
@@ -33,7 +34,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 constexpr auto known_keys =
     std::to_array<std::string_view>({"worker.name", "worker.slots", "worker.labels", "worker.work_dir",
-                                     "worker.containment", "worker.env", "controller.join"});
+                                     "worker.containment", "worker.env", "worker.users", "controller.join"});
 
 std::string nearest(std::string_view key) {
   return std::string(*std::min_element(known_keys.begin(), known_keys.end(), [&](auto a, auto b) {
@@ -46,6 +47,7 @@ struct value {
   std::optional<std::string> text;
   std::optional<std::int64_t> number;
   std::optional<std::map<std::string, std::string>> pairs;
+  std::optional<std::vector<std::string>> list;
 };
 
 result<void> set(settings_layer& s, const std::string& key, value v, const std::string& where) {
@@ -59,6 +61,11 @@ result<void> set(settings_layer& s, const std::string& key, value v, const std::
     if (!v.pairs) return wrong("a table of strings, such as { gpu = \"1\" }");
     if (v.pairs->size() > most_pairs) return wrong("a table of at most 64 entries");
     (key == "worker.env" ? s.env : s.labels) = std::move(*v.pairs);
+  } else if (key == "worker.users") {
+    if (!v.list || v.list->size() > most_pairs) return wrong("a list of at most 64 user names");
+    for (const auto& name : *v.list)
+      if (name.empty() || name.size() > 32) return wrong("a list of user names of 1 to 32 characters");
+    s.users = std::move(v.list);
   } else if (key == "worker.name" || key == "worker.work_dir" || key == "worker.containment" ||
              key == "controller.join") {
     if (!v.text) return wrong("a string");
@@ -105,6 +112,8 @@ result<settings_layer> settings_from_toml(const std::string& text, const std::st
     root = toml::parse(text, file);
   } catch (const toml::parse_error& error) {
     return bad(file + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  } catch (const std::exception& error) {
+    return bad(file + ": " + error.what());
   }
   settings_layer s;
   for (auto&& [section, node] : root) {
@@ -125,6 +134,14 @@ result<settings_layer> settings_from_toml(const std::string& text, const std::st
             return bad(line(leaf) + ": " + name + "." + std::string(key.str()) + "." + std::string(k.str()) +
                        " must be a string");
           (*v.pairs)[std::string(k.str())] = *leaf_text;
+        }
+      }
+      if (const auto* list = child.as_array()) {
+        v.list.emplace();
+        for (auto&& leaf : *list) {
+          const auto leaf_text = leaf.value_exact<std::string>();
+          if (!leaf_text) return bad(line(leaf) + ": " + name + "." + std::string(key.str()) + " must hold strings");
+          v.list->push_back(*leaf_text);
         }
       }
       if (auto done = set(s, name + "." + std::string(key.str()), std::move(v), line(child)); !done)
@@ -163,6 +180,10 @@ result<settings_layer> settings_from_environment(const std::map<std::string, std
         if (!pair) return tl::unexpected(pair.error());
         v.pairs->insert(std::move(*pair));
       }
+    } else if (key == "worker.users") {
+      v.list.emplace();
+      std::istringstream list(text);
+      for (std::string item; std::getline(list, item, ',');) v.list->push_back(std::move(item));
     } else {
       v.text = text;
       char* end = nullptr;
@@ -184,6 +205,7 @@ settings_layer merged(settings_layer under, const settings_layer& over) {
   take(under.work_dir, over.work_dir);
   take(under.least, over.least);
   take(under.join, over.join);
+  take(under.users, over.users);
   for (const auto& [k, v] : over.labels) under.labels[k] = v;
   for (const auto& [k, v] : over.env) under.env[k] = v;
   return under;
@@ -200,6 +222,10 @@ std::string settings_as_toml(const settings_layer& s) {
   for (const auto& [k, v] : s.env) env.insert(k, "(not shown)");
   worker.insert("labels", std::move(labels));
   worker.insert("env", std::move(env));
+  toml::array users;
+  if (s.users)
+    for (const auto& name : *s.users) users.push_back(name);
+  worker.insert("users", std::move(users));
   std::ostringstream text;
   text << toml::table{{"worker", std::move(worker)},
                       {"controller", toml::table{{"join", s.join ? "(not shown)" : "(none)"}}}}

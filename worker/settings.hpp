@@ -20,17 +20,18 @@ struct settings_layer {
   std::optional<std::string> work_dir;
   std::optional<containment> least; ///< the forced level
   std::map<std::string, std::string> env;
+  std::optional<std::vector<std::string>> users; ///< that tasks may run as, beside the worker's own
   std::optional<std::string> join;
 
   friend bool operator==(const settings_layer&, const settings_layer&) = default;
 };
 
-/// TOML: `[worker] name, slots, labels, work_dir, containment, env`, `[controller] join`. Fault `bad_config` names
-/// file, line and the nearest known key of an unknown one.
+/// TOML: `[worker] name, slots, labels, work_dir, containment, env, users`, `[controller] join`. Fault `bad_config`
+/// names file, line and the nearest known key of an unknown one.
 result<settings_layer> settings_from_toml(const std::string& text, const std::string& file);
 /// The same from a file of at most 1 MiB.
 result<settings_layer> settings_from_file(const std::string& file);
-/// `QUELL_WORKER_<SECTION>_<KEY>`; labels and env as `a=b,c=d`. Fault `bad_config` for an unknown one.
+/// `QUELL_WORKER_<SECTION>_<KEY>`; labels and env as `a=b,c=d`, users as `a,b`. Fault `bad_config` for an unknown one.
 result<settings_layer> settings_from_environment(const std::map<std::string, std::string>& environment);
 
 /// `over` wins; labels and env are merged key by key.

@@ -22,8 +22,13 @@ task_environment::task_environment(variables base, std::string tools) : base_(st
 }
 
 std::vector<std::string> task_environment::of(const wire::start& order, const std::string& worker,
-                                              const std::string& relay_url) const {
+                                              const std::string& relay_url, const account_book::entry* as) const {
   variables all = base_;
+  if (as) {
+    all["HOME"] = as->home;
+    all["USER"] = all["LOGNAME"] = as->name;
+    all.erase("TMPDIR"); // the worker's may be closed to it
+  }
   for (const auto& [name, value] : order.spec.env) all[name] = value;
   all["QUELL_OPERATION"] = order.operation.text();
   all["QUELL_ROOT"] = order.root.text();

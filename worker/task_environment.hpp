@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "protocol/messages.hpp"
+#include "worker/accounts.hpp"
 
 namespace quell::worker {
 
@@ -20,7 +21,9 @@ class task_environment {
   static variables base_of(const variables& own);
 
   /// Complete "K=V" list. A name that is empty or holds `=` or NUL is left out. QUELL_… of ours always win.
-  std::vector<std::string> of(const wire::start& order, const std::string& worker, const std::string& relay_url) const;
+  /// `as`: another user than the worker's own: HOME, USER and LOGNAME are its.
+  std::vector<std::string> of(const wire::start& order, const std::string& worker, const std::string& relay_url,
+                              const account_book::entry* as = nullptr) const;
 
  private:
   variables base_;

@@ -198,6 +198,17 @@ void task_table::leave(moment now, bool at_once, effects& out) {
   }
 }
 
+void task_table::lapse(moment now, effects& out) {
+  for (auto& [id, t] : tasks_) {
+    const bool waits = t.at == phase::queued || t.at == phase::spawning || t.at == phase::held;
+    if (!waits || t.stop || !lease_.over(now.boot, t.lease)) continue;
+    if (t.at == phase::queued)
+      end_unrun(t, 0, "worker_lost", lease_message(now) + "; the task never ran", now, out);
+    else
+      apply(t, 0, 0ms, now, out);
+  }
+}
+
 std::vector<wire::task_ended> task_table::describe(wire::hello& hello, std::size_t most_results) const {
   std::vector<const task*> ended;
   hello.inventory.clear();

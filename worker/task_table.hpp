@@ -58,6 +58,9 @@ class task_table {
 
   /// The worker is told to leave: every task is stopped (each with its own grace, or at once) and no new one is taken.
   void leave(moment now, bool at_once, effects& out);
+  /// A new session may begin, and with it a new lease: what has not begun and whose lease is over must not begin under
+  /// the new one, since the controller has perhaps taken it for dead by rule. To be called before a welcome is read.
+  void lapse(moment now, effects& out);
   /// The guardian died and its containment was swept: whatever lived is dead.
   void swept(moment now, effects& out);
 

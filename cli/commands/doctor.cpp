@@ -121,7 +121,8 @@ int execute(session& s, const doctor_options&) {
   look_at_machine(findings);
   add(findings, "note", "secrets",
       "tasks of one user id can read each other's environment, their tokens too: give tasks that do not trust each "
-      "other their own user");
+      "other their own user (`quell run --user NAME`; the worker runs as root and permits it: quell-worker --user "
+      "NAME)");
   bool bad = false;
   for (const auto& f : findings) bad = bad || text_of(f, "level") == "bad";
   if (s.json()) {

@@ -46,6 +46,7 @@ std::string described(const json& operation, const view& v) {
   if (task.is_object()) {
     row("command", command_text(member(task, "command")));
     row("directory", printable(text_of(task, "cwd")));
+    row("user", printable(text_of(task, "user")));
     row("contained", text_of(task, "containment"));
     if (member(task, "pid").is_number()) row("pid", std::to_string(number_of(task, "pid")));
     const auto& output = member(task, "output");

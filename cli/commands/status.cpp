@@ -13,12 +13,12 @@ namespace {
 
 /// `2 ready, 1 lost`: numbers of an object that are not zero; a bare number is shown as it is.
 std::string counts(const nlohmann::json& value) {
-  if (value.is_number()) return std::to_string(value.get<std::int64_t>());
+  if (value.is_number()) return std::to_string(whole_number(value));
   std::string out;
   if (value.is_object())
     for (const auto& [name, count] : value.items())
-      if (count.is_number() && count.get<std::int64_t>() != 0)
-        out += (out.empty() ? "" : ", ") + std::to_string(count.get<std::int64_t>()) + " " + printable(name);
+      if (whole_number(count) != 0)
+        out += (out.empty() ? "" : ", ") + std::to_string(whole_number(count)) + " " + printable(name);
   return out.empty() ? "none" : out;
 }
 

@@ -4,6 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <ctime>
+
 #include "protocol/codec.hpp"
 
 namespace quell::controller {
@@ -13,6 +15,12 @@ constexpr std::uint64_t feed_window_bytes = 256 * 1024; ///< what a worker buffe
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
 constexpr std::size_t most_waiting_bytes = 16 << 20;
+
+boot_time boot_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return {static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec};
+}
 } // namespace
 
 bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
@@ -22,7 +30,10 @@ bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::op
                                    [this](const std::string& route, const wire::bulk_message& m) { send(route, m); });
   thread_ = std::jthread([this] {
     socket_->run([this](const peer& from, std::string_view bytes) { received(from, bytes); },
-                 [](std::string_view key) { spdlog::warn("bulk connection refused: key {} is not enrolled", key); });
+                 [this](std::string_view key) {
+                   // Strangers may come with ever new keys, so all of them together count as one.
+                   complain("strangers", "bulk connection refused: key " + std::string(key) + " is not enrolled");
+                 });
   });
 }
 
@@ -49,12 +60,21 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
   if (keep_waiting(from.route, bytes)) return;
   auto message = wire::decode_bulk(bytes);
   if (!message) {
-    spdlog::warn("bulk frame of key {} dropped: {}", from.public_key, message.error().detail);
+    complain(from.public_key, "bulk frame of key " + from.public_key + " dropped: " + message.error().detail);
     return;
   }
-  if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) return said_hello(from, hello->session);
+  if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) {
+    // An honest worker says one per connection and session; one that is dropped is said again with the next session.
+    if (hellos_.take(from.public_key, 1, boot_now())) said_hello(from, hello->session);
+    return;
+  }
   if (const auto worker = worker_on(from.route)) handle(from, *worker, std::move(*message));
   // Else it never said hello, or its session is not live: it will say hello again.
+}
+
+void bulk_server::complain(const std::string& about, const std::string& what) {
+  const std::lock_guard lock(complaints_mutex_);
+  if (const auto silent = complaints_.due(about, boot_now())) spdlog::warn("{}{}", what, complaints::and_more(*silent));
 }
 
 bool bulk_server::keep_waiting(const std::string& route, std::string_view bytes) {
@@ -76,9 +96,8 @@ void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk
     const auto reached = files_.append(*piece);
     if (reached)
       send(from.route, wire::output_ack{piece->operation, piece->which, *reached, false});
-    else
-      spdlog::error("{}",
-                    reached.error().detail); // unacknowledged: the worker sends it again, or drops it by its own bound
+    else // unacknowledged: the worker sends it again, or drops it by its own bound
+      complain(from.public_key, reached.error().detail);
   } else if (const auto* ack = std::get_if<wire::input_ack>(&message)) {
     std::lock_guard lock(mutex_);
     const auto it = feeds_.find(ack->operation);
@@ -88,6 +107,7 @@ void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk
     if (upto > f.acknowledged) f.pending.erase(0, upto - f.acknowledged);
     f.acknowledged = std::max(f.acknowledged, upto);
     f.closed = f.closed || ack->closed;
+    f.end_handed = f.ended && f.acknowledged >= f.sent;
   } else {
     relay_->take(from.route, std::move(message));
   }
@@ -177,6 +197,14 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
   f.sent += bytes.size();
   f.pending += bytes;
   return f.sent;
+}
+
+output_store::input_progress bulk_server::input_reached(const operation_id& id, std::uint64_t taken) {
+  std::lock_guard lock(mutex_);
+  const auto at = feeds_.find(id);
+  if (at == feeds_.end()) return {taken, true, true}; // it ended meanwhile
+  const auto& f = at->second;
+  return {f.acknowledged, !f.ended || f.end_handed, f.closed};
 }
 
 void bulk_server::send_input(const std::string& route, const operation_id& id, std::uint64_t offset,

@@ -12,6 +12,7 @@
 
 #include "controller/bulk/output_files.hpp"
 #include "controller/bulk/relay.hpp"
+#include "controller/complaints.hpp"
 #include "controller/service.hpp"
 #include "protocol/socket.hpp"
 
@@ -45,8 +46,10 @@ class bulk_server final : public output_store {
     return files_.watch(id, seen_stdout, seen_stderr, std::move(wake));
   }
   void forget(std::uint64_t ticket) override { files_.forget(ticket); }
+  void drop(const operation_id& id) override { files_.drop(id); }
   result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
                               std::string bytes, bool end) override;
+  input_progress input_reached(const operation_id& id, std::uint64_t taken) override;
 
  private:
   /// Input on its way to one task.
@@ -54,6 +57,7 @@ class bulk_server final : public output_store {
     std::uint64_t sent = 0, acknowledged = 0;
     std::string pending; ///< from acknowledged to sent: sent again on a new connection
     bool closed = false, ended = false;
+    bool end_handed = false; ///< the worker has answered since the end was sent
   };
 
   /// Frames of a connection whose session is being looked up. They are not dropped: a hole in a stream would read as
@@ -65,6 +69,7 @@ class bulk_server final : public output_store {
   };
 
   void received(const peer& from, std::string_view bytes);
+  void complain(const std::string& about, const std::string& what);
   void handle(const peer& from, const std::string& worker, wire::bulk_message message);
   /// True if the frame was kept for later (or the connection is unknown and the frame dropped).
   bool keep_waiting(const std::string& route, std::string_view bytes);
@@ -84,6 +89,9 @@ class bulk_server final : public output_store {
   std::map<operation_id, feed> feeds_;
   std::map<std::string, waiting_room> waiting_; ///< by route
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  peer_budgets hellos_{{100, 5}}; ///< of the socket's thread: each hello looks at all streams of its worker
+  std::mutex complaints_mutex_;
+  complaints complaints_;
   std::unique_ptr<relay> relay_;
   std::jthread thread_;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +19,17 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds patience{15};
+constexpr std::uint64_t most_offset = 1ULL << 53; // as a JSON number; no arithmetic on offsets can overflow
+
+/// The offset in a segment's name; nullopt for a file that is none of ours.
+std::optional<std::uint64_t> offset_in(std::string_view name, std::string_view prefix) {
+  constexpr std::size_t digits = 16;
+  if (!name.starts_with(prefix) || name.size() != prefix.size() + digits) return std::nullopt;
+  std::uint64_t offset = 0;
+  const auto [end, bad] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), offset, 16);
+  if (bad != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return offset;
+}
 
 std::string segment_name(stream which, std::uint64_t start) {
   char name[48];
@@ -56,8 +68,10 @@ std::string output_files::folder(const operation_id& id) const {
   return options_.directory + "/" + text.substr(34) + "/" + text;
 }
 
+wall_time output_files::now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
+
 /// What stands in the folder. Called with the lock held; small folders, a few files.
-output_files::entry output_files::load(const operation_id& id) const {
+output_files::entry output_files::load(const operation_id& id, pieces wanted) const {
   entry e;
   e.loaded = true;
   std::error_code error;
@@ -65,31 +79,37 @@ output_files::entry output_files::load(const operation_id& id) const {
     const auto name = file.path().filename().string();
     for (const auto which : {stream::out, stream::err}) {
       const auto prefix = std::string(name_of(which)) + ".";
-      if (!name.starts_with(prefix)) continue;
+      const auto start = offset_in(name, prefix);
       std::error_code size_error;
+      if (!start || !file.is_regular_file(size_error)) continue;
       const auto length = file.file_size(size_error);
-      if (!size_error)
-        e.streams[static_cast<int>(which)].segments.push_back(
-            {std::strtoull(name.c_str() + prefix.size(), nullptr, 16), length});
+      if (!size_error && *start <= most_offset && length <= most_offset - *start)
+        e.streams[static_cast<int>(which)].segments.push_back({*start, length});
     }
   }
   for (const auto which : {stream::out, stream::err}) {
     auto& t = e.streams[static_cast<int>(which)];
     std::sort(t.segments.begin(), t.segments.end(),
               [](const segment& a, const segment& b) { return a.start < b.start; });
+    // What lies over another segment was not written here: the first one counts.
+    std::uint64_t reached = 0;
+    std::erase_if(t.segments, [&reached](const segment& s) {
+      if (s.start < reached) return true;
+      reached = s.start + s.length;
+      return false;
+    });
     for (const auto& s : t.segments) {
       t.dropped += s.start - t.size;
       t.size = s.start + s.length;
-      // The order across streams of an earlier life is lost: each stream is one piece.
-      if (s.length > 0) e.pieces.push_back({which, s.start, s.length});
     }
   }
+  if (wanted == pieces::with) order_pieces(folder(id), e);
   return e;
 }
 
 output_files::entry& output_files::opened(const operation_id& id, entry& e) const {
   if (e.loaded) return e;
-  auto found = load(id);
+  auto found = load(id, pieces::with);
   found.worker = std::move(e.worker);
   found.final_counts = e.final_counts;
   found.closed_at = e.closed_at;
@@ -117,20 +137,22 @@ std::vector<output_files::position> output_files::positions(const std::string& w
     if (e.loaded) {
       all.push_back({id, e.streams[0].size, e.streams[1].size});
     } else {
-      const auto found = load(id);
+      const auto found = load(id, pieces::without);
       all.push_back({id, found.streams[0].size, found.streams[1].size});
     }
   }
   return all;
 }
 
-result<std::uint64_t> output_files::append(const wire::output& piece) {
+result<std::uint64_t> output_files::append(const wire::output& piece, wall_time at) {
   std::vector<std::function<void()>> calls;
   std::uint64_t reached = 0;
   {
     std::lock_guard lock(mutex_);
     const auto it = live_.find(piece.operation);
     if (it == live_.end()) return failure("not_found", "no output is expected for " + piece.operation.text());
+    if (piece.offset > most_offset || piece.bytes.size() > most_offset - piece.offset)
+      return failure("invalid_field", "output of " + piece.operation.text() + " at an offset that no task reaches");
     auto& e = opened(piece.operation, it->second);
     auto& t = e.streams[static_cast<int>(piece.which)];
     std::string_view bytes = piece.bytes;
@@ -146,7 +168,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece) {
       const auto dir = folder(piece.operation);
       std::error_code ignored;
       if (t.segments.empty()) fs::create_directories(dir, ignored);
-      if (!write_all(dir + "/" + segment_name(piece.which, start), bytes, 0)) {
+      if (!write_all(dir + "/" + segment_name(piece.which, start), bytes, fresh ? O_TRUNC : 0)) {
         // What did get in would stand before the repeat: cut the file back to what is acknowledged.
         const std::string why = std::strerror(errno);
         if (!fresh)
@@ -160,7 +182,12 @@ result<std::uint64_t> output_files::append(const wire::output& piece) {
       t.segments.back().length += bytes.size();
       t.size = offset + bytes.size();
       // Pieces are never extended: a reader may have consumed one already.
-      e.pieces.push_back({piece.which, offset, bytes.size()});
+      e.pieces.push_back({piece.which, offset, bytes.size(), at});
+      note_time(piece.operation, e, {piece.which, offset, at});
+      if (e.pieces.size() > options_.most_pieces) {
+        e.pieces.pop_front();
+        ++e.pieces_gone;
+      }
       prune(piece.operation, piece.which, t);
     }
     if (piece.end) {
@@ -182,7 +209,8 @@ result<std::uint64_t> output_files::append(const wire::output& piece) {
 void output_files::prune(const operation_id& id, stream which, track& t) const {
   std::uint64_t kept = 0;
   for (const auto& s : t.segments) kept += s.length;
-  while (t.segments.size() > 1 && kept - t.segments.front().length >= options_.keep_bytes_per_stream) {
+  while (t.segments.size() > 1 && (kept - t.segments.front().length >= options_.keep_bytes_per_stream ||
+                                   t.segments.size() > options_.keep_segments_per_stream)) {
     std::error_code ignored;
     fs::remove(folder(id) + "/" + segment_name(which, t.segments.front().start), ignored);
     kept -= t.segments.front().length;
@@ -191,10 +219,10 @@ void output_files::prune(const operation_id& id, stream which, track& t) const {
   }
 }
 
-void output_files::counted(const operation_id& id, const output_counts& counts) {
+void output_files::counted(const operation_id& id, const std::string& worker, const output_counts& counts) {
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
-  if (it != live_.end()) it->second.final_counts = counts;
+  if (it != live_.end() && it->second.worker == worker) it->second.final_counts = counts;
 }
 
 void output_files::close(const operation_id& id, boot_time now) {
@@ -204,7 +232,7 @@ void output_files::close(const operation_id& id, boot_time now) {
     const auto it = live_.find(id);
     if (it == live_.end()) {
       // Never started: those who follow must hear that nothing comes.
-      wake(id, load(id), calls);
+      wake(id, load(id, pieces::without), calls);
     } else {
       auto& e = opened(id, it->second);
       e.closed_at = now;
@@ -214,6 +242,15 @@ void output_files::close(const operation_id& id, boot_time now) {
     }
   }
   for (const auto& call : calls) call();
+}
+
+void output_files::drop(const operation_id& id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (live_.contains(id)) return;
+  }
+  std::error_code ignored; // what cannot be removed now is met again by nobody, and harms nobody
+  fs::remove_all(folder(id), ignored);
 }
 
 /// True when the operation is terminal and its streams are complete: it can leave the memory.

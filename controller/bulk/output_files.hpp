@@ -3,6 +3,7 @@
 // keeps what is not acknowledged.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -18,6 +19,8 @@ class output_files {
     std::string directory; ///< made if missing
     std::uint64_t segment_bytes = 8 << 20;
     std::uint64_t keep_bytes_per_stream = 64 << 20; ///< older segments are deleted
+    std::size_t keep_segments_per_stream = 1024;    ///< a worker that leaves gaps makes many small ones
+    std::size_t most_pieces = 500'000;              ///< of one operation, for the order of both streams
   };
   explicit output_files(options o);
 
@@ -34,14 +37,18 @@ class output_files {
 
   /// Takes a piece; overlaps are skipped, gaps counted as dropped. Returns the offset up to which everything is there
   /// or known lost.
-  result<std::uint64_t> append(const wire::output& piece);
-  /// What the worker counted in the end. The streams are complete when that much is there.
-  void counted(const operation_id& id, const output_counts& counts);
+  /// `at`: when the piece came.
+  result<std::uint64_t> append(const wire::output& piece, wall_time at = now());
+  /// What the worker counted in the end, if the operation is its own. The streams are complete when that much is there.
+  void counted(const operation_id& id, const std::string& worker, const output_counts& counts);
   /// The operation is terminal: complete at once if nothing more can come, else when the counted bytes are there (or
   /// `give_up` says so).
   void close(const operation_id& id, boot_time now);
   /// Completes what was closed more than 15 s ago and is still short: those bytes are lost.
   void give_up(boot_time now);
+
+  /// Removes the folder of an operation that ended long ago; open streams are left alone.
+  void drop(const operation_id& id);
 
   result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
   output_counts counts(const operation_id& id);
@@ -60,10 +67,19 @@ class output_files {
     std::uint64_t dropped = 0; ///< in gaps and pruned segments
     bool ended = false;
   };
+  /// Where a stream stood at an instant; kept in the file `times`, about one for each second with output.
+  struct mark {
+    stream which = stream::out;
+    std::uint64_t offset = 0;
+    wall_time at{};
+  };
   struct entry {
     std::string worker;
     std::array<track, 2> streams;
-    std::vector<output_store::piece> pieces;
+    std::array<std::optional<mark>, 2> first; ///< of each stream; written with the second one
+    std::array<wall_time, 2> marked_at{};
+    std::deque<output_store::piece> pieces;
+    std::uint64_t pieces_gone = 0; ///< how many stood before the first of `pieces`
     std::optional<output_counts> final_counts;
     std::optional<boot_time> closed_at;
     bool loaded = false;
@@ -74,8 +90,12 @@ class output_files {
     std::function<void()> wake;
   };
 
+  enum class pieces : bool { without, with };
+  static wall_time now();
   std::string folder(const operation_id& id) const;
-  entry load(const operation_id& id) const;
+  entry load(const operation_id& id, pieces wanted) const;
+  static void order_pieces(const std::string& folder, entry& e);
+  void note_time(const operation_id& id, entry& e, mark m) const;
   void prune(const operation_id& id, stream which, track& t) const;
   bool settle(const operation_id& id, entry& e, bool force);
   void wake(const operation_id& id, const entry& e, std::vector<std::function<void()>>& calls);

@@ -41,7 +41,7 @@ result<output_store::slice> output_files::read(const operation_id& id, stream wh
     if (it != live_.end()) {
       t = opened(id, it->second).streams[static_cast<int>(which)];
     } else {
-      t = load(id).streams[static_cast<int>(which)];
+      t = load(id, pieces::without).streams[static_cast<int>(which)];
       t.ended = true;
     }
   }
@@ -68,7 +68,7 @@ output_counts output_files::counts(const operation_id& id) {
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
   entry ended;
-  if (it == live_.end()) ended = load(id);
+  if (it == live_.end()) ended = load(id, pieces::without);
   const auto& s = it == live_.end() ? ended.streams : opened(id, it->second).streams;
   return {s[0].size, s[1].size, s[0].dropped + s[1].dropped};
 }
@@ -78,11 +78,14 @@ std::vector<output_store::piece> output_files::order(const operation_id& id, std
   std::lock_guard lock(mutex_);
   const auto it = live_.find(id);
   entry ended;
-  if (it == live_.end()) ended = load(id);
-  const auto& pieces = it == live_.end() ? ended.pieces : opened(id, it->second).pieces;
-  if (after_piece >= pieces.size()) return {};
-  const auto begin = pieces.begin() + static_cast<std::ptrdiff_t>(after_piece);
-  return {begin, begin + static_cast<std::ptrdiff_t>(std::min<std::size_t>(limit, pieces.size() - after_piece))};
+  if (it == live_.end()) ended = load(id, pieces::with);
+  const auto& from = it == live_.end() ? ended : opened(id, it->second);
+  const auto end = from.pieces_gone + from.pieces.size();
+  std::vector<output_store::piece> found;
+  // What is gone still has its place in the count, by which readers resume.
+  for (auto i = after_piece; i < end && found.size() < limit; ++i)
+    found.push_back(i < from.pieces_gone ? output_store::piece{stream::out, 0, 0} : from.pieces[i - from.pieces_gone]);
+  return found;
 }
 
 } // namespace quell::controller

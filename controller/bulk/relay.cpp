@@ -38,7 +38,16 @@ relay::~relay() {
 void relay::take(const std::string& route, wire::bulk_message message) {
   {
     std::lock_guard lock(mutex_);
-    inbox_.emplace_back(route, std::move(message));
+    auto& w = waiting_[route];
+    const auto* data = std::get_if<wire::relay_data>(&message);
+    w.bytes += data ? data->bytes.size() : 0;
+    if (w.is_over) return; // until the next round
+    if (++w.messages > most_waiting_per_worker || w.bytes > most_waiting_bytes_per_worker) {
+      w.is_over = true;
+      dropped_.push_back(route);
+    } else {
+      inbox_.emplace_back(route, std::move(message));
+    }
   }
   ::eventfd_write(wake_, 1);
 }
@@ -91,6 +100,7 @@ void relay::run() {
       std::lock_guard lock(mutex_);
       if (stopping_) return;
       inbox.swap(inbox_);
+      waiting_.clear();
       dropped.swap(dropped_);
       jobs.swap(jobs_);
     }

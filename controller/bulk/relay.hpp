@@ -24,7 +24,8 @@ class relay {
   relay(std::string gateway_socket, sender send);
   ~relay();
 
-  /// A relay_* message from a worker's bulk connection (any thread).
+  /// A relay_* message from a worker's bulk connection (any thread). A worker that has far more under way than its
+  /// windows allow loses all its relayed connections.
   void take(const std::string& route, wire::bulk_message message);
   /// The worker's bulk connection is void: all its relayed connections are closed.
   void drop_route(const std::string& route);
@@ -34,6 +35,8 @@ class relay {
 
   static constexpr std::size_t window_bytes = 256 * 1024;
   static constexpr std::size_t most_connections_per_worker = 256;
+  static constexpr std::size_t most_waiting_per_worker = 65536;          ///< messages
+  static constexpr std::size_t most_waiting_bytes_per_worker = 96 << 20; ///< more than all its windows together
 
  private:
   using key = std::pair<std::string, std::uint64_t>;
@@ -58,7 +61,12 @@ class relay {
   std::map<key, connection> connections_;
   std::map<std::string, std::size_t> per_route_;
   std::mutex mutex_;
+  struct waiting {
+    std::size_t messages = 0, bytes = 0;
+    bool is_over = false;
+  };
   std::deque<std::pair<std::string, wire::bulk_message>> inbox_;
+  std::map<std::string, waiting> waiting_; ///< in `inbox_`, by route
   std::deque<std::string> dropped_;
   std::deque<std::function<void()>> jobs_;
   int wake_ = -1;

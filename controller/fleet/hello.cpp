@@ -80,20 +80,26 @@ std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) c
 std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hello& h) const {
   const auto dead_by = m.lease.dead_by();
   const bool lease_runs = dead_by && *dead_by > now_.boot;
+  const bool longer_leases_run = m.expiry && *m.expiry > now_.boot;
   if (m.left) return std::nullopt;
-  if (lease_runs && m.last_session && h.proposed.time() < m.last_session->time()) return dead_by;
+  if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() < m.last_session->time())
+    return lease_runs ? dead_by : m.expiry;
   const bool same_state = h.state_id == m.record.state_id;
   if (same_state && h.boot_id == m.record.boot_id) return std::nullopt;
   if (lease_runs) return dead_by;
   // The same directory after a reboot: its earlier life ended with the boot. Another directory is another machine for
   // all we know, where tasks with a longer lease of their own may run on.
-  if (!same_state && m.expiry && *m.expiry > now_.boot) return m.expiry;
+  if (!same_state && longer_leases_run) return m.expiry;
   return std::nullopt;
 }
 
 void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h, moment now) {
   if (handing_over_) return; // about to end: the next controller answers
   if (auto no = reason_to_refuse(h)) return refuse(route, h.proposed, std::move(*no));
+  // One that comes too often is not answered: it will come again. An honest worker waits at least 100 ms between two.
+  constexpr double items_per_hello = 1000;
+  const auto items = static_cast<double>(h.inventory.size() + h.results.size());
+  if (!m.hellos.take(1 + items / items_per_hello, now.boot)) return;
   if (m.link && m.link->id == h.proposed) return repeat_welcome(m, route, now);
   if (m.expiry) { // tasks may have been declared dead since
     m.expiry.reset();

@@ -34,9 +34,10 @@ class fleet_impl final : public fleet {
   result<worker_view> enrol(const std::string& name, const std::string& public_key,
                             std::map<std::string, std::string> labels, moment now) override;
   result<worker_view> drain(const std::string& name, const std::string& reason, std::optional<milliseconds> deadline,
-                            bool cancel, moment now) override;
+                            bool cancel, moment now, std::optional<storage::person> by) override;
   result<worker_view> resume(const std::string& name, moment now) override;
-  result<worker_view> remove(const std::string& name, bool cancel, moment now) override;
+  result<worker_view> remove(const std::string& name, bool cancel, moment now,
+                             std::optional<storage::person> by) override;
   result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows, std::uint16_t columns,
                       moment now) override;
   void hand_over(moment now) override;
@@ -103,8 +104,14 @@ class fleet_impl final : public fleet {
   placement placement_{members_, ledger_};
   fleet_effects effects_;
   std::vector<member*> touched_; ///< with something to flush at the end of the turn
-  moment now_{};                 ///< of the last call
-  boot_time arrived_{};          ///< of the frame that is being read
+  /// How boot instants are shown: one moment for all answers, so that two looks at the same instant say the same; taken
+  /// anew when the wall clock has moved away from it.
+  mutable moment shown_from_{};
+  wall_time shown(boot_time at, moment now) const;
+  /// Stops the work of a worker that is drained, with the words of its drain.
+  void stop_drained(member& m, moment now);
+  moment now_{};        ///< of the last call
+  boot_time arrived_{}; ///< of the frame that is being read
   bool departures_told_ = false;
   bool handing_over_ = false; ///< no grant, no hello, no start any more
 };

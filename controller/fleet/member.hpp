@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/fleet/session.hpp"
+#include "controller/peer_budget.hpp"
 #include "protocol/lease.hpp"
 #include "protocol/vocabulary.hpp"
 #include "storage/records.hpp"
@@ -33,6 +34,7 @@ struct member {
   std::optional<boot_time> drain_at;  ///< the drain's deadline, until it has fired
   bool touched = false;               ///< is among those that are flushed at the end of the turn
   bool leaving = false;               ///< to be removed as soon as nothing of it lives
+  budget hellos{{200, 20}};           ///< how many it may say: each costs a row, an event and a look at its inventory
 
   std::uint32_t used = 0; ///< slots, as the ledger counts them
   std::uint64_t live = 0;

@@ -70,13 +70,15 @@ result<worker_view> fleet_impl::enrol(const std::string& name, const std::string
 }
 
 result<worker_view> fleet_impl::drain(const std::string& name, const std::string& reason,
-                                      std::optional<milliseconds> deadline, bool cancel, moment now) {
+                                      std::optional<milliseconds> deadline, bool cancel, moment now,
+                                      std::optional<storage::person> by) {
   now_ = now;
   member* m = find(name);
   if (!m) return no_such_worker(name);
   if (reason.size() > max_reason) return failure("invalid_field", "a reason has at most 500 bytes", "/reason");
   storage::drain_state state = m->record.drain.value_or(storage::drain_state{now.wall, {}, {}});
   state.reason = reason;
+  if (by) state.by = std::move(by);
   state.deadline_at.reset();
   m->drain_at.reset();
   if (deadline && *deadline > milliseconds{0}) {
@@ -89,7 +91,7 @@ result<worker_view> fleet_impl::drain(const std::string& name, const std::string
   announce("worker_draining", *m, now);
   if (cancel) {
     m->drain_at.reset();
-    ledger_.stop_worker(name, stop_cause::drain, now);
+    stop_drained(*m, now);
   }
   return view(*m, now);
 }
@@ -109,7 +111,16 @@ result<worker_view> fleet_impl::resume(const std::string& name, moment now) {
   return view(*m, now);
 }
 
-result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, moment now) {
+void fleet_impl::stop_drained(member& m, moment now) {
+  const auto& drain = m.record.drain;
+  if (drain && drain->by)
+    ledger_.stop_worker_for(m.name(), stop_cause::drain, {drain->reason, *drain->by}, now);
+  else
+    ledger_.stop_worker(m.name(), stop_cause::drain, now);
+}
+
+result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, moment now,
+                                       std::optional<storage::person> by) {
   now_ = now;
   member* m = find(name);
   if (!m) return no_such_worker(name);
@@ -124,13 +135,13 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
                                       "; drain it first, or remove it with cancel=true");
   const bool again = std::exchange(m->leaving, true);
   if (!m->record.drain) { // it stands in the row: after a restart nothing new goes there either
-    m->record.drain = storage::drain_state{now.wall, "being removed", {}};
+    m->record.drain = storage::drain_state{now.wall, "the worker is removed", {}, std::move(by)};
     put(*m);
   }
   placement_.roster_changed();
   if (!again) announce("worker_draining", *m, now);
   // The work of a lost host is not told to stop: it is dead by rule when its lease is over, and settled then.
-  if (cancel) ledger_.stop_worker(name, stop_cause::drain, now);
+  if (cancel) stop_drained(*m, now);
   const worker_view last = view(*m, now);
   tidy_leaving(now);
   return last;

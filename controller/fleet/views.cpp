@@ -5,6 +5,15 @@
 
 namespace quell::controller {
 
+// The two clocks are read one after the other and the wall clock in milliseconds: each moment maps a little
+// differently.
+wall_time fleet_impl::shown(boot_time at, moment now) const {
+  constexpr milliseconds noise{50};
+  const auto off = now.wall - shown_from_.wall_at(now.boot);
+  if (off > noise || off < -noise) shown_from_ = now;
+  return shown_from_.wall_at(at);
+}
+
 worker_view fleet_impl::view(const member& m, moment now) const {
   worker_view v;
   v.record = m.record;
@@ -12,9 +21,9 @@ worker_view fleet_impl::view(const member& m, moment now) const {
   v.status = m.status();
   v.slots_used = ledger_.slots_on(m.name());
   v.operations_live = ledger_.live_on(m.name());
-  if (m.lease_end) v.lease_expires_at = now.wall_at(*m.lease_end);
+  if (m.lease_end) v.lease_expires_at = shown(*m.lease_end, now);
   v.unreachable_since = m.silent_since;
-  if (const auto dead_by = m.lease.dead_by(); dead_by && m.silent_since) v.dead_by = now.wall_at(*dead_by);
+  if (const auto dead_by = m.lease.dead_by(); dead_by && m.silent_since) v.dead_by = shown(*dead_by, now);
   return v;
 }
 
@@ -40,10 +49,10 @@ reachability fleet_impl::reach(const std::string& worker) const {
     return r;
   }
   r.since = m->silent_since;
-  r.dead_by = [lease = m->lease, now = now_](std::optional<milliseconds> task_lease) -> std::optional<wall_time> {
+  r.dead_by = [this, lease = m->lease](std::optional<milliseconds> task_lease) -> std::optional<wall_time> {
     const auto end = lease.dead_by(task_lease);
     if (!end) return std::nullopt;
-    return now.wall_at(*end);
+    return shown(*end, now_);
   };
   return r;
 }

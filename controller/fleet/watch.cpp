@@ -15,7 +15,7 @@ std::optional<boot_time> fleet_impl::tick(moment now) {
   for (auto& [name, m] : members_) {
     if (m.drain_at && *m.drain_at <= now.boot) {
       m.drain_at.reset();
-      ledger_.stop_worker(name, stop_cause::drain, now);
+      stop_drained(m, now);
     }
     expire(m, now);
     const bool silent = m.heard && now.boot - *m.heard >= silent_after_heartbeats * settings_.heartbeat;

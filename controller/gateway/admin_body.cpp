@@ -2,6 +2,7 @@
 #include "controller/gateway/admin_body.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "controller/gateway/body.hpp"
 #include "protocol/socket.hpp"
@@ -80,6 +81,9 @@ tl::expected<token_request, problem> read_token(std::string_view text) {
   request.scope = fields.scope("scope");
   request.owner = fields.person("owner");
   request.expires_at = fields.instant("expires_at");
+  // In milliseconds on both sides: in nanoseconds an instant after 2262 would lie in the past.
+  if (request.expires_at && *request.expires_at <= std::chrono::floor<milliseconds>(std::chrono::system_clock::now()))
+    fields.complain("expires_at", "lies in the past: such a token would never be valid");
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   request.name = *name;

@@ -36,9 +36,19 @@ void check_rights(exchange& x, cancel_order& order) {
   }
 }
 
-/// Nothing is recorded for finished work: the answer is that of the cancel that ended it, if one did.
+/// Nothing is recorded for finished work: the answer is that of the cancel that ended it, if one did. But an id that
+/// the client chose is kept, so that it can be looked at and repeated.
 awaitable<response> already_finished(exchange& x, storage::operation_record row, cancel_order order) {
   auto& gw = x.gw;
+  if (order.id && !order.dry_run) {
+    order.has_ended = true;
+    auto kept = co_await gw.answer<outcome<cancel_view>>(
+        [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
+    if (!kept) throw from_refusal(kept.error());
+    const auto status_code = cancel_http_status(*kept);
+    auto text = co_await cancel_text(gw, std::move(*kept), max_unproven_listed);
+    co_return json_answer(std::move(text), status_code);
+  }
   cancel_view view;
   auto what = recorded::no;
   if (row.hot.stop && row.hot.stop->cancel && !order.dry_run) {
@@ -79,6 +89,20 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
   const auto status_code = cancel_http_status(*known);
   auto text = co_await cancel_text(x.gw, std::move(*known), max_unproven_listed);
   co_return json_answer(std::move(text), status_code);
+}
+
+/// An id names one object: a cancel's is not that of an operation, not even of one that is still to come.
+awaitable<> check_own_id(exchange& x, const cancel_order& order) {
+  if (!order.id || order.dry_run) co_return;
+  const operation_id same{order.id->bytes};
+  const auto* target = std::get_if<storage::target_operation>(&order.target);
+  if (target && target->id == same)
+    throw from_errors({{"bad_id", "/id", "is the id of the operation to cancel; the cancel needs one of its own"}});
+  const auto taken = co_await find_row(x.gw, same);
+  if (taken)
+    throw problem{.code = "id_conflict",
+                  .detail =
+                      "the id " + order.id->text() + " belongs to an operation; every object has an id of its own"};
 }
 
 bool has_reached(const cancel_view& view, cancel_status wanted) {
@@ -129,6 +153,7 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   order.received = x.req.received;
   auto repeat = co_await repeated(x, order);
   if (repeat) co_return std::move(*repeat);
+  co_await check_own_id(x, order);
   const auto* target = std::get_if<storage::target_operation>(&order.target);
   if (target) {
     auto row = co_await find_row(gw, target->id);

@@ -12,7 +12,9 @@ namespace {
 
 problem no_such_cancel(const cancel_id& id) {
   return {.code = "cancel_not_found",
-          .detail = "there is no cancel " + id.text() + " that this token may see; look with `quell cancels`"};
+          .detail = "cancel " + id.text() +
+                    " is unknown, no longer kept (store.keep_operations), or not for this token to see; `quell "
+                    "cancels` lists what there is"};
 }
 
 awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
@@ -49,14 +51,7 @@ list_request read_list(const exchange& x) {
   filter.owner = query.one("owner");
   filter.ascending = query.ascending();
   list.limit = query.limit();
-  if (const auto text = query.one("cursor")) {
-    const auto cursor = parse_cursor(*text);
-    if (!cursor || cursor->ascending != filter.ascending)
-      query.complain("cursor",
-                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
-    else
-      filter.after_seq = cursor->seq;
-  }
+  filter.after_seq = query.cursor(filter.ascending);
   query.finish();
   for (const auto& scope : filter.scopes) need_scope(x, scope);
   filter.within = x.who.prefix;

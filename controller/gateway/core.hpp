@@ -1,6 +1,8 @@
 // What all handlers share. Belongs to the io thread, except where said.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,10 +43,19 @@ struct core {
   recent<operation_id, std::string> titles{16'384};
   recent<operation_id, task_owner> task_owners{4096};
   std::map<unsigned, std::uint64_t> answers_by_status;
-  std::size_t connections = 0, event_streams = 0;
+  std::size_t connections = 0, event_streams = 0, turned_away = 0;
   bool stopping = false;
-  /// Connections that wait for a request, with what makes them stop waiting.
-  std::map<const void*, std::function<void()>> idle;
+  /// Connections from which no whole request has come yet, the longest waiting first, with what ends their wait.
+  std::map<std::uint64_t, std::function<void()>> unread;
+  std::uint64_t next_unread = 1;
+  /// Makes room for a new connection: nobody who only waits may keep somebody else out. False if all are at work.
+  bool drop_longest_waiting() {
+    if (unread.empty()) return false;
+    const auto close = std::move(unread.begin()->second);
+    unread.erase(unread.begin());
+    close();
+    return true;
+  }
 
   /// An answer of the controller: `call(reply)` calls one method of `controller`.
   template <class T>

@@ -29,6 +29,24 @@ void need_started(const shown_operation& op) {
                 .detail = "operation " + op.row.id.text() + " has not started yet; try again when it runs"};
 }
 
+constexpr std::chrono::seconds hand_over_patience{5};
+constexpr std::chrono::milliseconds longest_pause{50};
+
+/// Waits until the worker has handed to the task what was taken here: what is not, a crash of ours would lose, so that
+/// the client must still have it. Bounded: a task may read as slowly as it likes.
+awaitable<output_store::input_progress> handed_over(core& gw, operation_id id, std::uint64_t taken) {
+  const auto until = std::chrono::steady_clock::now() + hand_over_patience;
+  auto reached = gw.output.input_reached(id, taken);
+  for (std::chrono::milliseconds pause{1}; !gw.stopping; pause = std::min(2 * pause, longest_pause)) {
+    const auto now = std::chrono::steady_clock::now();
+    if ((reached.handed >= taken && reached.end_handed) || reached.is_closed || now >= until) break;
+    signal tick(*gw.io);
+    co_await tick.wait_until(std::min(now + pause, until));
+    reached = gw.output.input_reached(id, taken);
+  }
+  co_return reached;
+}
+
 } // namespace
 
 awaitable<response> post_input(exchange& x) {
@@ -57,9 +75,10 @@ awaitable<response> post_input(exchange& x) {
     if (taken.error().code == "not_found") throw problem{.code = "already_terminal", .detail = taken.error().detail};
     throw from_fault(taken.error());
   }
+  const auto reached = co_await handed_over(gw, id, *taken);
   json_writer to;
   to.open_object();
-  to.field("offset", *taken);
+  to.field("offset", std::min(reached.handed, *taken)).field("end", end && (reached.end_handed || reached.is_closed));
   to.close_object();
   co_return json_answer(to.take());
 }

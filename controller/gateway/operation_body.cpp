@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include "controller/gateway/body.hpp"
@@ -102,6 +103,13 @@ task_spec read_task(const nlohmann::json& object, std::vector<field_error>& erro
   task.least_containment = fields.word<containment>("containment");
   task.default_cwd = read_directory(fields, "default_cwd");
   task.default_cwd_host = fields.text("default_cwd_host", 1, 255);
+  if (auto user = fields.text("user", 1, 32)) {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '$'; };
+    if (user->front() == '-' || !std::all_of(user->begin(), user->end(), plain))
+      fields.complain("user", "must be the name of a user on the worker");
+    else
+      task.user = std::move(user);
+  }
   fields.finish();
   return task;
 }

@@ -9,8 +9,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::chrono::hours id_window{12};
-
 /// A task's token creates below itself only, and cannot let its children outlive it.
 void confine_to_task(exchange& x, create_order& order) {
   const auto& task = *x.who.task;
@@ -24,8 +22,17 @@ void confine_to_task(exchange& x, create_order& order) {
   order.parent = task;
 }
 
+/// Scopes below `quell` are for work of quell's own (MCP servers); what such work starts inherits its scope.
+void keep_out_of_reserved(const exchange& x, const create_order& order) {
+  if (!order.scope || x.who.task) return;
+  const auto& text = order.scope->text();
+  if (text != "quell" && !text.starts_with("quell/")) return;
+  throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+}
+
 void check_rights(exchange& x, create_order& order) {
   need(x, right::create_task);
+  keep_out_of_reserved(x, order);
   if (order.owner && *order.owner != x.who.owner) need_to_act_for_others(x, "/owner");
   if (x.who.task)
     confine_to_task(x, order);
@@ -71,6 +78,17 @@ awaitable<> explain_missing_parent(exchange& x, operation_id parent) {
   throw stale;
 }
 
+/// What a task of some user starts is that user's: its token must not open the worker's own user to it.
+awaitable<> keep_user(exchange& x, create_order& order) {
+  const auto own = co_await find_row(x.gw, *x.who.task);
+  if (!own || !own->task.user) co_return;
+  if (order.task.user && order.task.user != own->task.user)
+    throw problem{.code = "forbidden",
+                  .detail = "a task that runs as " + *own->task.user +
+                            " starts others as that user only; leave out /task/user"};
+  order.task.user = own->task.user;
+}
+
 } // namespace
 
 awaitable<response> create_operation(exchange& x) {
@@ -86,6 +104,11 @@ awaitable<response> create_operation(exchange& x) {
       const auto shown = co_await present_one(gw, std::move(*row));
       co_return json_answer(operation_text(gw, shown));
     }
+    const cancel_id same{order.id->bytes};
+    const auto taken = co_await find_cancel(gw, same);
+    if (taken)
+      throw problem{.code = "id_conflict",
+                    .detail = "the id " + order.id->text() + " belongs to a cancel; every object has an id of its own"};
     const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     if (distance > id_window || distance < -id_window)
       throw from_errors(
@@ -98,6 +121,7 @@ awaitable<response> create_operation(exchange& x) {
         .detail =
             "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
         .headers = {{"Retry-After", "5"}}};
+  if (x.who.task) co_await keep_user(x, order);
   if (order.task.worker) {
     const auto name = *order.task.worker;
     auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };

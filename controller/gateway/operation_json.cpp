@@ -54,7 +54,7 @@ void write_task(json_writer& to, const storage::operation_record& row, milliseco
   to.field("slots", row.task.slots).field("on_leader_exit", row.task.leader_exit);
   to.field("lease_ms", row.task.lease.value_or(worker_lease)).field("containment", row.hot.level);
   to.field("pid", row.hot.pid > 0 ? std::optional(row.hot.pid) : std::nullopt);
-  to.field("on", row.task.on);
+  to.field("on", row.task.on).field("user", row.task.user);
   to.key("output").open_object();
   to.field("stdout_bytes", row.hot.output.stdout_bytes).field("stderr_bytes", row.hot.output.stderr_bytes);
   to.field("dropped_bytes", row.hot.output.dropped_bytes);

@@ -75,14 +75,7 @@ list_request read_list(const exchange& x) {
   filter.until = query.instant("until");
   filter.ascending = query.ascending();
   list.limit = query.limit();
-  if (const auto text = query.one("cursor")) {
-    const auto cursor = parse_cursor(*text);
-    if (!cursor || cursor->ascending != filter.ascending)
-      query.complain("cursor",
-                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
-    else
-      filter.after_seq = cursor->seq;
-  }
+  filter.after_seq = query.cursor(filter.ascending);
   query.finish();
   for (const auto& scope : filter.scopes) need_scope(x, scope);
   filter.within = x.who.prefix;

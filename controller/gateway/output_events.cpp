@@ -134,7 +134,7 @@ class output_events_stream {
       const auto next = slice.offset + slice.bytes.size();
       // The id stands with the last part only: a resume never leaves out half a piece.
       auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
-      frame += "event: output\ndata: " + envelope(p.which, slice.offset, slice.bytes) + "\n\n";
+      frame += "event: output\ndata: " + envelope(p, slice.offset, slice.bytes) + "\n\n";
       offset = next;
       const bool alive = co_await to_.write(std::move(frame));
       if (!alive) co_return false;
@@ -142,16 +142,16 @@ class output_events_stream {
     co_return true;
   }
 
-  std::string envelope(stream which, std::uint64_t offset, std::string_view bytes) const {
+  std::string envelope(const piece& p, std::uint64_t offset, std::string_view bytes) const {
     storage::event_record event;
     event.id = position_;
     event.type = "output";
-    event.at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    event.at = p.at != wall_time{} ? p.at : std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
     event.scope = row_.scope;
     event.operation = row_.id;
     event.root = row_.root;
     event.worker = row_.hot.worker;
-    return event_json(event, output_data_json(which, offset, bytes));
+    return event_json(event, output_data_json(p.which, offset, bytes));
   }
 
   core& gw_;

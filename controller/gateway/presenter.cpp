@@ -106,7 +106,12 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
       output.dropped_bytes = std::max(output.dropped_bytes, gw.output.counts(op.row.id).dropped_bytes);
   }
   for (auto& op : shown) {
-    if (!op.row.hot.stop || !op.row.hot.stop->cancel) continue;
+    if (!op.row.hot.stop) continue;
+    if (op.row.hot.stop->by) {
+      op.stop_reason = op.row.hot.stop->reason;
+      op.stop_by = op.row.hot.stop->by;
+    }
+    if (!op.row.hot.stop->cancel) continue;
     const auto* words = gw.cancel_reasons.find(*op.row.hot.stop->cancel);
     if (!words) continue;
     op.stop_reason = words->reason;

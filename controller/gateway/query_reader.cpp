@@ -86,6 +86,15 @@ bool query_reader::ascending() {
   return order == "asc";
 }
 
+std::uint64_t query_reader::cursor(bool is_ascending) {
+  const auto text = one("cursor");
+  if (!text) return 0;
+  const auto parsed = parse_cursor(*text);
+  if (parsed && parsed->ascending == is_ascending) return parsed->seq;
+  complain("cursor", "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+  return 0;
+}
+
 void query_reader::complain(const char* name, std::string message, std::string code) {
   errors_.push_back({std::move(code), "?" + std::string(name), std::move(message)});
 }

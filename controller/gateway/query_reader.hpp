@@ -30,6 +30,8 @@ class query_reader {
   std::uint32_t limit();
   /// `order=asc|desc`: true for oldest first.
   bool ascending();
+  /// `cursor` of a listing in this order: the seq behind which to continue, 0 = from the start.
+  std::uint64_t cursor(bool is_ascending);
   void complain(const char* name, std::string message, std::string code = "invalid_field");
   /// Throws the problem if anything was wrong or unknown.
   void finish();

@@ -118,7 +118,9 @@ void need_to_act_for_others(const exchange& x, std::string_view field) {
 
 problem no_such_operation(const operation_id& id) {
   return {.code = "operation_not_found",
-          .detail = "there is no operation " + id.text() + " that this token may see; look with `quell ps --all`"};
+          .detail = "operation " + id.text() +
+                    " is unknown, no longer kept (store.keep_operations), or not for this token to see; `quell ps "
+                    "--all` lists what there is"};
 }
 
 awaitable<bool> sees(exchange& x, storage::operation_record row) {

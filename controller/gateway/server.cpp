@@ -3,10 +3,12 @@
 
 #include <utility>
 
+#include <algorithm>
 #include <condition_variable>
 #include <thread>
 
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -22,12 +24,14 @@
 #include "controller/gateway/listener.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/session.hpp"
+#include "controller/retention.hpp"
 
 namespace quell::controller::http {
 
 namespace {
 
 constexpr std::chrono::seconds stop_patience{3};
+constexpr std::size_t most_turned_away = 64; ///< at a time, with an answer
 
 result<std::shared_ptr<boost::asio::ssl::context>> load_tls(const gateway_options& options) {
   if (options.tls_cert.empty() && options.tls_key.empty()) return nullptr;
@@ -43,6 +47,14 @@ result<std::shared_ptr<boost::asio::ssl::context>> load_tls(const gateway_option
   return tls;
 }
 
+/// At most half of the descriptors go into connections (a stream takes two): the store, output files and workers need
+/// theirs.
+std::size_t connections_within_limits(std::size_t wanted) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
+  return std::clamp<std::size_t>(files.rlim_cur / 2, 16, std::max<std::size_t>(wanted, 16));
+}
+
 class running_gateway : public gateway {
  public:
   running_gateway(gateway_options options, service& controller, output_store& output)
@@ -55,6 +67,7 @@ class running_gateway : public gateway {
     auto& options = core_->options;
     if (options.task_token_key.empty())
       return failure("bad_options", "the gateway needs a key for task tokens; none was given");
+    options.max_connections = std::min(options.max_connections, connections_within_limits(options.max_connections));
     auto tls = load_tls(options);
     if (!tls) return tl::unexpected(tls.error());
     tls_ = *tls;
@@ -76,6 +89,11 @@ class running_gateway : public gateway {
     boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_, counted()), boost::asio::detached);
     if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
     boost::asio::co_spawn(*io_, render(core_, counted()), boost::asio::detached);
+    if (options.keep_operations.count() > 0) {
+      auto old = retention::start({options.state_directory, options.keep_operations}, core_->controller, core_->output);
+      if (!old) return tl::unexpected(old.error());
+      retention_ = std::move(*old);
+    }
     thread_ = std::thread([this] { run(); });
     return {};
   }
@@ -89,6 +107,7 @@ class running_gateway : public gateway {
   std::uint16_t port() const override { return bound_.port; }
 
   void stop() override {
+    retention_.reset();
     if (!thread_.joinable()) {
       if (core_->store) core_->store->stop();
       return;
@@ -100,7 +119,8 @@ class running_gateway : public gateway {
       tcp_.close(ignored);
       unix_.close(ignored);
       core_->hub.close();
-      for (auto& [session, close] : core_->idle) close();
+      while (core_->drop_longest_waiting()) {
+      }
     });
     {
       std::unique_lock lock(mutex_);
@@ -126,19 +146,29 @@ class running_gateway : public gateway {
 
   awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, std::shared_ptr<boost::asio::ssl::context> tls,
                      [[maybe_unused]] std::shared_ptr<void> here) {
+    auto silent_until = std::chrono::steady_clock::now();
     while (!gw->stopping) {
       boost::system::error_code error;
       any_socket socket =
           co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
       if (error) {
-        // Out of descriptors, most likely: a pause, and the listener lives on.
+        // Out of descriptors, most likely: who only waits makes room, and after a pause the listener goes on.
+        if (const auto now = std::chrono::steady_clock::now(); now >= silent_until) {
+          silent_until = now + std::chrono::seconds(10);
+          spdlog::warn("HTTP connections cannot be accepted and wait ({}); with too many open files, raise ulimit -n",
+                       error.message());
+        }
+        gw->drop_longest_waiting();
         signal pause(*gw->io);
         co_await pause.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
         continue;
       }
-      if (gw->connections >= gw->options.max_connections)
-        continue; // closed at once: a client that retries finds room or does not
+      if (gw->connections >= gw->options.max_connections && !gw->drop_longest_waiting()) {
+        if (!tls && gw->turned_away < most_turned_away)
+          boost::asio::co_spawn(*gw->io, turn_away(gw, std::move(socket), counted()), boost::asio::detached);
+        continue; // else closed at once: a client that retries finds room or does not
+      }
       boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls), boost::asio::detached);
     }
   }
@@ -188,6 +218,7 @@ class running_gateway : public gateway {
   any_acceptor tcp_, unix_;
   std::shared_ptr<boost::asio::ssl::context> tls_;
   listening_port bound_;
+  std::unique_ptr<retention> retention_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable all_ended_;

@@ -32,12 +32,15 @@ struct gateway_options {
   // What `POST /v1/workers` writes into a join line:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
+  milliseconds keep_operations{0};   ///< what ended longer ago is dropped; 0 = nothing is
   milliseconds worker_lease{10'000}; ///< shown for tasks that asked for none of their own
   // Limits:
   std::size_t max_connections = 4096;
   std::size_t max_header_bytes = 32 * 1024;
   std::size_t max_body_bytes = 1024 * 1024;
-  milliseconds idle_timeout{60'000};     ///< between requests, and for each read and write inside one
+  milliseconds idle_timeout{60'000};     ///< between requests, and for each write
+  milliseconds header_timeout{10'000};   ///< from the first byte of a request to the last of its header
+  milliseconds body_timeout{30'000};     ///< for the whole body
   milliseconds comment_interval{15'000}; ///< of event streams
   std::size_t max_lag_events = 10'000;   ///< of one watcher
   unsigned readers = 2;                  ///< threads for reads of the store

@@ -15,6 +15,8 @@ using any_socket = boost::asio::generic::stream_protocol::socket;
 
 /// Serves the connection until it ends; never throws. `tls` null = plain.
 awaitable<> serve_plain(std::shared_ptr<core> gw, any_socket socket);
+/// Says that there are too many connections (all of them at work) and closes.
+awaitable<> turn_away(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<void> here);
 awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
 } // namespace quell::controller::http

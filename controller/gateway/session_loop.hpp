@@ -57,7 +57,7 @@ template <class Stream>
 class session_loop {
  public:
   session_loop(std::shared_ptr<core> gw, Stream& stream) : gw_(std::move(gw)), stream_(stream) {}
-  ~session_loop() { gw_->idle.erase(this); }
+  ~session_loop() { gw_->unread.erase(waiting_); }
   session_loop(const session_loop&) = delete;
   session_loop& operator=(const session_loop&) = delete;
 
@@ -84,6 +84,7 @@ class session_loop {
 
  private:
   using parser = beast::http::request_parser<beast::http::string_body>;
+  static constexpr std::size_t first_read_bytes = 16 * 1024;
 
   auto patience_of_io() { return gw_->options.idle_timeout; }
   static auto token(beast::error_code& error) { return boost::asio::redirect_error(boost::asio::use_awaitable, error); }
@@ -91,18 +92,10 @@ class session_loop {
   /// False: the connection is over (an answer to a broken request has been written).
   awaitable<bool> read_request(request& req) {
     beast::error_code error;
-    beast::get_lowest_layer(stream_).expires_after(patience_of_io());
-    gw_->idle[this] = [this] { beast::get_lowest_layer(stream_).cancel(); };
-    co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
-    gw_->idle.erase(this);
-    if (!error && beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
-      const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
-      if (!alive) co_return false;
-    }
-    if (!error) {
-      beast::get_lowest_layer(stream_).expires_after(patience_of_io());
-      co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
-    }
+    waiting_ = gw_->next_unread++;
+    gw_->unread[waiting_] = [this] { beast::get_lowest_layer(stream_).cancel(); };
+    co_await read_bytes(error);
+    gw_->unread.erase(waiting_);
     req.id = request_id::fresh();
     if (error) {
       co_await refuse(error, req.id);
@@ -128,6 +121,27 @@ class session_loop {
       co_return false;
     }
     co_return true;
+  }
+
+  /// Header and body into the parser. The clock of each runs from its first byte and is not wound up by further ones: a
+  /// client that drips holds its connection no longer than one that is silent.
+  awaitable<> read_bytes(beast::error_code& error) {
+    if (buffer_.size() == 0) {
+      beast::get_lowest_layer(stream_).expires_after(gw_->options.idle_timeout);
+      const auto count = co_await stream_.async_read_some(buffer_.prepare(first_read_bytes), token(error));
+      buffer_.commit(count);
+      if (error) co_return;
+    }
+    beast::get_lowest_layer(stream_).expires_after(gw_->options.header_timeout);
+    co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
+    if (error) co_return;
+    if (beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
+      const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
+      if (!alive) error = boost::asio::error::connection_reset;
+      if (error) co_return;
+    }
+    beast::get_lowest_layer(stream_).expires_after(gw_->options.body_timeout);
+    co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
   }
 
   /// Answers what could not be read, if it was a request at all.
@@ -266,6 +280,7 @@ class session_loop {
   Stream& stream_;
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
+  std::uint64_t waiting_ = 0; ///< our place among the connections that wait for a request
 };
 
 } // namespace quell::controller::http

@@ -68,7 +68,19 @@ awaitable<response> get_health(exchange&) { co_return json_answer("{\"healthy\":
 awaitable<response> get_ready(exchange& x) {
   if (x.gw.stopping)
     throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
-  co_await look_at_cluster(x.gw); // the controller answers: it has recovered
+  // The controller answers when its books stand and it takes orders: with a million live operations seconds after the
+  // port is open.
+  bool is_ready = false;
+  try {
+    co_await look_at_cluster(x.gw);
+    is_ready = true;
+  } catch (const problem& p) {
+    if (p.code != "internal") throw;
+  }
+  if (!is_ready)
+    throw problem{.code = "not_ready",
+                  .detail = "quelld still reads its store; orders wait until it has",
+                  .headers = {{"Retry-After", "1"}}};
   co_return json_answer("{\"ready\":true}");
 }
 

@@ -99,8 +99,8 @@ awaitable<response> drain_worker(exchange& x) {
   need_whole_cluster(x);
   const auto name = x.arguments.at(0);
   const auto asked = value_or_throw(read_drain(x.req.body));
-  auto call = [&gw, &asked, name](auto reply) {
-    gw.controller.drain_worker(name, asked.reason, asked.deadline, asked.cancel, std::move(reply));
+  auto call = [&gw, &asked, &x, name](auto reply) {
+    gw.controller.drain_worker(name, asked.reason, asked.deadline, asked.cancel, x.who, std::move(reply));
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
@@ -127,7 +127,9 @@ awaitable<response> remove_worker(exchange& x) {
   query_reader query(x.req);
   const bool cancel = query.flag("cancel").value_or(false);
   query.finish();
-  auto call = [&gw, name, cancel](auto reply) { gw.controller.remove_worker(name, cancel, std::move(reply)); };
+  auto call = [&gw, &x, name, cancel](auto reply) {
+    gw.controller.remove_worker(name, cancel, x.who, std::move(reply));
+  };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
   gw.controller.audit("worker_remove", name, x.who, "api");

@@ -144,7 +144,9 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   const caller& by = order.by_token;
   cancel_run run;
   run.received = order.received;
-  if (const ended_trace* trace = recent_.find(id)) {
+  if (order.has_ended) {
+    r.outcome = cancel_outcome::already_finished; // the caller has looked, at the rights too
+  } else if (const ended_trace* trace = recent_.find(id)) {
     // Whether an ended one lay below the task is no longer known here; the store can say.
     const auto scope = scope_path::parse(recent_.scope(*trace));
     if (by.task || (by.prefix && scope && !scope->is_at_or_below(*by.prefix))) return unknown();

@@ -33,6 +33,7 @@ struct found_stop {
   std::uint64_t seq = 0;
   stop_cause cause = stop_cause::cancel;
   std::optional<cancel_id> cancel;
+  const stop_words* words = nullptr; ///< for as long as the call lasts
 };
 
 /// How an operation's own work ended.
@@ -62,6 +63,7 @@ class core final : public ledger {
   std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) override;
   void kill_declared(index x);
   std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) override;
+  std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) override;
   std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) override;
   bool is_placeable(const operation_id& id) const override;
   void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) override;
@@ -87,6 +89,7 @@ class core final : public ledger {
   std::size_t live_count() const override { return operations_.size(); }
   std::uint32_t slots_on(const std::string& worker) const override;
   std::uint64_t live_on(const std::string& worker) const override;
+  void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(storage::event_record e, moment now) override;
 
  private:
@@ -138,6 +141,7 @@ class core final : public ledger {
 
   // record.cpp: rows, events and seqs
   std::uint64_t take_seq();
+  void reserve_seqs();
   storage::operation_hot hot_of(index x) const;
   void write_row(index x);
   void write_event(std::string type, index x, moment now);
@@ -212,7 +216,8 @@ class core final : public ledger {
   void queue_below(index x);
 
   // stops.cpp: stops that are no cancels
-  void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now);
+  void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
+                       const stop_words* words = nullptr);
   void add_stop_below(stop_messages& messages, index x) const;
   void send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
             std::optional<milliseconds> grace);

@@ -8,8 +8,6 @@ namespace quell::controller::heart {
 
 namespace {
 
-constexpr std::chrono::hours id_window{12};
-
 tl::unexpected<refusal> refuse(refusal r) { return tl::unexpected<refusal>(std::move(r)); }
 
 refusal because(std::string code, std::string detail, std::string pointer = {}) {

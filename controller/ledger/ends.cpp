@@ -26,6 +26,10 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
     state.cause = stop.cause;
     state.seq = stop.seq;
     state.cancel = stop.cancel;
+    if (stop.words) {
+      state.reason = stop.words->reason;
+      state.by = stop.words->by;
+    }
     details(x).stop = state;
   }
   if (say == announce::no || n.now == status::cancelling) return;
@@ -60,7 +64,8 @@ void core::begin(index x, wall_time at, moment now) {
   if (n.waiting != none) reasons_.release(n.waiting);
   n.waiting = none;
   if (n.more && n.more->timeout.count() > 0) {
-    n.more->deadline_at = at + n.more->timeout;
+    // By our own wall clock, which reads it again after a restart: the worker's may stand elsewhere.
+    n.more->deadline_at = now.wall + n.more->timeout;
     set_deadline(x, now.boot + n.more->timeout);
   }
   const auto stop = stop_of(x);

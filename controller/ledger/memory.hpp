@@ -41,14 +41,22 @@ class ended_memory {
   }
   const std::string& scope(const ended_trace& trace) const { return scopes_[trace.scope]; }
   void forget_old(boot_time now) {
-    while (!order_.empty() && now - traces_.at(order_.front()).at > keep) drop_oldest();
+    while (!order_.empty() && is_old(order_.front(), now)) drop_oldest();
+  }
+  void forget(const operation_id& id) {
+    const auto at = traces_.find(id);
+    if (at == traces_.end()) return;
+    scopes_.release(at->second.scope);
+    traces_.erase(at); // its place in the order goes with its turn
   }
 
  private:
+  bool is_old(const operation_id& id, boot_time now) const {
+    const auto at = traces_.find(id);
+    return at == traces_.end() || now - at->second.at > keep;
+  }
   void drop_oldest() {
-    const auto at = traces_.find(order_.front());
-    scopes_.release(at->second.scope);
-    traces_.erase(at);
+    forget(order_.front());
     order_.pop_front();
   }
   std::unordered_map<operation_id, ended_trace> traces_;
@@ -67,6 +75,7 @@ class bounded_memory {
     values_.erase(order_.front());
     order_.pop_front();
   }
+  void forget(const Id& id) { values_.erase(id); } // its place in the order goes with its turn
   const Value* find(const Id& id) const {
     const auto at = values_.find(id);
     return at == values_.end() ? nullptr : &at->second;

@@ -88,7 +88,7 @@ void core::worker_is_done(index worker, moment now) {
     const auto waits = std::find(run.awaited.begin(), run.awaited.end(), worker);
     if (waits == run.awaited.end()) continue;
     const auto left = held_by(worker);
-    if (std::any_of(left.begin(), left.end(), [&](index x) { return covers(run, x); })) continue;
+    if (std::any_of(left.begin(), left.end(), [&, &open = run](index x) { return covers(open, x); })) continue;
     run.awaited.erase(waits);
     check_signalled(run, now);
   }

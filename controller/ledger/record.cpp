@@ -8,11 +8,16 @@ namespace {
 constexpr std::uint64_t seq_block = 10'000;
 }
 
+void core::reserve_seqs() {
+  // Half a block ahead: a number that a full disk keeps from being reserved is not in use yet. Were it, a cancel that
+  // is performed without being written could give it to workers, and a restart would give it to something else.
+  if (next_seq_ + seq_block / 2 < seq_limit_) return;
+  seq_limit_ = next_seq_ + seq_block;
+  effects_.journal.emplace_back(storage::reserve_seq{seq_limit_});
+}
+
 std::uint64_t core::take_seq() {
-  if (next_seq_ >= seq_limit_) {
-    seq_limit_ = next_seq_ + seq_block;
-    effects_.journal.emplace_back(storage::reserve_seq{seq_limit_});
-  }
+  reserve_seqs();
   return next_seq_++;
 }
 
@@ -77,6 +82,14 @@ void core::add_event(storage::event_record e, moment now) {
   e.id = next_event_++;
   if (e.at == wall_time{}) e.at = now.wall;
   effects_.journal.emplace_back(storage::put_event{std::move(e)});
+}
+
+void core::forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
+  for (const auto& id : ended) {
+    recent_.forget(id);
+    silent_ends_.forget(id); // evidence that comes now has no row to stand in
+  }
+  for (const auto& id : settled) settled_.forget(id);
 }
 
 ledger_effects core::take() {

@@ -1,6 +1,8 @@
 // From what stands on disk to the same state that wrote it. Whatever was not written (sweeps, who is awaited, which
 // children a parent's end stops) is derived again; nothing depends on how far the last life had come.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "controller/ledger/core.hpp"
 
@@ -10,6 +12,7 @@ core::core(ledger_settings s, storage::recovered_state recovered, moment now) : 
   next_seq_ = std::max<std::uint64_t>(recovered.next_seq, 1);
   seq_limit_ = next_seq_;
   next_event_ = std::max<std::uint64_t>(recovered.next_event, 1);
+  reserve_seqs();
   recover(recovered, now);
 }
 
@@ -100,8 +103,9 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     if (n.kind != quell::kind::task && !n.has_own_end)
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
   }
+  // A wall clock that was set back meanwhile must not make it longer than it was at its start.
   if (hot.deadline_at && !n.has_own_end)
-    set_deadline(x, now.boot + std::max(*hot.deadline_at - now.wall, milliseconds{0}));
+    set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
   if (n.has_own_end)
@@ -113,7 +117,10 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
 void core::recover_cancel(const storage::cancel_record& r, moment now) {
   if (r.status == cancel_status::settled) return;
   cancel_order order;
-  order.received = now.boot - (now.wall - r.created_at);
+  // Nor may it make the report's times run backwards.
+  const double reached = std::max(r.report.fenced_ms.value_or(0), r.report.signalled_ms.value_or(0));
+  order.received = now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
+                                                                 std::chrono::nanoseconds(std::llround(reached * 1e6)));
   const std::uint64_t seq = r.seq;
   cancel_run& run = runs_.emplace(seq, draft(order, r)).first->second;
   run_of_.emplace(run.record.id, seq);
@@ -121,6 +128,13 @@ void core::recover_cancel(const storage::cancel_record& r, moment now) {
   run.last_progress = now.boot;
   enter(run);
   run.remaining = covered_list(run).size();
+  // Ends that a full disk refused and that were over when the cancel came: they are covered and counted after all.
+  const auto& counted = run.record.report.receipts;
+  const auto operations = std::accumulate(counted.begin(), counted.end(), run.remaining);
+  if (operations != run.record.report.operations) {
+    run.record.report.operations = operations;
+    touch(run);
+  }
   if (!run.record.report.signalled_ms) run.awaited = workers_below(run);
 }
 

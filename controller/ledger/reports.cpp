@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
+#include "controller/ledger/limits.hpp"
 #include "controller/ledger/sentences.hpp"
 
 namespace quell::controller::heart {
@@ -78,7 +79,7 @@ void core::stopping(const std::string& worker, const wire::task_stopping& m, mom
 void core::unproven(const std::string& worker, const wire::task_unproven& m, moment now) {
   const index x = find(m.operation);
   if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
-  details(x).unproven = std::make_unique<wire::task_unproven>(m);
+  details(x).unproven = std::make_unique<wire::task_unproven>(within_limits(m));
   std::vector<cancel_run*> runs;
   covering(x, runs);
   for (const cancel_run* run : runs) changed_.insert(run->record.id);
@@ -91,6 +92,7 @@ void core::output_counts(const operation_id& id, const quell::output_counts& cou
 }
 
 void core::ended(const std::string& worker, const wire::task_ended& m, moment now) {
+  if (!is_within_limits(m)) return ended(worker, within_limits(m), now);
   effects_.stored.emplace_back(worker, m.operation);
   const index x = find(m.operation);
   if (x == none) {
@@ -99,7 +101,8 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   }
   operation_node& n = operations_[x];
   if (!n.is_held || workers_[n.worker] != worker) return; // counted already, or not its business
-  const bool ran = m.started_at != wall_time{};
+  // Let go is not begun: an exec that failed never ran.
+  const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed";
   const auto stop = stop_of(x);
   if (ran && !n.has_started) begin(x, m.started_at, now);
   // Began together with a stop: the frames may be read in any order, the chain is the same.

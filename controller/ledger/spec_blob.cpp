@@ -14,7 +14,8 @@ enum flag : std::uint8_t {
   opens_stdin = 4,
   kills_rest = 8,
   has_lease = 16,
-  has_default_cwd = 32
+  has_default_cwd = 32,
+  has_user = 64
 };
 
 void put_number(std::string& out, std::uint64_t n) {
@@ -51,8 +52,8 @@ struct reader {
 spec_blob::spec_blob(const task_spec& spec) {
   std::string out;
   const bool with_default = spec.default_cwd && spec.default_cwd_host;
-  out += static_cast<char>((with_default ? has_default_cwd : 0) | (spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) |
-                           (spec.stdin_open ? opens_stdin : 0) |
+  out += static_cast<char>((with_default ? has_default_cwd : 0) | (spec.user ? has_user : 0) |
+                           (spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) | (spec.stdin_open ? opens_stdin : 0) |
                            (spec.leader_exit == on_leader_exit::kill ? kills_rest : 0) | (spec.lease ? has_lease : 0));
   put_number(out, spec.command.size());
   for (const auto& word : spec.command) put_text(out, word);
@@ -68,6 +69,7 @@ spec_blob::spec_blob(const task_spec& spec) {
     put_text(out, *spec.default_cwd);
     put_text(out, *spec.default_cwd_host);
   }
+  if (spec.user) put_text(out, *spec.user);
   bytes_.reset(new char[out.size()]);
   std::memcpy(bytes_.get(), out.data(), out.size());
 }
@@ -93,6 +95,7 @@ task_spec spec_blob::decode() const {
     spec.default_cwd = in.text();
     spec.default_cwd_host = in.text();
   }
+  if ((flags & has_user) != 0) spec.user = in.text();
   return spec;
 }
 

@@ -19,7 +19,7 @@ void core::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std
   }
 }
 
-void core::stop_operations(const std::vector<index>& targets, stop_cause cause, moment now) {
+void core::stop_operations(const std::vector<index>& targets, stop_cause cause, moment now, const stop_words* words) {
   std::vector<std::pair<index, std::uint64_t>> fresh;
   for (const index x : targets)
     if (!stop_of(x)) fresh.emplace_back(x, operations_[x].seq);
@@ -32,7 +32,7 @@ void core::stop_operations(const std::vector<index>& targets, stop_cause cause, 
     if (!is_same(x, guard)) continue; // it ended with one of the others
     const auto above = stop_of(x);    // one of the others may lie above it
     const bool has_more = operations_[x].live_below > 1;
-    apply_stop(x, above ? *above : found_stop{seq, cause, std::nullopt}, now);
+    apply_stop(x, above ? *above : found_stop{seq, cause, std::nullopt, words}, now);
     if (has_more && is_same(x, guard)) queue_below(x);
   }
 }
@@ -41,6 +41,12 @@ std::size_t core::stop_worker(const std::string& worker, stop_cause cause, momen
   const index w = known_worker(worker);
   const std::vector<index> held = held_by(w);
   stop_operations(held, cause, now);
+  return held.size();
+}
+
+std::size_t core::stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) {
+  const std::vector<index> held = held_by(known_worker(worker));
+  stop_operations(held, cause, now, &why);
   return held.size();
 }
 

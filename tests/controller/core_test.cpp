@@ -96,6 +96,18 @@ struct world {
     c->end_burst(now);
     return *answer;
   }
+  /// What became of a slice of old rows: nullopt = it is on its way to the disk.
+  std::optional<bool> drop_old(bool insist = false) {
+    auto answer = std::make_shared<std::optional<bool>>();
+    service::old_things what;
+    what.operations = {operation_id::fresh()};
+    what.insist = insist;
+    c->drop_old(
+        what, [answer](bool done) { *answer = done; }, now);
+    drop_answer = answer;
+    return *answer;
+  }
+  std::shared_ptr<std::optional<bool>> drop_answer;
   void cancel(const std::string& scope = "a") {
     auto answer = std::make_shared<std::optional<outcome<cancel_view>>>();
     cancel_order o;
@@ -205,4 +217,26 @@ TEST_CASE("with little space starts are refused and cancels are not", "[core]") 
   w.commit();
   REQUIRE(*w.cancel_answer);
   CHECK((*w.cancel_answer)->has_value());
+}
+
+TEST_CASE("old rows are dropped only while nothing waits for the disk, and never before a cancel") {
+  world w;
+  w.c->end_burst(w.now); // what was recovered is rolled out
+  w.commit();
+  REQUIRE(!w.drop_old());
+  REQUIRE(std::holds_alternative<storage::drop_operation>(w.edges.batches.back().front()));
+  w.commit();
+  CHECK(*w.drop_answer == true);
+
+  w.create();
+  CHECK(w.drop_old() == false); // the create is on its way
+  CHECK(!w.drop_old(true));     // a load without a pause must not keep them for ever
+  w.commit();
+  CHECK(*w.drop_answer == true);
+
+  w.cancel();
+  CHECK(w.drop_old() == false);
+  CHECK(w.drop_old(true) == false);
+  w.commit();
+  CHECK(!w.drop_old());
 }

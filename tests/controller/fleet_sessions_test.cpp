@@ -152,6 +152,22 @@ TEST_CASE("a hello older than the live session is history, not news") {
   CHECK(std::get<wire::refuse>(c.history.back().frame.body).code == "lease_held");
 }
 
+TEST_CASE("a late hello is history as long as a task with a longer lease may run there") {
+  fleet_world c;
+  auto late = c.hello_of("w1", 2);
+  late.proposed = session_id{make_uuid7(c.now.wall, {9})};
+  c.pass(3s);
+  c.worker_joins("w1");
+  const auto task = c.placed(c.needs(), 60s);
+  REQUIRE(c.where(task) == "w1");
+  c.silence(13s);
+  REQUIRE(c.status_of("w1") == "lost");
+  c.f->frame("late-route", key_of("w1"), {late.proposed, 0, 0, late}, c.now);
+  c.settle();
+  CHECK(c.ledger.reconciled.size() == 1); // its inventory does not know the task, which lives
+  CHECK(std::get<wire::refuse>(c.history.back().frame.body).code == "lease_held");
+}
+
 TEST_CASE("a key that is not enrolled is told so and may come again") {
   fleet_world c;
   auto& w = c.says_hello("stranger", c.hello_of("stranger", 2));

@@ -44,7 +44,7 @@ LIBRARIES = (
     Library(r"msgpack", r"protocol/codec|benchmarks/", "bytes from peers are read in one place, with limits; everybody else sees structs"),
     Library(r"caf/", r"actors/|controller/|benchmarks/|tests/(actors|controller)/", "only the controller's wiring and the actors know the actor"
             " library; the rest is plain C++"),
-    Library(r"SQLiteCpp/|sqlite3\.h", r"storage/|benchmarks/|tests/storage/", "one room writes SQL, so that order and durability are decided in one"
+    Library(r"SQLiteCpp/|sqlite3\.h", r"storage/|benchmarks/|tests/(storage|simulation)/", "one room writes SQL, so that order and durability are decided in one"
             " place"),
     Library(r"boost/(beast|asio)", r"controller/gateway/|worker/relay|benchmarks/|tests/", "HTTP servers live in the gateway and the worker's"
             " relay; these headers cost 10 s a file"),

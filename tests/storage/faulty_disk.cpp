@@ -12,18 +12,25 @@ namespace {
 
 std::mutex arming;
 disk_trouble armed = disk_trouble::none;
+disk_calls counted = disk_calls::changes;
 std::uint64_t left = 0;
 std::atomic<bool> failed{false};
 
-/// SQLITE_OK, or the error that this write is to fail with.
-int trouble(int when_broken) {
+bool counts(disk_calls call) {
+  if (counted == disk_calls::all || counted == call) return true;
+  return counted == disk_calls::changes && call == disk_calls::truncates;
+}
+
+/// SQLITE_OK, or the error that this call is to fail with.
+int trouble(disk_calls call, int when_broken) {
   const std::lock_guard guard(arming);
-  if (armed == disk_trouble::none) return SQLITE_OK;
+  if (armed == disk_trouble::none || !counts(call)) return SQLITE_OK;
   if (left > 0 && --left > 0) return SQLITE_OK;
   failed = true;
   if (armed == disk_trouble::broken) return when_broken;
-  armed = disk_trouble::none; // one write found no room; the next may
-  return SQLITE_FULL;
+  const bool full = armed == disk_trouble::full;
+  armed = disk_trouble::none; // one call failed; the next may not
+  return full ? SQLITE_FULL : when_broken;
 }
 
 struct file {
@@ -38,10 +45,11 @@ int close(sqlite3_file* f) {
   return code;
 }
 int read(sqlite3_file* f, void* to, int size, sqlite3_int64 at) {
+  if (const int code = trouble(disk_calls::reads, SQLITE_IOERR_READ)) return code;
   return real(f)->pMethods->xRead(real(f), to, size, at);
 }
 int write(sqlite3_file* f, const void* from, int size, sqlite3_int64 at) {
-  if (const int code = trouble(SQLITE_IOERR_WRITE)) {
+  if (const int code = trouble(disk_calls::changes, SQLITE_IOERR_WRITE)) {
     // As a real disk may: a part arrives.
     real(f)->pMethods->xWrite(real(f), from, size / 2, at);
     return code;
@@ -49,11 +57,11 @@ int write(sqlite3_file* f, const void* from, int size, sqlite3_int64 at) {
   return real(f)->pMethods->xWrite(real(f), from, size, at);
 }
 int truncate(sqlite3_file* f, sqlite3_int64 size) {
-  if (const int code = trouble(SQLITE_IOERR_TRUNCATE)) return code;
+  if (const int code = trouble(disk_calls::truncates, SQLITE_IOERR_TRUNCATE)) return code;
   return real(f)->pMethods->xTruncate(real(f), size);
 }
 int sync(sqlite3_file* f, int flags) {
-  if (const int code = trouble(SQLITE_IOERR_FSYNC)) return code == SQLITE_FULL ? SQLITE_OK : code;
+  if (const int code = trouble(disk_calls::changes, SQLITE_IOERR_FSYNC)) return code == SQLITE_FULL ? SQLITE_OK : code;
   return real(f)->pMethods->xSync(real(f), flags);
 }
 int file_size(sqlite3_file* f, sqlite3_int64* size) { return real(f)->pMethods->xFileSize(real(f), size); }
@@ -64,6 +72,7 @@ int control(sqlite3_file* f, int op, void* arg) { return real(f)->pMethods->xFil
 int sector(sqlite3_file* f) { return real(f)->pMethods->xSectorSize(real(f)); }
 int traits(sqlite3_file* f) { return real(f)->pMethods->xDeviceCharacteristics(real(f)); }
 int shm_map(sqlite3_file* f, int page, int size, int extend, void volatile** out) {
+  if (const int code = trouble(disk_calls::shared_maps, SQLITE_IOERR_SHMMAP)) return code;
   return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
 }
 int shm_lock(sqlite3_file* f, int offset, int n, int flags) {
@@ -82,6 +91,7 @@ sqlite3_vfs layer{};
 int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
   auto* mine = reinterpret_cast<file*>(f);
   mine->base.pMethods = nullptr;
+  if (const int code = trouble(disk_calls::opens, SQLITE_CANTOPEN)) return code;
   mine->real = static_cast<sqlite3_file*>(::operator new(static_cast<std::size_t>(under->szOsFile)));
   const int code = under->xOpen(under, name, mine->real, flags, out);
   if (code == SQLITE_OK)
@@ -108,9 +118,10 @@ faulty_disk::~faulty_disk() {
   sqlite3_vfs_register(under, 1);
 }
 
-void faulty_disk::fail(disk_trouble what, std::uint64_t nth) {
+void faulty_disk::fail(disk_trouble what, std::uint64_t nth, disk_calls calls) {
   const std::lock_guard guard(arming);
   armed = what;
+  counted = calls;
   left = nth;
   failed = false;
 }

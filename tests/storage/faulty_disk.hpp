@@ -5,7 +5,11 @@
 
 namespace quell::storage::test {
 
-enum class disk_trouble { none, full, broken };
+/// `full`: one call finds no room. `broken`: it fails, and every later one too. `once`: it alone fails.
+enum class disk_trouble { none, full, broken, once };
+
+/// Which calls are counted and may fail. `changes`: what changes a file (write, sync, truncate).
+enum class disk_calls { changes, opens, reads, truncates, shared_maps, all };
 
 /// Becomes SQLite's default file layer for as long as it lives. One at a time.
 class faulty_disk {
@@ -14,8 +18,8 @@ class faulty_disk {
   ~faulty_disk();
   faulty_disk(const faulty_disk&) = delete;
 
-  /// The `nth` (1 = the next) write, sync or truncate fails, and with `broken` every later one too. Any thread.
-  void fail(disk_trouble trouble, std::uint64_t nth);
+  /// The `nth` (1 = the next) of `calls` fails. Any thread.
+  void fail(disk_trouble trouble, std::uint64_t nth, disk_calls calls = disk_calls::changes);
   void heal() { fail(disk_trouble::none, 0); }
   /// True if the armed failure has happened.
   bool has_failed() const;

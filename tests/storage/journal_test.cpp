@@ -90,3 +90,29 @@ TEST_CASE("a batch larger than one transaction's usual size stays whole") {
   CHECK_FALSE(s.write(std::move(batch)));
   CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "5000");
 }
+
+TEST_CASE("only what has ended and is nobody's parent can be dropped, and only settled cancels") {
+  temp_directory directory;
+  store s(directory.path());
+  const auto parent = operation(1, "a"), child = operation(2, "a", &parent), live = operation(3, "a");
+  auto big = operation(4, "a");
+  big.task.command.push_back(std::string(10'000, 'x'));
+  auto open = cancel_of(target_scope{scope("a")}, 5), settled = cancel_of(target_scope{scope("a")}, 6);
+  open.status = cancel_status::signalled;
+  settled.status = cancel_status::settled;
+  REQUIRE_FALSE(s.write({put_operation{parent}, put_operation{child}, put_operation{live}, put_operation{big},
+                         put_cancel{open}, put_cancel{settled}, ended(parent, 7), ended(child, 8), ended(big, 9)}));
+  REQUIRE_FALSE(s.write({drop_operation{parent.id}, drop_operation{live.id}, drop_cancel{open.id}}));
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation") == "4");
+  CHECK(ask(directory.path(), "SELECT count(*) FROM cancel") == "2");
+  REQUIRE_FALSE(s.write({drop_operation{child.id}, drop_operation{parent.id}, drop_operation{big.id},
+                         drop_operation{operation_id::fresh()}, drop_cancel{settled.id}}));
+  CHECK(ask(directory.path(), "SELECT group_concat(seq) FROM operation") == "3");
+  CHECK(ask(directory.path(), "SELECT count(*) FROM operation_bulk") == "0");
+  CHECK(ask(directory.path(), "SELECT group_concat(seq) FROM cancel") == "5");
+  for (std::uint64_t id = 1; id <= 10; ++id) REQUIRE_FALSE(s.write({put_event{event(id, "operation_created")}}));
+  REQUIRE_FALSE(s.write({drop_events{4}}));
+  CHECK(ask(directory.path(), "SELECT min(id) FROM event") == "5");
+  REQUIRE_FALSE(s.write({drop_events{1'000}}));
+  CHECK(ask(directory.path(), "SELECT group_concat(id) FROM event") == "10"); // the newest tells the next number
+}

@@ -7,56 +7,14 @@ import zmq
 
 from harness import processes, trees
 from harness.cluster import Cluster, marker
+from harness.peer import HELLO, REFUSE, TASK_ENDED, Peer
 from harness.waiting import until
-
-HELLO, REFUSE, TASK_ENDED = 1, 21, 5
 
 
 @pytest.fixture(scope="module")
 def cluster():
     with Cluster(workers=1) as c:
         yield c
-
-
-class Peer:
-    """A DEALER with an own CURVE key."""
-
-    def __init__(self, cluster, keys=None):
-        self.public, self.secret = keys or zmq.curve_keypair()
-        self.context = zmq.Context()
-        self.socket = self.context.socket(zmq.DEALER)
-        self.socket.linger = 0
-        self.socket.curve_publickey, self.socket.curve_secretkey = self.public, self.secret
-        with open(os.path.join(cluster.state, "controller.key")) as f:
-            self.socket.curve_serverkey = zmq.curve_public(f.read().strip().encode())
-        self.monitor = self.socket.get_monitor_socket()
-        self.socket.connect(f"tcp://127.0.0.1:{cluster.ports[1]}")
-
-    def events(self, wanted, seconds=10):
-        import zmq.utils.monitor
-        seen = []
-
-        def look():
-            while self.monitor.poll(0):
-                seen.append(zmq.utils.monitor.recv_monitor_message(self.monitor)["event"])
-            return wanted in seen
-        until(look, f"monitor event {wanted!r}", seconds)
-
-    def send(self, session, number, tag, fields):
-        self.socket.send(msgpack.packb([session, number, 0, tag, fields]))
-
-    def receive(self, seconds=10):
-        assert self.socket.poll(seconds * 1000), "no answer"
-        return msgpack.unpackb(self.socket.recv())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.disable_monitor()
-        self.monitor.close(0)
-        self.socket.close(0)
-        self.context.term()
 
 
 def works(cluster):

@@ -36,14 +36,13 @@ TEST_CASE("when the worker is killed, its tasks are dead within a second") {
     DYNAMIC_SECTION(name_of(level)) {
       const auto mark = fresh_mark();
       const auto subtree = "quell-test-" + mark;
-      const pid_t worker = ::fork();
-      REQUIRE(worker >= 0);
-      if (worker == 0) { // a worker with three running tasks and a held one; it never returns
-        ward w(level, true, subtree);
-        for (int i = 0; i < 3; ++i) w.shell(stubborn(mark), mark);
-        w.await_held(w.spawn({.command = {"sleep", "1000." + mark}}));
-        while (true) w.hear(1000);
-      }
+      const pid_t worker =
+          in_another_process([&] { // a worker with three running tasks and a held one; it never returns
+            ward w(level, true, subtree);
+            for (int i = 0; i < 3; ++i) w.shell(stubborn(mark), mark);
+            w.await_held(w.spawn({.command = {"sleep", "1000." + mark}}));
+            while (true) w.hear(1000);
+          });
       await_stubborn(mark, 3);
       const auto before = now();
       REQUIRE(::kill(worker, SIGKILL) == 0);
@@ -63,14 +62,12 @@ TEST_CASE("when the worker is frozen, its tasks are dead by the end of the lease
     DYNAMIC_SECTION(name_of(level)) {
       const auto mark = fresh_mark();
       const auto subtree = "quell-test-" + mark;
-      const pid_t worker = ::fork();
-      REQUIRE(worker >= 0);
-      if (worker == 0) {
+      const pid_t worker = in_another_process([&] {
         ward w(level, true, subtree);
         w.shell(stubborn(mark), mark);
         w.client->lease(now(), 1500ms);
         while (true) w.hear(1000);
-      }
+      });
       await_stubborn(mark, 1);
       REQUIRE(::kill(worker, SIGSTOP) == 0);
       eventually(
@@ -117,15 +114,13 @@ TEST_CASE("when worker and guardian are killed together, the tasks die all the s
       const auto subtree = "quell-test-" + mark;
       int ends[2];
       REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-      const pid_t worker = ::fork();
-      REQUIRE(worker >= 0);
-      if (worker == 0) {
+      const pid_t worker = in_another_process([&] {
         ward w(level, true, subtree);
         w.shell(stubborn(mark), mark);
         const pid_t guardian = w.client->pid();
         [[maybe_unused]] const auto told = ::write(ends[1], &guardian, sizeof guardian);
         while (true) w.hear(1000);
-      }
+      });
       pid_t guardian = 0;
       REQUIRE(::read(ends[0], &guardian, sizeof guardian) == sizeof guardian);
       await_stubborn(mark, 1);
@@ -150,16 +145,14 @@ TEST_CASE("a worker that starts again finds nothing of the life before, however 
         const auto subtree = "quell-test-" + mark;
         int ends[2];
         REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-        const pid_t worker = ::fork();
-        REQUIRE(worker >= 0);
-        if (worker == 0) {
+        const pid_t worker = in_another_process([&] {
           ward w(level, true, subtree);
           w.shell("trap '' TERM; i=0; while [ $i -lt 100 ]; do sleep 1000." + mark + " & i=$((i+1)); done; wait; wait",
                   mark);
           const pid_t guardian = w.client->pid();
           [[maybe_unused]] const auto told = ::write(ends[1], &guardian, sizeof guardian);
           while (true) w.hear(1000);
-        }
+        });
         pid_t guardian = 0;
         REQUIRE(::read(ends[0], &guardian, sizeof guardian) == sizeof guardian);
         eventually("the tree", [&] { return living("1000." + mark).size() == 101; });

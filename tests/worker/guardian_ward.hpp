@@ -33,6 +33,9 @@ int own_zombies();
 std::vector<std::string> cgroups_of(const std::string& subtree);
 bool subtree_exists(const std::string& subtree);
 std::string file_text(const std::string& path);
+/// Runs `work` in a forked process, which ends with it, also when it fails: a failed check must never carry on with the
+/// tests there.
+pid_t in_another_process(const std::function<void()>& work);
 
 struct task_story {
   std::optional<std::int32_t> pid;

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
+
 #include "tests/worker/fake_controller.hpp"
 #include "worker/task_environment.hpp"
 
@@ -30,6 +32,7 @@ labels = { gpu = "1", zone = "b" }
 work_dir = "/srv"
 containment = "cgroup"
 env = { LANG = "C" }
+users = ["build", "nobody"]
 [controller]
 join = "qwj1.x"
 )",
@@ -41,6 +44,24 @@ join = "qwj1.x"
   CHECK(s->least == containment::cgroup);
   CHECK(s->env.at("LANG") == "C");
   CHECK(s->join == "qwj1.x");
+  CHECK(s->users == std::vector<std::string>{"build", "nobody"});
+}
+
+TEST_CASE("users that tasks may ask for are a list, and only root can permit others", "[settings]") {
+  CHECK(complaint("[worker]\nusers = \"nobody\"\n").find("worker.users must be a list") != std::string::npos);
+  CHECK(complaint("[worker]\nusers = [1]\n").find("must hold strings") != std::string::npos);
+  CHECK(settings_from_environment({{"QUELL_WORKER_WORKER_USERS", "a,b"}})->users == std::vector<std::string>{"a", "b"});
+  CHECK(account_book::look_up({"no-such-user"}).error().detail.find("no-such-user") != std::string::npos);
+  const account_book own;
+  CHECK(*own.find(std::nullopt) == nullptr);
+  CHECK(own.find("no-such-user").error().code == "not_permitted");
+  if (::geteuid() != 0) return;
+  const auto book = account_book::look_up({"nobody", "root"});
+  REQUIRE(book);
+  CHECK(*book->find("root") == nullptr);
+  REQUIRE(*book->find("nobody"));
+  CHECK((*book->find("nobody"))->account.uid != 0);
+  CHECK(book->find("daemon").error().detail.find("nobody") != std::string::npos);
 }
 
 TEST_CASE("a wrong configuration says where and what", "[settings]") {

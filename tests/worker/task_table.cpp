@@ -220,6 +220,42 @@ TEST_CASE("what waits for a slot starts when one is free, in order, or never if 
   CHECK_FALSE(f.was_spawned("b"));
 }
 
+TEST_CASE("what has not begun under its lease does not begin under the next one", "[table]") {
+  table_fixture f({.slots = 1});
+  auto holder = f.order("holder", 10);
+  holder.spec.lease = 1h;
+  f.start_arrives(holder);
+  f.held("holder");
+  f.start_arrives("queued", 11);
+  auto spawning = f.order("spawning", 12);
+  spawning.spec.slots = 0;
+  f.start_arrives(spawning);
+  auto patient = f.order("patient", 13);
+  patient.spec.lease = 1h;
+  f.start_arrives(patient);
+  f.gone.clear();
+
+  f.pass(11s); // frozen: nobody looked at the queue meanwhile
+  worker::effects list;
+  f.table.lapse(f.now, list);
+  f.perform(std::move(list));
+  f.lease.welcomed(f.now.boot, 10s);
+  f.held("spawning");
+  f.pump();
+  CHECK(f.gone.empty());
+  REQUIRE(f.end_of("queued") != nullptr);
+  CHECK(f.end_of("queued")->error_code == "worker_lost");
+  CHECK(f.end_of("queued")->evidence == proof::never_ran);
+  f.hears(worker::task_ended_here{f.id("spawning"), std::nullopt, table_fixture::force::killed, proof::cgroup_empty});
+  f.output_read("spawning");
+  REQUIRE(f.end_of("spawning") != nullptr);
+  CHECK(f.end_of("spawning")->evidence == proof::never_ran);
+
+  f.dies("holder");
+  f.held("patient"); // its own lease had not run out
+  CHECK(f.gone.size() == 1);
+}
+
 TEST_CASE("a task without slots needs no room, one with too many is refused", "[table]") {
   table_fixture f({.slots = 2});
   auto all = f.order("all", 1);

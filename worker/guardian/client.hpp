@@ -56,6 +56,12 @@ struct containment_report {
       limits; ///< sentences: what is not promised at this level, and why a stronger one is not there
 };
 
+/// A user to run a task as: resolved before, because looking one up may wait for a network.
+struct task_account {
+  std::uint32_t uid = 0, gid = 0;
+  std::vector<std::uint32_t> groups; ///< supplementary
+};
+
 struct spawn_request {
   operation_id operation;
   std::vector<std::string> command;
@@ -66,6 +72,7 @@ struct spawn_request {
   std::string stop_signal = "TERM";
   on_leader_exit leader_exit = on_leader_exit::wait;
   std::optional<std::chrono::milliseconds> lease; ///< nullopt = the worker's
+  std::optional<task_account> as;                 ///< nullopt = the worker's own user
 };
 
 struct stop_request {

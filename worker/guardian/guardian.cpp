@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "worker/guardian/system.hpp"
 
@@ -59,7 +60,7 @@ int guardian::run() {
 void guardian::turn() {
   arm_clock();
   epoll_event events[64];
-  const int count = ::epoll_wait(epoll_.get(), events, 64, -1);
+  const int count = ::epoll_wait(epoll_.get(), events, 64, more_to_hear_ ? 0 : -1);
   bool worker = false, children = false, clock = false;
   for (int i = 0; i < count; ++i) {
     switch (events[i].data.u64) {
@@ -78,7 +79,10 @@ void guardian::turn() {
   }
   // Ends before orders: a task that ended before a stop was read has ended by itself.
   if (children) reap_children();
-  if (worker) hear_worker();
+  // Renewals that waited while this process could not run lie one behind the other: only the last one counts, so no
+  // lease is judged before all of them are read.
+  if (worker || clock || more_to_hear_) hear_worker();
+  if (!more_to_hear_ && std::exchange(lease_told_, false)) check_leases();
   if (clock) clock_rang();
   flush();
 }
@@ -86,6 +90,7 @@ void guardian::turn() {
 void guardian::hear_worker() {
   if (!worker_here_) return;
   static char datagram[datagram_limit_bytes];
+  more_to_hear_ = false;
   for (int count = 0; count < 32; ++count) { // then the others have their turn
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 8)];
     iovec piece{datagram, sizeof datagram};
@@ -95,7 +100,10 @@ void guardian::hear_worker() {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     const ssize_t got = ::recvmsg(worker_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      turns_unheard_ = 0;
+      return;
+    }
     if (got <= 0) return worker_left();
     std::vector<unique_fd> fds;
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
@@ -109,6 +117,8 @@ void guardian::hear_worker() {
     }
     obey(std::string_view(datagram, static_cast<std::size_t>(got)), fds);
   }
+  // A worker that never pauses must not keep its lease alive by that: from some length on the judging goes on.
+  more_to_hear_ = ++turns_unheard_ < 100;
 }
 
 void guardian::hear_keeper(std::uint64_t serial) {
@@ -178,7 +188,7 @@ void guardian::clock_rang() {
   if (::read(clock_.get(), &times, sizeof times) < 0 && errno == EAGAIN) return;
   clock_set_to_ = guarded_task::never;
   const auto now = boot_now().ns;
-  if (lease_check_at_ <= now) check_leases();
+  if (lease_check_at_ <= now && !more_to_hear_) check_leases();
   if (orphans_at_ <= now) kill_orphans();
   std::vector<std::uint64_t> due;
   for (auto at = timers_.begin(); at != timers_.end() && at->first <= now; ++at) due.push_back(at->second);

@@ -130,6 +130,17 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   const auto directory = texts.take_text();
   if (!take_words(texts, argv_) || !take_words(texts, envp_)) return "the request is malformed or larger than 4 MiB";
   if (argv_.size() < 2) return "the command is empty";
+  const bool changes_user = texts.take<bool>();
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+  if (changes_user) {
+    uid = texts.take<std::uint32_t>();
+    gid = texts.take<std::uint32_t>();
+    for (auto left = texts.take<std::uint32_t>(); left > 0 && texts.ok(); --left)
+      groups.push_back(texts.take<std::uint32_t>());
+  }
+  if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
 
@@ -164,6 +175,11 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   orders.envp = envp_.data();
   orders.guardian = ::getpid();
   orders.open_files_limit = open_files_limit_;
+  orders.changes_user = changes_user;
+  orders.uid = uid;
+  orders.gid = gid;
+  orders.groups = groups.data();
+  orders.group_count = groups.size();
 
   const std::uint64_t spaces = uses_pidns() ? CLONE_NEWPID | CLONE_NEWNS : 0;
   const pid_t pid = clone_process(spaces, report_.level == containment::cgroup_pidns ? cgroup.get() : -1);
@@ -205,7 +221,7 @@ void guardian::apply(guarded_task& task, const keeper_report& report, pid_t send
 void guardian::renew(boot_time base, std::chrono::milliseconds length) {
   lease_base_ = base;
   lease_length_ = length;
-  check_leases();
+  lease_told_ = true;
 }
 
 bool guardian::lease_over(const guarded_task& task, boot_time now) const {

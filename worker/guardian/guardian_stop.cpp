@@ -25,6 +25,8 @@ std::string setup_failure(const keeper_report& known, const std::string& directo
   switch (known.step) {
   case start_step::directory:
     return "cannot enter directory " + directory + ": " + why;
+  case start_step::user:
+    return "cannot become the task's user: " + why + "; does the worker run as root?";
   case start_step::mount:
     return "cannot mount the task's own /proc: " + why;
   case start_step::fork:

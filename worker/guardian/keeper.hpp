@@ -27,12 +27,17 @@ struct keeper_orders {
   char* const* envp = nullptr;
   pid_t guardian = 0;
   std::uint64_t open_files_limit = 0; ///< RLIMIT_NOFILE (soft) to give back to the task
+  bool changes_user = false;          ///< to the three below
+  uid_t uid = 0;
+  gid_t gid = 0;
+  const gid_t* groups = nullptr;
+  std::size_t group_count = 0;
 };
 
 /// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 10.
 inline constexpr int reserved_descriptors = 16;
 
-enum class start_step : std::uint8_t { none, keeper, mount, fork, session, terminal, streams, directory, exec };
+enum class start_step : std::uint8_t { none, keeper, mount, fork, session, terminal, streams, directory, exec, user };
 enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
 
 /// Keeper to guardian: all that is known so far; sent whenever it grows. `held` comes from the leader itself, with its

@@ -1,5 +1,6 @@
 // From fork to exec of a task's first process: session, streams, terminal, directory, the hold, the exec.
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -84,6 +85,19 @@ exec_failure execute_along_path(const keeper_orders& orders) {
   }
 }
 
+/// From the worker's user to the task's, for good: real, effective and saved ids. Its streams become its own, so that
+/// it can open them again (/dev/stdout); never a device, which is everybody's.
+bool change_user(const keeper_orders& orders) {
+  for (int fd = 0; fd < 3; ++fd) {
+    struct stat is {};
+    if (::fstat(fd, &is) < 0) return false;
+    if (S_ISFIFO(is.st_mode) || orders.pty)
+      if (::fchown(fd, orders.uid, orders.pty ? static_cast<gid_t>(-1) : orders.gid) < 0) return false;
+  }
+  return ::setgroups(orders.group_count, orders.groups) == 0 && ::setresgid(orders.gid, orders.gid, orders.gid) == 0 &&
+         ::setresuid(orders.uid, orders.uid, orders.uid) == 0;
+}
+
 } // namespace
 
 void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
@@ -103,6 +117,15 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
       files.rlim_cur != orders.open_files_limit) {
     files.rlim_cur = orders.open_files_limit;
     ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+
+  if (orders.changes_user) {
+    if (!change_user(orders)) fail(start_step::user);
+    // The kernel forgets the parent-death signal of who changes its user.
+    if (!own_init) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != keeper) ::_exit(126);
+    }
   }
 
   keeper_report held;

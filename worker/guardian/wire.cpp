@@ -43,6 +43,13 @@ std::string encode_spawn_texts(const spawn_request& r) {
   for (const auto& word : r.command) out.put_text(word);
   out.put(static_cast<std::uint32_t>(r.environment.size()));
   for (const auto& word : r.environment) out.put_text(word);
+  out.put(r.as.has_value());
+  if (r.as) {
+    out.put(r.as->uid);
+    out.put(r.as->gid);
+    out.put(static_cast<std::uint32_t>(r.as->groups.size()));
+    for (const auto group : r.as->groups) out.put(group);
+  }
   return std::move(out.bytes());
 }
 
@@ -238,6 +245,7 @@ std::vector<guardian_event> decode_events(std::string_view datagram) {
       e.operation = id;
       if (in.take<bool>()) e.exit = take_exit(in);
       e.sent = in.take<task_ended_here::force>();
+      if (e.sent > task_ended_here::force::killed) return events;
       e.evidence = in.take<proof>();
       event = std::move(e);
       break;

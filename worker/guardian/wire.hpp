@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "worker/guardian/client.hpp"
@@ -58,10 +59,16 @@ class byte_reader {
   explicit byte_reader(std::string_view bytes) : rest_(bytes) {}
   template <class T>
   T take() {
-    T value{};
-    if (auto piece = chunk(sizeof value); piece.size() == sizeof value)
-      __builtin_memcpy(&value, piece.data(), sizeof value);
-    return value;
+    if constexpr (std::is_same_v<T, bool>) { // another byte than 0 and 1 in a bool has no meaning at all
+      return take<std::uint8_t>() != 0;
+    } else {
+      T value{};
+      if (auto piece = chunk(sizeof value); piece.size() == sizeof value)
+        __builtin_memcpy(&value, piece.data(), sizeof value);
+      if constexpr (requires { names_of<T>::list; })
+        if (static_cast<std::size_t>(value) >= count_of<T>()) return refuse(), T{};
+      return value;
+    }
   }
   operation_id take_id();
   /// Points into the buffer and is followed there by a NUL.
@@ -71,11 +78,15 @@ class byte_reader {
 
  private:
   std::string_view chunk(std::size_t size);
+  void refuse() {
+    ok_ = false;
+    rest_ = {};
+  }
   std::string_view rest_;
   bool ok_ = true;
 };
 
-/// The fixed part of a spawn; `directory`, argv and environment follow as texts.
+/// The fixed part of a spawn; `directory`, argv, environment and the user follow as texts.
 struct spawn_header {
   operation_id operation;
   bool pty = false;

@@ -1,6 +1,7 @@
 // Output in files: repeats, gaps, pruning, restarts, and those who wait for more.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 
 #include "controller/bulk/output_files.hpp"
 
@@ -104,7 +105,7 @@ TEST_CASE("a stream ends when the operation is closed and its counted bytes are 
   files.expect(id, "w1");
   REQUIRE(files.append(piece(id, 0, "abc")));
   CHECK_FALSE(files.read(id, stream::out, 0, 100)->end);
-  files.counted(id, {6, 0, 0});
+  files.counted(id, "w1", {6, 0, 0});
   files.close(id, boot_time{0});
   CHECK_FALSE(files.read(id, stream::out, 0, 100)->end);
   SECTION("they come") {
@@ -137,4 +138,117 @@ TEST_CASE("who waits is woken once, by more bytes or by the end", "[output]") {
   files.watch(id, 6, 0, [&] { ++woken; });
   files.close(id, boot_time{0});
   CHECK(woken == 3);
+}
+
+TEST_CASE("when output came is known to about a second, after a restart too", "[output]") {
+  folder f;
+  const auto id = operation_id::fresh();
+  const wall_time began{milliseconds{1'800'000'000'000}};
+  const auto at = [&](int seconds) { return began + std::chrono::seconds{seconds}; };
+  const auto times = [](const std::vector<output_store::piece>& pieces) {
+    std::vector<std::tuple<stream, std::uint64_t, std::uint64_t, wall_time>> all;
+    for (const auto& p : pieces) all.emplace_back(p.which, p.offset, p.length, p.at);
+    return all;
+  };
+  {
+    output_files files({.directory = f.path});
+    files.expect(id, "w1");
+    REQUIRE(files.append(piece(id, 0, "one"), at(0)));
+    REQUIRE(files.append(piece(id, 3, "two"), at(0) + std::chrono::milliseconds{300}));
+    REQUIRE(files.append(piece(id, 0, "err", false, stream::err), at(5)));
+    REQUIRE(files.append(piece(id, 6, "three"), at(60)));
+    CHECK(times(files.order(id, 0, 10)).size() == 4);
+    CHECK(files.order(id, 0, 10).back().at == at(60));
+  }
+  output_files files({.directory = f.path});
+  const auto again = files.order(id, 0, 10);
+  REQUIRE(again.size() == 3);
+  const auto marked = times(again);
+  CHECK(std::count(marked.begin(), marked.end(), std::tuple(stream::out, std::uint64_t{0}, std::uint64_t{6}, at(0))) ==
+        1);
+  CHECK(std::count(marked.begin(), marked.end(), std::tuple(stream::out, std::uint64_t{6}, std::uint64_t{5}, at(60))) ==
+        1);
+  CHECK(all(files, id) == "onetwothree");
+  files.expect(id, "w1");
+  REQUIRE(files.append(piece(id, 11, "four"), at(90)));
+  output_files third({.directory = f.path});
+  CHECK(third.order(id, 0, 10).back().at >= at(90));
+  files.drop(id);
+  CHECK(files.counts(id).stdout_bytes == 15); // it is open: left alone
+  third.drop(id);
+  CHECK(third.counts(id).stdout_bytes == 0);
+}
+
+TEST_CASE("only its own worker says how much a task has written", "[output]") {
+  folder f;
+  output_files files({.directory = f.path});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  files.counted(id, "w1", {3, 0, 0});
+  files.counted(id, "w2", {0, 0, 0});
+  files.close(id, boot_time{0});
+  CHECK_FALSE(files.read(id, stream::out, 0, 100)->end);
+  REQUIRE(files.append(piece(id, 0, "abc")));
+  CHECK(files.read(id, stream::out, 0, 100)->end);
+}
+
+TEST_CASE("an offset that no task reaches is refused", "[output]") {
+  folder f;
+  output_files files({.directory = f.path});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  CHECK_FALSE(files.append(piece(id, ~std::uint64_t{0} - 1, "abc")));
+  CHECK_FALSE(files.append(piece(id, 1ULL << 62, "")));
+  CHECK(*files.append(piece(id, 0, "abc")) == 3);
+}
+
+TEST_CASE("a stream full of gaps keeps a bounded number of files", "[output]") {
+  folder f;
+  output_files files({.directory = f.path, .keep_segments_per_stream = 10});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  for (std::uint64_t i = 0; i < 100; ++i) REQUIRE(files.append(piece(id, i * 10, "x")));
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(f.path)) count += file.is_regular_file();
+  CHECK(count == 10);
+  const auto s = files.read(id, stream::out, 0, 100);
+  CHECK(s->oldest == 900);
+  CHECK(s->dropped == 981);
+}
+
+TEST_CASE("the order of very many pieces keeps its count when the oldest go", "[output]") {
+  folder f;
+  output_files files({.directory = f.path, .most_pieces = 10});
+  const auto id = operation_id::fresh();
+  files.expect(id, "w1");
+  for (std::uint64_t i = 0; i < 25; ++i) REQUIRE(files.append(piece(id, i, "x")));
+  CHECK(files.order(id, 0, 100).size() == 25);
+  CHECK(files.order(id, 0, 100)[14].length == 0);
+  CHECK(files.order(id, 0, 100)[15].offset == 15);
+  const auto last = files.order(id, 24, 100);
+  REQUIRE(last.size() == 1);
+  CHECK(last[0].offset == 24);
+  CHECK(files.order(id, 25, 100).empty());
+}
+
+TEST_CASE("files that somebody else put into a folder are left alone", "[output]") {
+  folder f;
+  const auto id = operation_id::fresh();
+  const auto place = f.path + "/" + id.text().substr(34) + "/" + id.text();
+  {
+    output_files files({.directory = f.path});
+    files.expect(id, "w1");
+    REQUIRE(files.append(piece(id, 0, "0123456789")));
+  }
+  const auto put = [&place](const std::string& name) { std::ofstream(place + "/" + name) << "foreign"; };
+  put("stdout.0000000000000005"); // over the first segment
+  put("stdout.ffffffffffffffff"); // no sum may overflow
+  put("stdout.12");
+  put("stdout.000000000000000g");
+  std::filesystem::create_directory(place + "/stdout.0000000000000020");
+  output_files files({.directory = f.path});
+  const auto s = files.read(id, stream::out, 0, 100);
+  CHECK(s->bytes == "0123456789");
+  CHECK(s->size == 10);
+  CHECK(s->dropped == 0);
 }

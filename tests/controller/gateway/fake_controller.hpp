@@ -55,14 +55,15 @@ class fake_controller : public service {
   void worker(std::string name, reply<std::optional<worker_view>> done) override;
   void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
                     reply<result<worker_view>> done) override;
-  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel,
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
                     reply<result<worker_view>> done) override;
   void resume_worker(std::string name, reply<result<worker_view>> done) override;
-  void remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) override;
+  void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override;
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override;
   void put_token(storage::token_record record, reply<result<void>> done) override;
   void drop_token(token_id id, reply<result<void>> done) override;
   void audit(std::string action, std::string target, caller by, std::string via) override;
+  void drop_old(old_things what, reply<bool> done) override;
   void on_event(std::function<void(const committed_event&)> listener) override;
   bool storage_low() const override;
 

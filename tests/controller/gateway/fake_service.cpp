@@ -208,7 +208,7 @@ void fake_controller::on_worker(const std::string& name, reply<result<worker_vie
   });
 }
 
-void fake_controller::drain_worker(std::string name, std::string reason, std::optional<milliseconds>, bool,
+void fake_controller::drain_worker(std::string name, std::string reason, std::optional<milliseconds>, bool, caller,
                                    reply<result<worker_view>> done) {
   on_worker(name, std::move(done), [reason](worker_view& w) {
     w.status = worker_status::draining;
@@ -223,7 +223,7 @@ void fake_controller::resume_worker(std::string name, reply<result<worker_view>>
   });
 }
 
-void fake_controller::remove_worker(std::string name, bool cancel, reply<result<worker_view>> done) {
+void fake_controller::remove_worker(std::string name, bool cancel, caller, reply<result<worker_view>> done) {
   if (!cancel) {
     post([done = std::move(done)] { done(failure("worker_busy", "the worker has live work; give ?cancel=true")); });
     return;
@@ -262,6 +262,17 @@ void fake_controller::drop_token(token_id id, reply<result<void>> done) {
 void fake_controller::audit(std::string action, std::string target, caller, std::string) {
   const std::lock_guard lock(mutex_);
   audits_.push_back(action + " " + target);
+}
+
+void fake_controller::drop_old(old_things what, reply<bool> done) {
+  post([this, what = std::move(what), done = std::move(done)] {
+    std::vector<storage::entry> batch;
+    for (const auto& id : what.operations) batch.emplace_back(storage::drop_operation{id});
+    for (const auto& id : what.cancels) batch.emplace_back(storage::drop_cancel{id});
+    if (what.events_up_to > 0) batch.emplace_back(storage::drop_events{what.events_up_to});
+    commit(std::move(batch));
+    done(true);
+  });
 }
 
 void fake_controller::on_event(std::function<void(const committed_event&)> listener) {

@@ -227,3 +227,50 @@ TEST_CASE("a stop ends idle connections, long polls and streams in time") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
   CHECK(idle.at_end());
 }
+
+TEST_CASE("the time for a header is not wound up by the bytes that drip in") {
+  gateway_world world([](gateway_options& o) { o.header_timeout = milliseconds{300}; });
+  auto silent = world.connect();
+  auto slow = world.connect();
+  slow.send("GET /healthz HTTP/1.1\r\nX-Slow: ");
+  slow.send("a");
+  slow.send("b");
+  CHECK(slow.at_end());
+  // One that has sent nothing may wait for as long as an idle connection may.
+  CHECK(silent.ask("GET", "/healthz").status == 200);
+}
+
+TEST_CASE("a body that never comes whole ends its connection in time") {
+  gateway_world world([](gateway_options& o) { o.body_timeout = milliseconds{300}; });
+  auto slow = world.connect();
+  slow.send("POST /v1/cancels HTTP/1.1\r\nHost: q\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+  CHECK(slow.at_end());
+}
+
+TEST_CASE("who only waits makes room for who has something to say, the longest waiting first") {
+  gateway_world world([](gateway_options& o) { o.max_connections = 3; });
+  auto first = world.connect();
+  CHECK(first.ask("GET", "/healthz").status == 200);
+  auto second = world.connect();
+  CHECK(second.ask("GET", "/healthz").status == 200);
+  auto dripping = world.connect();
+  dripping.send("GET /healthz HT");
+  CHECK(second.ask("GET", "/healthz").status == 200); // now it waits less long than the first
+  auto newcomer = world.connect();
+  CHECK(newcomer.ask("GET", "/healthz").status == 200);
+  CHECK(first.at_end());
+  CHECK(second.ask("GET", "/healthz").status == 200);
+}
+
+TEST_CASE("when all connections are at work the next is told so") {
+  gateway_world world([](gateway_options& o) { o.max_connections = 1; });
+  auto watcher = world.connect();
+  watcher.send_request("GET", "/v1/events", gateway_world::watching());
+  CHECK(watcher.read_head().status == 200);
+  auto newcomer = world.connect();
+  const auto answer = newcomer.read_reply();
+  CHECK(answer.status == 429);
+  CHECK(answer.code() == "rate_limited");
+  CHECK(answer.header("retry-after") == "1");
+  CHECK(newcomer.at_end());
+}

@@ -258,3 +258,73 @@ TEST_CASE("a drain stops all work on one worker with that cause") {
   CHECK(w.row("here").stop->cause == stop_cause::drain);
   CHECK(w.status_of("here") == "cancelled");
 }
+
+TEST_CASE("a drain's reason and author stand with what it stopped") {
+  world w;
+  w.task("here", in("s"));
+  w.runs("here", "w1");
+  CHECK(w.heart->stop_worker_for("w1", stop_cause::drain, {"kernel update", {"root", "Root"}}, w.now) == 1);
+  w.take();
+  w.restart();
+  CHECK(w.heart->view(w.id("here"), w.now)->hot.stop->reason == "kernel update");
+  w.dies("here");
+  CHECK(w.row("here").stop->reason == "kernel update");
+  CHECK(w.row("here").stop->by->id == "root");
+}
+
+TEST_CASE("what could not be executed never started") {
+  world w;
+  w.task("bad", in("s"));
+  REQUIRE(w.place("bad", "w1"));
+  wire::task_ended end;
+  end.operation = w.id("bad");
+  end.started_at = w.now.wall;
+  end.ended_at = w.now.wall;
+  end.exit = exit_state{127, std::nullopt};
+  end.error_code = "start_failed";
+  end.error_message = "cannot find bad";
+  end.evidence = proof::cgroup_empty;
+  w.heart->ended("w1", end, w.now);
+  w.take();
+  CHECK(w.status_of("bad") == "failed");
+  CHECK_FALSE(w.row("bad").started_at);
+  CHECK(w.row("bad").exit->code == 127);
+}
+
+TEST_CASE("a cancel of what the caller saw ended is recorded under its id and finds itself again") {
+  world w;
+  w.task("done", in("s"));
+  w.runs("done", "w1");
+  w.exits("done", 0);
+  auto o = w.order(storage::target_operation{w.id("done")});
+  o.id = w.next_cancel();
+  o.has_ended = true;
+  o.fingerprint = "print";
+  const auto first = w.cancel(o);
+  CHECK(first.record.outcome == cancel_outcome::already_finished);
+  CHECK(w.store.cancels.at(*o.id).status == cancel_status::settled);
+  CHECK(w.store.tombstones.empty());
+  const auto again = w.cancel(o);
+  CHECK(again.record.id == *o.id);
+  CHECK(again.record.seq == first.record.seq);
+}
+
+TEST_CASE("what is dropped from the store is forgotten here too") {
+  world w;
+  w.task("done", in("s"));
+  w.runs("done", "w1");
+  w.exits("done", 0);
+  const auto cancel = w.cancel_scope("s");
+  w.heart->forget({w.id("done")}, {cancel.record.id});
+  CHECK_FALSE(w.heart->view_cancel(cancel.record.id, w.now));
+  // Evidence that comes now has no row to stand in.
+  wire::task_ended late;
+  late.operation = w.id("done");
+  late.evidence = proof::cgroup_empty;
+  w.batches.clear();
+  w.heart->ended("w1", late, w.now);
+  w.take();
+  for (const auto& batch : w.batches)
+    for (const auto& e : batch) CHECK_FALSE(std::holds_alternative<storage::update_operation>(e));
+  w.pass(std::chrono::minutes{5});
+}

@@ -3,6 +3,7 @@ import ctypes
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ BIN = os.environ.get("QUELL_BIN", os.path.join(os.path.dirname(__file__), "../..
 
 
 LIBC = ctypes.CDLL(None)
+SANITIZER = re.compile(r"(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error: ")
 
 
 def die_with_us():
@@ -66,6 +68,7 @@ class Cluster:
         if kind is not None:
             self.print_logs()
         self.close()
+        self.check_no_sanitizer_spoke()
         if kind is None:
             self.check_nothing_left()
 
@@ -150,6 +153,14 @@ class Cluster:
             self.controller.send_signal(signal.SIGCONT)
             self.controller.terminate()
             end(self.controller)
+
+    def check_no_sanitizer_spoke(self):
+        """Programs built with sanitizers write what they find into their logs; nothing else ever looks there."""
+        for name in os.listdir(self.directory):
+            if name.endswith(".log"):
+                text = processes.read(os.path.join(self.directory, name)).decode(errors="replace")
+                found = SANITIZER.search(text)
+                assert not found, f"{name}:\n" + text[found.start():found.start() + 6000]
 
     def check_nothing_left(self):
         """No program of this cluster, no cgroup of its workers, no file."""

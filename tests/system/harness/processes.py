@@ -62,3 +62,29 @@ def cgroups(containing):
         for folder, names, _ in os.walk(mount):
             found += [os.path.join(folder, n) for n in names if containing in n]
     return found
+
+
+def descriptors(pid):
+    """How many a process has open."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def guardian_of(worker):
+    """The pid of a worker's guardian, or None."""
+    for pid in children_of(worker):
+        if os.path.basename(read(f"/proc/{pid}/cmdline").split(b"\0")[0]) == b"quell-guardian":
+            return pid
+    return None
+
+
+def cpu_seconds(pid):
+    fields = read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def address_space(pid):
+    """Bytes."""
+    return int(read(f"/proc/{pid}/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,6 +1,10 @@
 """Bounded waits on a condition: the only kind of waiting in these tests."""
+import os
 import select
 import time
+
+# Under sanitizers everything takes longer: all waits are this much as long.
+PATIENCE = float(os.environ.get("QUELL_TEST_PATIENCE", "1"))
 
 
 class TimedOut(AssertionError):
@@ -9,6 +13,7 @@ class TimedOut(AssertionError):
 
 def until(condition, what, seconds=20.0):
     """Polls `condition` until it is truthy and returns that value; fails saying what was waited for and what was seen last."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     last = None
     while time.monotonic() < deadline:

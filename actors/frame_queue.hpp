@@ -1,0 +1,70 @@
+// Control frames of one worker on their way from the socket's thread to the controller actor.
+//
+// Each worker has a queue of its own and at most one message in the actor's mailbox, which says "there is something"
+// and is sent again for as long as there is. So the actor takes a portion from each worker in turn, and however much
+// one of them sends, an order in the mailbox waits for one portion of each at most.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/messages.hpp"
+
+namespace quell::actors {
+
+struct arrived_frame {
+  std::string route;
+  std::string public_key;
+  wire::envelope content;
+  boot_time arrived{};
+  std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version; content is empty
+};
+
+/// Thread safe.
+class frame_queue {
+ public:
+  static constexpr std::size_t portion = 64;
+
+  enum class outcome : std::uint8_t { announce, queued, full };
+  /// `announce`: send the actor a message about this queue. `full`: the frame is dropped, and a numbered one will be
+  /// sent again by its sender.
+  outcome put(arrived_frame f, std::size_t encoded_bytes) {
+    const std::lock_guard lock(guard_);
+    if (!frames_.empty() && bytes_ + encoded_bytes > most_bytes) return outcome::full;
+    bytes_ += encoded_bytes;
+    frames_.emplace_back(std::move(f), encoded_bytes);
+    return std::exchange(announced_, true) ? outcome::queued : outcome::announce;
+  }
+
+  /// At most `portion` frames, in order. Call `more` when they are worked off.
+  std::vector<arrived_frame> take() {
+    const std::lock_guard lock(guard_);
+    std::vector<arrived_frame> taken;
+    while (!frames_.empty() && taken.size() < portion) {
+      bytes_ -= frames_.front().second;
+      taken.push_back(std::move(frames_.front().first));
+      frames_.pop_front();
+    }
+    return taken;
+  }
+  /// True: announce the queue again. False: the next `put` will ask for that.
+  bool more() {
+    const std::lock_guard lock(guard_);
+    announced_ = !frames_.empty();
+    return announced_;
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = 32 * 1024 * 1024; // several hellos of the largest kind
+
+  std::mutex guard_;
+  std::deque<std::pair<arrived_frame, std::size_t>> frames_;
+  std::size_t bytes_ = 0;
+  bool announced_ = false;
+};
+
+} // namespace quell::actors

@@ -1,0 +1,38 @@
+// Retention: operations that ended long ago, their output, cancels and events are dropped, a little at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "controller/service.hpp"
+#include "protocol/fault.hpp"
+#include "storage/old_rows.hpp"
+
+namespace quell::controller {
+
+struct dropped_counts {
+  std::uint64_t operations = 0, cancels = 0, events = 0;
+};
+
+/// One pass over what stood in the store before `now - keep`. Every slice is one small transaction which leaves a
+/// consistent store: children go before their parents, output before its row, cancels after all that names them.
+/// Ends early, without a fault, when `stop` asks for it, or when the controller has had no room for a minute.
+result<dropped_counts> drop_old_things(storage::old_rows& rows, service& controller, output_store& output,
+                                       wall_time now, milliseconds keep, const std::stop_token& stop);
+
+/// Passes, again and again, on a thread of its own.
+class retention {
+ public:
+  struct options {
+    std::string state_directory;
+    milliseconds keep{0}; ///< more than 0
+  };
+  /// `controller` and `output` must outlive it.
+  static result<std::unique_ptr<retention>> start(options o, service& controller, output_store& output);
+  /// Ends the pass that runs and joins.
+  virtual ~retention() = default;
+};
+
+} // namespace quell::controller

@@ -1,0 +1,71 @@
+// Refused turns: which of their rows still say something, and what they owe.
+#include "controller/unwritten.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <unordered_set>
+
+namespace quell::controller {
+
+namespace {
+
+template <class Id>
+std::string id_key(char kind, const Id& id) {
+  return kind + std::string(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+}
+
+} // namespace
+
+std::string row_key(const storage::entry& row) {
+  return std::visit(
+      [](const auto& e) -> std::string {
+        using kind = std::decay_t<decltype(e)>;
+        if constexpr (std::is_same_v<kind, storage::update_operation>) return id_key('o', e.id);
+        if constexpr (std::is_same_v<kind, storage::put_cancel>) return id_key('c', e.record.id);
+        if constexpr (std::is_same_v<kind, storage::put_cutoff>) return 's' + e.record.scope.text();
+        if constexpr (std::is_same_v<kind, storage::drop_cutoff>) return 's' + e.scope.text();
+        if constexpr (std::is_same_v<kind, storage::put_tombstone>) return id_key('t', e.record.id);
+        if constexpr (std::is_same_v<kind, storage::drop_tombstone>) return id_key('t', e.id);
+        if constexpr (std::is_same_v<kind, storage::put_worker>) return 'w' + e.record.name;
+        if constexpr (std::is_same_v<kind, storage::drop_worker>) return 'w' + e.name;
+        return {}; // inserts, events, tokens, numbers: each stands for itself
+      },
+      row);
+}
+
+std::vector<std::string> row_keys(const std::vector<storage::entry>& rows) {
+  std::vector<std::string> keys;
+  keys.reserve(rows.size());
+  for (const auto& row : rows)
+    if (auto key = row_key(row); !key.empty()) keys.push_back(std::move(key));
+  return keys;
+}
+
+std::optional<std::uint64_t> reservation(const std::vector<storage::entry>& rows) {
+  std::optional<std::uint64_t> limit;
+  for (const auto& row : rows)
+    if (const auto* r = std::get_if<storage::reserve_seq>(&row)) limit = std::max(limit.value_or(0), r->limit);
+  return limit;
+}
+
+void unwritten::overtaken_by(const std::vector<std::string>& keys) {
+  if (turns_.empty() || keys.empty()) return;
+  const std::unordered_set<std::string> newer(keys.begin(), keys.end());
+  for (auto& t : turns_) std::erase_if(t.rows, [&](const auto& row) { return newer.contains(row_key(row)); });
+}
+
+bool unwritten::take_result(const std::string& worker, const operation_id& id) {
+  for (auto& t : turns_) {
+    const bool is_here = std::any_of(t.rows.begin(), t.rows.end(), [&](const storage::entry& row) {
+      const auto* update = std::get_if<storage::update_operation>(&row);
+      return update && update->id == id && (update->hot.ended_seq != 0 || update->hot.own_end);
+    });
+    if (!is_here) continue;
+    const std::pair<std::string, operation_id> result{worker, id};
+    if (std::find(t.stored.begin(), t.stored.end(), result) == t.stored.end()) t.stored.push_back(result);
+    return true;
+  }
+  return false;
+}
+
+} // namespace quell::controller

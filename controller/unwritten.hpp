@@ -1,0 +1,46 @@
+// What a full disk refused and is tried again: turns of cancels and ends, kept true while newer turns pass them by.
+//
+// The turns behind a refused one may be written before it is tried again. Rows are written whole, so a newer row of the
+// same thing makes the kept one void; to write that later would take the record back. What a turn owes the world once it
+// is durable (the acknowledgement of results, the end of output) is kept with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/journal.hpp"
+
+namespace quell::controller {
+
+/// What a row is about; equal for two rows of which the newer one replaces the older. "" = no row is ever replaced.
+std::string row_key(const storage::entry& row);
+std::vector<std::string> row_keys(const std::vector<storage::entry>& rows);
+
+/// The limit of numbers that these rows reserve.
+std::optional<std::uint64_t> reservation(const std::vector<storage::entry>& rows);
+
+class unwritten {
+ public:
+  struct turn {
+    std::vector<storage::entry> rows;
+    std::vector<std::pair<std::string, operation_id>> stored; ///< (worker, result) to acknowledge with it
+    std::vector<operation_id> ended;
+  };
+
+  bool empty() const { return turns_.empty(); }
+  void add(turn refused) { turns_.push_back(std::move(refused)); }
+  /// Newer rows of these were handed to the journal, or wait to be tried again themselves.
+  void overtaken_by(const std::vector<std::string>& keys);
+  /// If the end of this operation is kept here, its result is acknowledged with that and not before. False: it is not.
+  bool take_result(const std::string& worker, const operation_id& id);
+  /// Everything, oldest first, to be tried again now.
+  std::vector<turn> take() { return std::exchange(turns_, {}); }
+
+ private:
+  std::vector<turn> turns_;
+};
+
+} // namespace quell::controller

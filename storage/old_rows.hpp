@@ -1,0 +1,46 @@
+// Looking for what is over and old, in slices: facts only; what is dropped is decided by the controller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "storage/records.hpp"
+
+namespace quell::storage {
+
+struct old_operation {
+  std::uint64_t seq = 0;
+  operation_id id;
+  std::optional<operation_id> parent;
+  std::optional<wall_time> ended_at;      ///< nullopt: it lives
+  std::optional<wall_time> root_ended_at; ///< nullopt: its tree lives
+  std::optional<cancel_id> stopped_by;
+  std::uint64_t children = 0; ///< rows that name it as their parent
+};
+
+/// A read-only connection of its own, used by one thread at a time. Each call reads for a few milliseconds at most.
+class old_rows {
+ public:
+  static result<std::unique_ptr<old_rows>> open(const std::string& directory);
+  virtual ~old_rows() = default;
+
+  /// About where (by seq) to begin so that everything made before `before` lies below; exact as far as clocks are.
+  virtual result<std::uint64_t> first_made_at(wall_time before) = 0;
+  /// The next rows below this seq, newest first: children come before their parents.
+  virtual result<std::vector<old_operation>> operations(std::uint64_t below_seq, std::uint32_t limit) = 0;
+  /// Settled cancels above this seq, oldest first.
+  virtual result<std::vector<cancel_record>> settled_cancels(std::uint64_t above_seq, std::uint32_t limit) = 0;
+  /// The cancels that cutoffs and tombstones name.
+  virtual result<std::vector<cancel_id>> named_cancels() = 0;
+  struct event_range {
+    std::uint64_t oldest = 0;     ///< 0 = there are none
+    std::uint64_t last_older = 0; ///< the newest one from before the instant; 0 = there is none
+  };
+  virtual result<event_range> events_before(wall_time before) = 0;
+};
+
+} // namespace quell::storage
