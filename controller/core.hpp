@@ -122,7 +122,7 @@ class core {
   gated turn_;
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
-  unwritten unwritten_; ///< cancels and ends that a full disk refused; tried again with each tick
+  unwritten unwritten_;                    ///< cancels and ends that a full disk refused; tried again with each tick
   std::optional<std::uint64_t> reserving_; ///< a limit of numbers that is not known to be on disk
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;

@@ -54,6 +54,25 @@ void unwritten::overtaken_by(const std::vector<std::string>& keys) {
   for (auto& t : turns_) std::erase_if(t.rows, [&](const auto& row) { return newer.contains(row_key(row)); });
 }
 
+std::vector<unwritten::turn> unwritten::take() {
+  auto turns = std::exchange(turns_, {});
+  const auto newest = [&](const operation_id& id, std::size_t from) {
+    const auto writes_it = [&](const storage::entry& row) {
+      const auto* update = std::get_if<storage::update_operation>(&row);
+      return update && update->id == id;
+    };
+    for (std::size_t i = turns.size() - 1; i > from; --i)
+      if (std::any_of(turns[i].rows.begin(), turns[i].rows.end(), writes_it)) return i;
+    return from;
+  };
+  for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
+    for (auto& debt : std::exchange(turns[i].stored, {}))
+      turns[newest(debt.second, i)].stored.push_back(std::move(debt));
+    for (const auto& id : std::exchange(turns[i].ended, {})) turns[newest(id, i)].ended.push_back(id);
+  }
+  return turns;
+}
+
 bool unwritten::take_result(const std::string& worker, const operation_id& id) {
   for (auto& t : turns_) {
     const bool is_here = std::any_of(t.rows.begin(), t.rows.end(), [&](const storage::entry& row) {

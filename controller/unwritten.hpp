@@ -1,8 +1,8 @@
 // What a full disk refused and is tried again: turns of cancels and ends, kept true while newer turns pass them by.
 //
 // The turns behind a refused one may be written before it is tried again. Rows are written whole, so a newer row of the
-// same thing makes the kept one void; to write that later would take the record back. What a turn owes the world once it
-// is durable (the acknowledgement of results, the end of output) is kept with it.
+// same thing makes the kept one void; to write that later would take the record back. What a turn owes the world once
+// it is durable (the acknowledgement of results, the end of output) is kept with it.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class unwritten {
   void overtaken_by(const std::vector<std::string>& keys);
   /// If the end of this operation is kept here, its result is acknowledged with that and not before. False: it is not.
   bool take_result(const std::string& worker, const operation_id& id);
-  /// Everything, oldest first, to be tried again now.
-  std::vector<turn> take() { return std::exchange(turns_, {}); }
+  /// Everything, oldest first, to be tried again now. What is owed goes with the newest row of its operation.
+  std::vector<turn> take();
 
  private:
   std::vector<turn> turns_;

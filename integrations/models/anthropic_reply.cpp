@@ -1,0 +1,129 @@
+// The stream of Anthropic's Messages API: message_start, blocks of text and tool_use, message_delta, message_stop.
+#include <map>
+
+#include "integrations/models/json.hpp"
+#include "integrations/models/mishaps.hpp"
+#include "integrations/models/text.hpp"
+#include "integrations/models/translator.hpp"
+
+namespace quell::integrations {
+namespace {
+
+using namespace model_events;
+
+class reader final : public reply_reader {
+ public:
+  explicit reader(call_ids ids) : ids_(std::move(ids)) {}
+
+  std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
+    const auto event = parse_json(data);
+    if (!event || !event->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
+    const std::string type = text_member(*event, "type");
+    if (type == "message_start") count(member(member(*event, "message"), "usage"));
+    if (type == "content_block_start") return begin(*event, told);
+    if (type == "content_block_delta") return go_on(*event, told);
+    if (type == "content_block_stop") end_block(count_member(*event, "index"), told);
+    if (type == "message_delta") {
+      count(member(*event, "usage"));
+      if (const std::string why = text_member(member(*event, "delta"), "stop_reason"); !why.empty()) reason_ = why;
+    }
+    if (type == "message_stop") return finish(told);
+    if (type == "error") return of_stream_error(data);
+    return std::nullopt; // ping, and whatever they add
+  }
+
+  std::optional<mishap> end(std::vector<model_event>&) override {
+    return broken("the stream ended without message_stop");
+  }
+
+ private:
+  struct open_call {
+    tool_call what;
+    bool written = false; ///< deltas came; they replace the input that the block began with
+  };
+
+  std::optional<mishap> begin(const json& event, std::vector<model_event>& told) {
+    const json& block = member(event, "content_block");
+    const std::string type = text_member(block, "type");
+    if (type == "text") return tell(text_member(block, "text"), told);
+    if (type != "tool_use") return std::nullopt;
+    if (auto over = count_call()) return over;
+    open_call call;
+    call.what.call = ids_.unique(text_member(block, "id"));
+    call.what.name = fit_name(text_member(block, "name"));
+    if (const json& input = member(block, "input"); input.is_object() && !input.empty()) {
+      call.what.input = dump_json(input);
+      if (auto over = count_input(call.what.input.size())) return over;
+    }
+    told.emplace_back(call_begun{call.what.call, call.what.name});
+    open_.insert_or_assign(count_member(event, "index"), std::move(call));
+    return std::nullopt;
+  }
+
+  std::optional<mishap> go_on(const json& event, std::vector<model_event>& told) {
+    const json& delta = member(event, "delta");
+    const std::string type = text_member(delta, "type");
+    if (type == "text_delta") return tell(text_member(delta, "text"), told);
+    if (type != "input_json_delta") return std::nullopt;
+    const auto found = open_.find(count_member(event, "index"));
+    if (found == open_.end()) return std::nullopt; // of a block that is not ours, such as a server's own tool
+    const std::string piece = text_member(delta, "partial_json");
+    if (piece.empty()) return std::nullopt;
+    if (auto over = count_input(piece.size())) return over;
+    if (!found->second.written) found->second.what.input.clear();
+    found->second.written = true;
+    found->second.what.input += piece;
+    return std::nullopt;
+  }
+
+  void end_block(std::uint64_t index, std::vector<model_event>& told) {
+    const auto found = open_.find(index);
+    if (found == open_.end()) return;
+    if (blank(found->second.what.input)) found->second.what.input = "{}";
+    told.emplace_back(call{std::move(found->second.what)});
+    open_.erase(found);
+  }
+
+  std::optional<mishap> tell(std::string delta, std::vector<model_event>& told) {
+    if (delta.empty()) return std::nullopt;
+    if (auto over = count_text(delta.size())) return over;
+    told.emplace_back(text{std::move(delta)});
+    return std::nullopt;
+  }
+
+  std::optional<mishap> finish(std::vector<model_event>& told) {
+    if (reason_.empty()) return broken("the stream ended without a stop_reason");
+    if (!open_.empty()) return broken("the stream ended inside a tool call");
+    finished_ = true;
+    stop why = stop::end; // end_turn, stop_sequence, pause_turn, and whatever they add
+    if (reason_ == "tool_use") why = stop::calls;
+    if (reason_ == "max_tokens" || reason_ == "model_context_window_exceeded") why = stop::length;
+    if (reason_ == "refusal") why = stop::refusal;
+    told.emplace_back(model_events::finished{why, usage_});
+    return std::nullopt;
+  }
+
+  // Each figure is cumulative and may come in either event; what is missing stays as it was.
+  void count(const json& usage) {
+    if (!usage.is_object()) return;
+    const auto keep = [&](const char* name, std::uint64_t& where) {
+      if (member(usage, name).is_number_unsigned()) where = count_member(usage, name);
+    };
+    keep("input_tokens", fresh_);
+    keep("cache_creation_input_tokens", written_);
+    keep("cache_read_input_tokens", usage_.cached_input_tokens);
+    keep("output_tokens", usage_.output_tokens);
+    usage_.input_tokens = fresh_ + written_ + usage_.cached_input_tokens;
+  }
+
+  call_ids ids_;
+  std::map<std::uint64_t, open_call> open_; ///< by index of the block
+  std::string reason_;
+  std::uint64_t fresh_ = 0, written_ = 0; ///< input tokens beside the cached ones
+};
+
+} // namespace
+
+std::unique_ptr<reply_reader> anthropic_reader(call_ids ids) { return std::make_unique<reader>(std::move(ids)); }
+
+} // namespace quell::integrations

@@ -1,0 +1,61 @@
+// What the holder of a call and the client's thread share.
+#include "integrations/models/call_line.hpp"
+
+#include <utility>
+
+#include "integrations/models/running_call.hpp"
+
+namespace quell::integrations {
+
+void call_line::tell(model_event event) {
+  listener dropped; // destroyed after the lock: what it holds may lead back here
+  const std::lock_guard lock(telling_);
+  if (cut_) return;
+  inside_ = true;
+  listener_(std::move(event));
+  inside_ = false;
+  if (cut_) dropped = std::exchange(listener_, nullptr);
+}
+
+void call_line::cut() {
+  listener dropped;
+  const std::lock_guard lock(telling_);
+  cut_ = true;
+  if (!inside_) dropped = std::exchange(listener_, nullptr);
+}
+
+post::post(std::shared_ptr<call_line> of, std::unique_ptr<running_call> call)
+    : line(std::move(of)), begin(std::move(call)) {}
+post::post(std::shared_ptr<call_line> of, std::function<void()> told) : line(std::move(of)), closed(std::move(told)) {}
+post::post(post&&) noexcept = default;
+post::~post() = default;
+
+bool mailbox::put(post& what) {
+  const std::lock_guard lock(guard_);
+  if (closed_) return false;
+  posts_.push_back(std::move(what));
+  // One wake-up for all that comes before the client looks.
+  if (!waiting_.exchange(true)) wake_();
+  return true;
+}
+
+std::vector<post> mailbox::take() {
+  const std::lock_guard lock(guard_);
+  waiting_ = false;
+  return std::exchange(posts_, {});
+}
+
+void mailbox::ask_to_end() {
+  const std::lock_guard lock(guard_);
+  end_asked_ = true;
+  if (!closed_) wake_();
+}
+
+std::vector<post> mailbox::close() {
+  const std::lock_guard lock(guard_);
+  closed_ = true;
+  waiting_ = false;
+  return std::exchange(posts_, {});
+}
+
+} // namespace quell::integrations

@@ -1,0 +1,188 @@
+// The client: one thread on which all calls run, and the handles by which other threads hold them.
+//
+// Who may overtake whom: `ask` and `cancel` leave posts in one mailbox, so a call's close comes after its beginning. A
+// cancel cuts the line first, on the caller's thread: what the network brings between that and the close is dropped.
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+#include <unordered_map>
+
+#include "integrations/models/plan.hpp"
+#include "integrations/models/running_call.hpp"
+#include "integrations/models/web_attempt.hpp"
+
+namespace quell::integrations {
+namespace {
+
+class held_call final : public model_call {
+ public:
+  held_call(std::shared_ptr<mailbox> box, std::shared_ptr<call_line> line)
+      : box_(std::move(box)), line_(std::move(line)) {}
+  ~held_call() override {
+    if (!line_->is_cut() && !line_->has_ended()) cancel(nullptr);
+  }
+  void cancel(std::function<void()> closed) override {
+    line_->cut();
+    post close(line_, std::move(closed));
+    // Refused: the client is gone and its connections with it.
+    if (!box_->put(close) && close.closed) close.closed();
+  }
+
+ private:
+  std::shared_ptr<mailbox> box_;
+  std::shared_ptr<call_line> line_;
+};
+
+class client final : public model_client {
+ public:
+  client(std::unique_ptr<transfers> network, model_client_options options)
+      : network_(std::move(network)), options_(std::move(options)),
+        box_(std::make_shared<mailbox>([this] { network_->wake(); })), thread_([this] { run(); }) {}
+  ~client() override {
+    box_->ask_to_end();
+    thread_.join();
+  }
+
+  std::unique_ptr<model_call> ask(const model_settings& settings, model_request request,
+                                  std::function<void(model_event)> listener) override {
+    auto line = std::make_shared<call_line>(std::move(listener));
+    // All that costs time, reading a script or writing the request's body, is done here, on the asking thread.
+    post begin(line, plan_call(settings, request, options_.ca_file, *network_, scripts_));
+    box_->put(begin);
+    return std::make_unique<held_call>(box_, std::move(line));
+  }
+
+ private:
+  using time_point = model_clock::time_point;
+  struct entry {
+    std::shared_ptr<call_line> line;
+    std::unique_ptr<running_call> call;
+    time_point alarm = time_point::max(); ///< its place in alarms_
+  };
+
+  void run() {
+    sigset_t all; // signals are for the program's own threads; SIGPIPE is for nobody
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    const auto between = [this] { look_around(); };
+    const auto done = [](CURL* easy, CURLcode code) { web_attempt::done(easy, code); };
+    while (!box_->asked_to_end()) {
+      look_around();
+      ring();
+      const bool busy = box_->waiting() || !touched_.empty();
+      const auto until = alarms_.empty() ? model_clock::now() + std::chrono::minutes(1) : alarms_.begin()->first;
+      network_->wait(busy ? time_point() : until, between, done);
+    }
+    end();
+  }
+
+  void end() {
+    for (auto& [line, one] : calls_) line->cut();
+    calls_.clear(); // closes the connections
+    for (post& late : box_->close()) {
+      late.line->cut();
+      if (late.closed) late.closed();
+    }
+  }
+
+  // Called between any two pieces of network work, so that a cancel waits for one piece at most.
+  void look_around() {
+    while (box_->waiting())
+      for (post& one : box_->take()) {
+        if (one.begin)
+          begin(one);
+        else
+          close(one);
+      }
+    while (!touched_.empty()) {
+      const std::vector<call_line*> touched = std::exchange(touched_, {});
+      for (call_line* line : touched) step(line);
+    }
+  }
+
+  void begin(post& one) {
+    if (one.line->is_cut()) return;
+    call_line* line = one.line.get();
+    one.begin->connect(
+        one.line, [this] { return random(); }, [this, line] { touched_.push_back(line); });
+    calls_.emplace(line, entry{one.line, std::move(one.begin), time_point::max()});
+    step(line);
+  }
+
+  void close(post& one) {
+    drop(calls_.find(one.line.get()));
+    if (one.closed) one.closed();
+  }
+
+  using calls = std::unordered_map<call_line*, entry>;
+  void drop(calls::iterator found) {
+    if (found == calls_.end()) return;
+    found->second.line->end();
+    alarms_.erase({found->second.alarm, found->first});
+    // Out of the table first: its end may run code of others.
+    const entry over = std::move(found->second);
+    calls_.erase(found);
+  }
+
+  void step(call_line* line) {
+    const auto found = calls_.find(line);
+    if (found == calls_.end()) return;
+    running_call& call = *found->second.call;
+    if (!line->is_cut()) call.step(model_clock::now());
+    if (call.over()) return drop(found);
+    // An alarm that is early is harmless: it is set anew when it rings. So signs of life cost nothing here.
+    entry& one = found->second;
+    if (const time_point next = call.next(); next < one.alarm) {
+      alarms_.erase({one.alarm, line});
+      one.alarm = next;
+      alarms_.insert({next, line});
+    }
+  }
+
+  void ring() {
+    const time_point now = model_clock::now();
+    while (!alarms_.empty() && alarms_.begin()->first <= now && !box_->waiting()) {
+      call_line* line = alarms_.begin()->second;
+      alarms_.erase(alarms_.begin());
+      calls_.at(line).alarm = time_point::max();
+      step(line);
+    }
+  }
+
+  double random() {
+    if (options_.random) return options_.random();
+    return std::uniform_real_distribution<double>(0, 1)(generator_);
+  }
+
+  std::unique_ptr<transfers> network_;
+  const model_client_options options_;
+  script_shelf scripts_;
+  std::mt19937_64 generator_{std::random_device{}()};
+  calls calls_;
+  std::set<std::pair<time_point, call_line*>> alarms_;
+  std::vector<call_line*> touched_; ///< calls whose step is due; some may be gone
+  std::shared_ptr<mailbox> box_;
+  std::thread thread_; ///< last: it uses all of the above
+};
+
+std::string named_ca_file() {
+  for (const char* variable : {"QUELL_CA_FILE", "CURL_CA_BUNDLE"})
+    if (const char* file = std::getenv(variable); file && *file) return file;
+  return {};
+}
+
+} // namespace
+
+result<std::unique_ptr<model_client>> model_client::make() { return make({}); }
+
+result<std::unique_ptr<model_client>> model_client::make(model_client_options options) {
+  auto network = transfers::make();
+  if (!network) return tl::unexpected(std::move(network.error()));
+  if (options.ca_file.empty()) options.ca_file = named_ca_file();
+  return std::make_unique<client>(std::move(*network), std::move(options));
+}
+
+} // namespace quell::integrations

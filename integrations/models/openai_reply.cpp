@@ -1,0 +1,129 @@
+// The stream of OpenAI's Chat Completions, and of the many servers that speak it in their own way.
+#include "integrations/models/json.hpp"
+#include "integrations/models/mishaps.hpp"
+#include "integrations/models/text.hpp"
+#include "integrations/models/translator.hpp"
+
+namespace quell::integrations {
+namespace {
+
+using namespace model_events;
+
+class reader final : public reply_reader {
+ public:
+  explicit reader(call_ids ids) : ids_(std::move(ids)) {}
+
+  std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
+    if (data == "[DONE]") return end(told);
+    const auto chunk = parse_json(data);
+    if (!chunk || !chunk->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
+    if (!member(*chunk, "error").is_null()) return of_stream_error(data);
+    count(member(*chunk, "usage"));
+    const json& choices = member(*chunk, "choices");
+    if (!choices.is_array() || choices.empty()) return std::nullopt; // the chunk with the usage
+    const json& choice = choices.front();
+    const json& delta = member(choice, "delta");
+    for (const char* name : {"content", "refusal"}) {
+      if (auto over = tell(text_member(delta, name), told)) return over;
+      if (std::string_view(name) == "refusal" && !text_member(delta, name).empty()) refused_ = true;
+    }
+    if (const json& calls = member(delta, "tool_calls"); calls.is_array())
+      for (const json& piece : calls)
+        if (auto over = take_call(piece, told)) return over;
+    if (const std::string why = text_member(choice, "finish_reason"); !why.empty() && reason_.empty()) {
+      reason_ = why;
+      settled_ = true;
+      for (started& one : calls_) {
+        if (blank(one.what.input)) one.what.input = "{}";
+        told.emplace_back(call{one.what});
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<mishap> end(std::vector<model_event>& told) override {
+    if (reason_.empty()) return broken("the stream ended without a finish_reason");
+    finished_ = true;
+    stop why = stop::end;
+    if (!calls_.empty()) why = stop::calls; // some servers say "stop" after calls
+    if (reason_ == "length") why = stop::length;
+    if (reason_ == "content_filter" || refused_) why = stop::refusal;
+    told.emplace_back(model_events::finished{why, usage_});
+    return std::nullopt;
+  }
+
+ private:
+  struct started {
+    std::int64_t index = -1; ///< as the server counts; -1: it does not
+    std::string their_id;
+    tool_call what;
+  };
+
+  // The first chunk of a call has id and name, later ones only more arguments at the same index. Some servers leave out
+  // the index or the id, repeat id and name every time, or send whole calls at once, all at index 0.
+  started* begun(std::int64_t index, const std::string& id, const std::string& name, const std::string& arguments) {
+    started* last = nullptr;
+    for (started& one : calls_) {
+      if (!id.empty() && one.their_id == id && one.index == index && !whole_again(one, arguments)) return &one;
+      if (one.index == index) last = &one;
+    }
+    if (!last || (!id.empty() && !last->their_id.empty() && id != last->their_id)) return nullptr;
+    if (!name.empty() && (index < 0 || whole_again(*last, arguments))) return nullptr;
+    return last;
+  }
+
+  static bool whole_again(const started& one, const std::string& arguments) {
+    const auto whole = [](const std::string& text) {
+      const auto value = text.empty() || text.front() != '{' ? std::nullopt : parse_json(text);
+      return value && value->is_object();
+    };
+    return whole(arguments) && whole(one.what.input);
+  }
+
+  std::optional<mishap> take_call(const json& piece, std::vector<model_event>& told) {
+    const json& function = member(piece, "function");
+    const json& given = member(function, "arguments");
+    const std::string arguments = given.is_object() ? dump_json(given) : text_member(function, "arguments");
+    const std::string id = text_member(piece, "id"), name = fit_name(text_member(function, "name"));
+    const std::int64_t index =
+        member(piece, "index").is_number_unsigned() ? static_cast<std::int64_t>(count_member(piece, "index")) : -1;
+    if (auto over = count_input(arguments.size())) return over;
+    if (!reason_.empty()) return std::nullopt; // too late: the calls are told
+    started* one = begun(index, id, name, arguments);
+    if (!one) {
+      if (name.empty() && id.empty() && arguments.empty()) return std::nullopt;
+      if (auto over = count_call()) return over;
+      one = &calls_.emplace_back(started{index, id, {ids_.unique(id), name, {}}});
+      told.emplace_back(call_begun{one->what.call, one->what.name});
+    } else if (one->what.name.empty()) {
+      one->what.name = name;
+    }
+    one->what.input += arguments;
+    return std::nullopt;
+  }
+
+  std::optional<mishap> tell(std::string delta, std::vector<model_event>& told) {
+    if (delta.empty()) return std::nullopt;
+    if (auto over = count_text(delta.size())) return over;
+    told.emplace_back(text{std::move(delta)});
+    return std::nullopt;
+  }
+
+  void count(const json& usage) {
+    if (!usage.is_object()) return;
+    usage_.input_tokens = count_member(usage, "prompt_tokens");
+    usage_.output_tokens = count_member(usage, "completion_tokens");
+    usage_.cached_input_tokens = count_member(member(usage, "prompt_tokens_details"), "cached_tokens");
+  }
+
+  call_ids ids_;
+  std::vector<started> calls_;
+  std::string reason_;
+  bool refused_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<reply_reader> openai_reader(call_ids ids) { return std::make_unique<reader>(std::move(ids)); }
+
+} // namespace quell::integrations

@@ -1,0 +1,71 @@
+// A request in the words of OpenAI's Chat Completions (POST …/chat/completions), as its many look-alikes take it too.
+#include "integrations/models/endpoint.hpp"
+#include "integrations/models/json.hpp"
+#include "integrations/models/text.hpp"
+#include "integrations/models/translator.hpp"
+
+namespace quell::integrations {
+namespace {
+
+constexpr std::size_t most_tools = 128;
+
+void put(json& messages, const user_message& user) {
+  messages.push_back(json{{"role", "user"}, {"content", user.text}});
+}
+
+void put(json& messages, const assistant_message& assistant) {
+  json message{{"role", "assistant"}, {"content", nullptr}};
+  if (!assistant.text.empty()) message["content"] = assistant.text;
+  json calls = json::array();
+  for (const tool_call& call : assistant.calls)
+    calls.push_back(json{{"id", call.call},
+                         {"type", "function"},
+                         {"function", {{"name", call.name}, {"arguments", dump_json(call_input(call.input))}}}});
+  if (!calls.empty()) message["tool_calls"] = std::move(calls);
+  messages.push_back(std::move(message));
+}
+
+void put(json& messages, const tool_results& results) {
+  for (const tool_result& result : results.results)
+    messages.push_back(json{{"role", "tool"}, {"tool_call_id", result.call}, {"content", result.result}});
+}
+
+json offered(const tool_offer& tool) {
+  json schema = parse_json(tool.input_schema).value_or(json::object());
+  if (!schema.contains("type")) schema["type"] = "object";
+  if (!schema.contains("properties")) schema["properties"] = json::object();
+  return json{{"type", "function"},
+              {"function",
+               {{"name", tool.name}, {"description", repaired(tool.description)}, {"parameters", std::move(schema)}}}};
+}
+
+} // namespace
+
+result<http_request> openai_request(const model_settings& settings, const model_request& request) {
+  if (auto wrong = wrong_basics(settings)) return tl::unexpected(std::move(*wrong));
+  if (auto wrong = wrong_offers(request.tools, most_tools)) return tl::unexpected(std::move(*wrong));
+  auto place = endpoint_of(settings, "https://api.openai.com/v1", "/chat/completions");
+  if (!place) return tl::unexpected(std::move(place.error()));
+
+  json messages = json::array();
+  if (!blank(request.instructions))
+    messages.push_back(json{{"role", "system"}, {"content", repaired(request.instructions)}});
+  for (const conversation_entry& entry : orderly(request.messages))
+    std::visit([&](const auto& one) { put(messages, one); }, entry);
+  json body{{"model", settings.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
+  // OpenAI's newer models refuse the old name; many look-alikes know only the old one.
+  const bool theirs = place->host.ends_with("api.openai.com") || place->host.ends_with(".azure.com");
+  body[theirs ? "max_completion_tokens" : "max_tokens"] = settings.max_tokens;
+  body["messages"] = std::move(messages);
+  if (!request.tools.empty()) {
+    body["tools"] = json::array();
+    for (const tool_offer& tool : request.tools) body["tools"].push_back(offered(tool));
+  }
+
+  http_request asked{place->url, place->shown, {}, dump_json(body)};
+  asked.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
+  if (!settings.key.empty()) asked.headers.push_back("Authorization: Bearer " + settings.key);
+  return asked;
+}
+
+} // namespace quell::integrations

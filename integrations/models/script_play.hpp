@@ -1,0 +1,43 @@
+// One try of a scripted model: the steps of an answer played on the client's thread, by its clock.
+#pragma once
+
+#include "integrations/models/attempt.hpp"
+#include "integrations/models/history.hpp"
+#include "integrations/models/script.hpp"
+
+namespace quell::integrations {
+
+class script_play final : public attempt {
+ public:
+  script_play(attempt_host& host, std::shared_ptr<const script> all, std::shared_ptr<const script_scene> scene,
+              std::uint32_t number);
+  model_clock::time_point wake() const override { return wake_; }
+  void tick(model_clock::time_point now) override;
+  model_usage usage() const override;
+
+ private:
+  /// How a step goes on: false if it waits for `wake_`, or has ended the play.
+  bool play(const script_steps::say& step, model_clock::time_point now);
+  bool play(const script_steps::call& step, model_clock::time_point now);
+  bool play(const script_steps::pause& step, model_clock::time_point now);
+  bool play(const script_steps::hang& step, model_clock::time_point now);
+  bool play(const script_steps::fail& step, model_clock::time_point now);
+  void tell(model_event event);
+  void finish();
+  void stand_still() { wake_ = model_clock::time_point::max(); }
+
+  attempt_host& host_;
+  std::shared_ptr<const script> all_;
+  std::shared_ptr<const script_scene> scene_;
+  const script_answer* answer_;
+  call_ids ids_;
+  model_clock::time_point wake_; ///< the past at first: it begins at once
+  std::size_t step_ = 0;
+  std::string text_; ///< of the step that is being said, filled
+  std::size_t said_ = 0;
+  bool waited_ = false; ///< the present chunk's delay is over, or the present pause has begun
+  std::uint64_t told_bytes_ = 0;
+  bool any_call_ = false;
+};
+
+} // namespace quell::integrations

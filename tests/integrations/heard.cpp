@@ -1,0 +1,13 @@
+// What this process holds open.
+#include "tests/integrations/heard.hpp"
+
+#include <filesystem>
+
+namespace quell::testing {
+
+std::size_t descriptors() {
+  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all))) - 1; // the iterator's own
+}
+
+} // namespace quell::testing

@@ -1,0 +1,125 @@
+"""Runs SPIN on one model: makes the verifier, runs it, reads its report. A search that was cut short is a failure, never a pass."""
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+MOST_MEGABYTES = 4000
+
+
+class Outcome(NamedTuple):
+    errors: int
+    what: str           # the first violation, with the property that its line names
+    states: int
+    depth: int
+    seconds: float
+    megabytes: float
+    trouble: str        # why the search says nothing, or ""
+    covered: frozenset  # (line, statement) that were executed
+    all_code: frozenset
+
+
+def fail(text: str) -> None:
+    print(f"model: {text}", flush=True)
+    sys.exit(1)
+
+
+def run(command: list[str], folder: pathlib.Path, limit_s: float = 3600) -> str:
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit_s)
+    if done.returncode != 0 and "pan" not in command[0]:
+        fail(f"{' '.join(command)} failed:\n{done.stdout}")
+    return done.stdout
+
+
+def tools() -> None:
+    for tool in ("spin", "gcc"):
+        if not shutil.which(tool):
+            fail(f"{tool} is not installed; run `make deps` (Debian package {'spin' if tool == 'spin' else 'build-essential'})")
+
+
+def build(folder: pathlib.Path, model: str, defines: list[str], compiler: list[str], level: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    run(["spin", *[f"-D{d}" for d in defines], "-a", str(HERE / model)], folder)
+    run(["gcc", level, "-w", "-DVECTORSZ=2048", f"-DMEMLIM={MOST_MEGABYTES}", *compiler, "-o", "pan", "pan.c"], folder)
+
+
+def statements(folder: pathlib.Path) -> dict[tuple[str, int], tuple[str, str]]:
+    """(process, state) -> (line, statement). Inlines are copied by SPIN; indices are taken out so that the copies look alike."""
+    found: dict[tuple[str, int], tuple[str, str]] = {}
+    process = ""
+    for line in run(["./pan", "-d"], folder).splitlines():
+        if line.startswith("proctype "):
+            process = line.split()[1]
+        elif line.startswith("init"):
+            process = ":init:"
+        state = re.match(r"\s+state\s+(\d+) -\(tr.*\] \S*?:(\d+) => (.*)$", line)
+        if state:
+            statement = re.sub(r"\[[^]]*\]|\d+|\W", "", state[3])
+            found[(process, int(state[1]))] = (state[2], statement)
+    return found
+
+
+def search(folder: pathlib.Path, model: str, defines: list[str], *, breadth_first: bool = False, liveness: bool = False,
+           coverage: bool = False, hash_bits: int = 22, most_depth: int = 100_000) -> Outcome:
+    compiler = ["-DCOLLAPSE"]
+    flags = [f"-m{most_depth}", f"-w{hash_bits}"]
+    if liveness:
+        compiler += ["-DNFAIR=4"]
+        flags += ["-a", "-f", "-n"]
+    else:
+        compiler += ["-DSAFETY"]
+    if breadth_first:
+        compiler += ["-DBFS"]
+    build(folder, model, defines + (["d_step=atomic"] if coverage else []), compiler, "-O0" if breadth_first or coverage else "-O1")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    text = run(["./pan", *flags], folder)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    def number(pattern: str) -> float:
+        match = re.search(pattern, text)
+        return float(match[1]) if match else -1
+
+    violation = re.search(r"^pan:\d+: (.*?) \(at depth", text, re.MULTILINE)
+    errors = int(number(r"errors: (\d+)"))
+    cut_short = ("max search depth too small", "out of memory", "reached -DMEMLIM", "Search not completed", "aborted", "pan: error", "VECTORSZ")
+    trouble = next((words for words in cut_short if words in text and not (errors > 0 and words == "Search not completed")), "")
+    if errors < 0:
+        trouble = trouble or "no report:\n" + text[-2000:]
+    covered: set = set()
+    everything: set = set()
+    if coverage:
+        known = statements(folder)
+        everything = set(known.values())
+        unreached: set = set()
+        process = ""
+        for line in text[text.find("unreached in"):].splitlines():
+            header = re.match(r"unreached in (?:proctype (\S+)|init)", line)
+            if header:
+                process = header[1] or ":init:"
+            state = re.match(r"\s+\S+:\d+, state (\d+),", line)
+            if state:
+                unreached.add((process, int(state[1])))
+        covered = {key for place, key in known.items() if place not in unreached}
+    what = violation[1] if violation else ""
+    if errors > 0:
+        what = named(folder, model, defines) or what
+    return Outcome(errors, what, int(number(r"([\d.e+]+) states, stored")), int(number(r"depth reached (\d+)")), seconds,
+                   number(r"([\d.]+)\s+total actual memory usage"), trouble, frozenset(covered), frozenset(everything))
+
+
+def named(folder: pathlib.Path, model: str, defines: list[str]) -> str:
+    """Replays the counterexample and names the property that stands on the violated line."""
+    trail = folder / f"{model}.trail"
+    if not trail.exists():
+        return ""
+    text = run(["spin", *[f"-D{d}" for d in defines], "-t", "-k", str(trail), str(HERE / model)], folder)
+    place = re.search(r"(\S+\.pml):(\d+), Error: assertion violated", text)
+    if not place:
+        return ""
+    line = pathlib.Path(place[1]).read_text(encoding="utf-8").splitlines()[int(place[2]) - 1]
+    said = re.search(r"/\* (P .*?) \*/", line)
+    return f"{said[1] if said else line.strip()[:80]} ({pathlib.Path(place[1]).name}:{place[2]})"
