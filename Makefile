@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := build
-.PHONY: help deps build test test-asan test-tsan bench demo lint format clean install
+.PHONY: help deps build test sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint format clean install
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,14 +19,35 @@ build: deps $(BUILD)/build.ninja  ## build everything into build/
 test: build  ## all tests, the real programs included
 	@cd $(BUILD) && ctest --output-on-failure --timeout 900 -j $(JOBS)
 
+# Waits are longer, since everything takes longer; what a sanitizer says fails the test (system tests read the logs).
 test-asan:  ## all tests with address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory test BUILD=build-asan CMAKE_FLAGS=-DQUELL_ASAN=ON
+	@QUELL_TEST_PATIENCE=4 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(MAKE) --no-print-directory test BUILD=build-asan CMAKE_FLAGS=-DQUELL_ASAN=ON
 
 test-tsan:  ## all tests with the thread sanitizer
-	@$(MAKE) --no-print-directory test BUILD=build-tsan CMAKE_FLAGS=-DQUELL_TSAN=ON
+	@QUELL_TEST_PATIENCE=6 TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan.supp:second_deadlock_stack=1 \
+	  $(MAKE) --no-print-directory test BUILD=build-tsan CMAKE_FLAGS=-DQUELL_TSAN=ON
+
+fuzz: deps  ## fuzz every target for FUZZ_SECONDS (600) each; findings in build/fuzz/found
+	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh long $(BUILD)/fuzz
+
+fuzz-corpus: build  ## write the seeds, and keep what fuzzing found new
+	@$(BUILD)/tests/fuzz/fuzz_replay --write-seeds tests/fuzz/corpus
+	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh minimise $(BUILD)/fuzz
+
+SEEDS ?= 20000
+sim: deps $(BUILD)/build.ninja  ## play SEEDS (20000) fresh scenarios of the simulated cluster
+	@ninja -C $(BUILD) -j $(JOBS) sim
+	@QUELL_SIM_SEEDS=$(SEEDS) python3 tests/simulation/run_simulation.py $(BUILD)/tests/simulation/sim
+
+model: deps  ## the protocol's models, searched exhaustively with SPIN at larger sizes (minutes, 4 GB)
+	@tests/model/check_code_names.py . && tests/model/run_model.py full
 
 bench: build  ## measure quell beside its limits (figures: benchmarks/README.md)
 	@benchmarks/run.sh $(BUILD)
+
+soak: build  ## 20 minutes of random load, faults and cancels, then an audit (QUELL_SOAK_SECONDS, QUELL_SOAK_SEED)
+	@QUELL_BIN=$(abspath $(BUILD))/bin QUELL_FAULTS=$(abspath $(BUILD))/tests/system PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/system/soak.py
 
 demo: build  ## a tree of real work on an embedded cluster, cancelled half-way
 	@docs/demo/demo.sh $(BUILD)/bin

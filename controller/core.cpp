@@ -265,25 +265,25 @@ void core::keep_for_later(gated& g) {
   }
 }
 
+void core::write_again(moment now) {
+  end_turn(now);
+  auto refused = unwritten_.take();
+  for (auto& row : refused.rows) {
+    // Later events have been told meanwhile, and numbers grow.
+    if (auto* event = std::get_if<storage::put_event>(&row))
+      ledger_->add_event(std::move(event->record), now);
+    else
+      batch_.push_back(std::move(row));
+  }
+  turn_.stored = std::move(refused.stored);
+  turn_.ended = std::move(refused.ended);
+  absorb(now);
+  end_turn(now);
+}
+
 std::optional<boot_time> core::tick(moment now) {
   now_ = now;
-  if (!edges_.storage_low()) {
-    // Each as the batch that it was: one that does not fit any more must not take the others along.
-    for (auto& refused : unwritten_.take()) {
-      end_turn(now);
-      for (auto& row : refused.rows) {
-        // Later events have been told meanwhile, and numbers grow.
-        if (auto* event = std::get_if<storage::put_event>(&row))
-          ledger_->add_event(std::move(event->record), now);
-        else
-          batch_.push_back(std::move(row));
-      }
-      turn_.stored = std::move(refused.stored);
-      turn_.ended = std::move(refused.ended);
-      absorb(now);
-      end_turn(now);
-    }
-  }
+  if (!edges_.storage_low() && !unwritten_.empty()) write_again(now);
   edges_.ticked(now);
   const auto fleet_next = fleet_->tick(now);
   auto next = end_burst(now);

@@ -115,6 +115,7 @@ class core {
   void submit_turn();
   void release(gated& g, moment now);
   void keep_for_later(gated& g);
+  void write_again(moment now);
 
   core_edges& edges_;
   std::unique_ptr<ledger> ledger_;

@@ -2,6 +2,7 @@
 #include "controller/unwritten.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <unordered_set>
 
@@ -54,23 +55,15 @@ void unwritten::overtaken_by(const std::vector<std::string>& keys) {
   for (auto& t : turns_) std::erase_if(t.rows, [&](const auto& row) { return newer.contains(row_key(row)); });
 }
 
-std::vector<unwritten::turn> unwritten::take() {
-  auto turns = std::exchange(turns_, {});
-  const auto newest = [&](const operation_id& id, std::size_t from) {
-    const auto writes_it = [&](const storage::entry& row) {
-      const auto* update = std::get_if<storage::update_operation>(&row);
-      return update && update->id == id;
-    };
-    for (std::size_t i = turns.size() - 1; i > from; --i)
-      if (std::any_of(turns[i].rows.begin(), turns[i].rows.end(), writes_it)) return i;
-    return from;
-  };
-  for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
-    for (auto& debt : std::exchange(turns[i].stored, {}))
-      turns[newest(debt.second, i)].stored.push_back(std::move(debt));
-    for (const auto& id : std::exchange(turns[i].ended, {})) turns[newest(id, i)].ended.push_back(id);
+unwritten::turn unwritten::take() {
+  turn all;
+  for (auto& t : turns_) {
+    std::move(t.rows.begin(), t.rows.end(), std::back_inserter(all.rows));
+    std::move(t.stored.begin(), t.stored.end(), std::back_inserter(all.stored));
+    all.ended.insert(all.ended.end(), t.ended.begin(), t.ended.end());
   }
-  return turns;
+  turns_.clear();
+  return all;
 }
 
 bool unwritten::take_result(const std::string& worker, const operation_id& id) {

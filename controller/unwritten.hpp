@@ -36,8 +36,9 @@ class unwritten {
   void overtaken_by(const std::vector<std::string>& keys);
   /// If the end of this operation is kept here, its result is acknowledged with that and not before. False: it is not.
   bool take_result(const std::string& worker, const operation_id& id);
-  /// Everything, oldest first, to be tried again now. What is owed goes with the newest row of its operation.
-  std::vector<turn> take();
+  /// Everything, to be tried again now as one turn: since newer rows made older ones void, single turns are no longer
+  /// whole, and an event or a settled cancel could be on disk before the end that it speaks of.
+  turn take();
 
  private:
   std::vector<turn> turns_;
