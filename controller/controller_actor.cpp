@@ -6,8 +6,6 @@
 #include <malloc.h>
 #include <utility>
 
-#include "protocol/urgency.hpp"
-
 namespace quell::controller {
 
 namespace {
@@ -64,7 +62,6 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
   self->state.heart = make(clock_now());
   // Recovery read every live row once and freed it again: give that back, it can be a gigabyte.
   ::malloc_trim(0);
-  (void)become_urgent();
   tick(self);
   return {
       [self](actors::asked<core>& m) {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <thread>
 
-#include "protocol/urgency.hpp"
 #include "storage/ballast.hpp"
 #include "storage/committer.hpp"
 #include "storage/directory.hpp"
@@ -64,10 +63,7 @@ class sqlite_journal final : public journal {
     reserve_.tend();
     recovered_ = std::move(store->state);
     committer_ = std::make_unique<committer>(std::move(store->database), options_, reserve_);
-    thread_ = std::jthread([this] {
-      (void)become_urgent(); // a cancel waits for its commit
-      write_until_closed();
-    });
+    thread_ = std::jthread([this] { write_until_closed(); });
     return {};
   }
 

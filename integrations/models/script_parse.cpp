@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include <toml++/toml.h>
+#include "protocol/toml.hpp"
 
 #include "integrations/models/json.hpp"
 #include "integrations/models/script.hpp"

@@ -64,13 +64,16 @@ class running_server {
 
   key_pair keys = key_pair::generate();
   std::unique_ptr<server_socket> socket;
-  /// Called on the loop's thread for every frame, if set before any client connects.
-  std::function<void(const peer&, std::string_view)> also;
+  /// Called on the loop's thread for every frame from now on.
+  void on_frame(std::function<void(const peer&, std::string_view)> also) {
+    const std::lock_guard lock(guard_);
+    also_ = std::move(also);
+  }
 
  private:
   void take(const peer& from, std::string_view frame) {
-    if (also) also(from, frame);
     const std::lock_guard lock(guard_);
+    if (also_) also_(from, frame);
     frames_.push_back({from, std::string(frame)});
     changed_.notify_all();
   }
@@ -82,6 +85,7 @@ class running_server {
 
   std::mutex guard_;
   std::condition_variable changed_;
+  std::function<void(const peer&, std::string_view)> also_;
   std::vector<received> frames_;
   std::size_t taken_ = 0;
   std::vector<std::string> refused_;

@@ -288,9 +288,9 @@ TEST_CASE("no wake-up is lost when sends and arrivals cross", "[socket]") {
   // The server answers each frame with three; the client reads only one per wake-up, and sends in between.
   const auto worker = key_pair::generate();
   running_server server({worker.public_key});
-  server.also = [&](const peer& from, std::string_view frame) {
+  server.on_frame([&](const peer& from, std::string_view frame) {
     for (int i = 0; i < 3; ++i) server.socket->send(from.route, std::string(frame));
-  };
+  });
   auto client = open_client(server, worker);
   send_when_connected(*client, "0");
   int received = 0;

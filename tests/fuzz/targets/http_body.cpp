@@ -1,0 +1,113 @@
+// JSON bodies of every request: a checked order comes out, or a problem that names the fields, and never more than the
+// limits allow.
+#include "controller/gateway/admin_body.hpp"
+#include "controller/gateway/cancel_body.hpp"
+#include "controller/gateway/operation_body.hpp"
+#include "protocol/utf8.hpp"
+#include "tests/fuzz/samples.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace quell::fuzz {
+namespace {
+
+using namespace quell::controller::http;
+
+template <class T>
+bool taken(const tl::expected<T, problem>& read) {
+  if (read) return true;
+  const auto& kind = kind_of_problem(read.error().code);
+  expect(kind.status >= 400 && kind.status < 500, "a bad body is the client's mistake");
+  const auto document = problem_json(read.error(), id_number<request_id>(1));
+  expect(is_utf8(document), "a problem is UTF-8");
+  expect(read.error().detail.size() + read.error().errors.size() > 0, "a problem says what is wrong");
+  return false;
+}
+
+void create(std::string_view body) {
+  const auto order = read_create(body);
+  if (!taken(order)) return;
+  expect(!order->task.command.empty() && !order->task.command.front().empty(), "a task has a program");
+  expect(order->labels.size() <= 64 && order->task.on.size() <= 64, "labels are few");
+  expect(order->name.size() <= 4 * 128 && order->title.size() <= 4 * 200, "names are short");
+  expect(order->timeout.count() >= 0 && (!order->grace || order->grace->count() >= 0), "durations are not negative");
+  for (const auto& word : order->task.command) expect(word.find('\0') == std::string::npos, "an argument has no NUL");
+  const auto again = read_create(body);
+  expect(again && again->fingerprint == order->fingerprint, "the same body has the same fingerprint");
+}
+
+void cancel(std::string_view body) {
+  const auto request = read_cancel(body);
+  if (!taken(request)) return;
+  expect(request->order.reason.size() <= 4 * 500, "a reason is short");
+  expect(request->wait_for.count() >= 0 && request->wait_for.count() <= 60'000, "a wait is bounded");
+}
+
+void run(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto body = bytes.substr(1);
+  switch (static_cast<unsigned char>(bytes.front()) % 9) {
+  case 0:
+    return create(body);
+  case 1:
+    return cancel(body);
+  case 2:
+    return (void)taken(read_cancel_of(id_number<operation_id>(1), body));
+  case 3:
+    return (void)taken(read_resolve(body));
+  case 4: {
+    const auto enrol = read_enrol(body);
+    if (taken(enrol)) expect(!enrol->name.empty() && enrol->name.size() <= 64, "a worker's name is short");
+    return;
+  }
+  case 5:
+    return (void)taken(read_drain(body));
+  case 6:
+    return (void)taken(read_token(body));
+  case 7: {
+    const auto size = read_resize(body);
+    if (taken(size)) expect(size->rows >= 1 && size->columns >= 1, "a window has a size");
+    return;
+  }
+  default:
+    return (void)taken(read_nothing(body));
+  }
+}
+
+std::vector<std::string> seeds() {
+  const std::string create =
+      R"({"id":"01a1f869-3df9-7303-8207-dde70bee07dd","kind":"task","scope":"team/build","parent":null,"name":"pytest","title":"tests","labels":{"pr":"4711"},"timeout_ms":0,"grace_ms":2000,"on_parent_end":"cancel","supersede":"k","as_of_seq":7,"owner":{"id":"alice","name":"Alice"},"task":{"command":["pytest","-q"],"cwd":"/srv","env":{"CI":"1"},"pty":false,"stdin":true,"stop_signal":"INT","worker":"w1","on":{"os":"linux"},"slots":1,"on_leader_exit":"kill","lease_ms":60000,"containment":"cgroup","default_cwd":"/x","default_cwd_host":"h"}})";
+  const std::string cancel =
+      R"({"id":null,"scope":"team/build","reason":"wrong branch","by":{"id":"alice"},"grace_ms":0,"up_to_seq":9,"dry_run":false,"wait":"settled","wait_ms":30000})";
+  std::vector<std::string> all = {
+      std::string(1, '\0') + create,
+      std::string(1, '\0') + R"({"kind":"task","task":{"command":["true"]}})",
+      "\1" + cancel,
+      "\1"
+      R"({"operation":"01a1f869-3df9-7303-8207-dde70bee07dd"})",
+      "\1"
+      R"({"owner":"alice","scope":"a"})",
+      "\1"
+      R"({"everything":true})",
+      "\2"
+      R"({"grace_ms":0,"reason":"x"})",
+      "\3"
+      R"({"declare":"dead","reason":"host is scrap"})",
+      "\4"
+      R"({"name":"w3","key":null,"labels":{"gpu":"1"}})",
+      "\5"
+      R"({"reason":"upgrade","deadline_ms":1000,"cancel":true})",
+      "\6"
+      R"({"name":"ci","role":"operator","scope":"team","owner":{"id":"ci"},"expires_at":"2026-12-01T00:00:00Z"})",
+      "\7"
+      R"({"rows":24,"columns":80})",
+      "\x8{}",
+      std::string(1, '\0') + std::string(100, '['),
+      std::string(1, '\0') + "{\"kind\":1e400,\"task\":-1,\"scope\":\"\\ud800\"}",
+      std::string(1, '\0') + "{\"\\u0000\":1}"};
+  return all;
+}
+
+const known_target known("http_body", run, seeds);
+
+} // namespace
+} // namespace quell::fuzz
