@@ -2,6 +2,7 @@
 #include "worker/controller_session.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace quell::worker {
 
@@ -9,6 +10,13 @@ using namespace std::chrono_literals;
 
 void controller_session::greet(wire::hello hello, boot_time now) {
   phase_ = phase::greeting;
+  // The controller tells a late hello from a new one by the time in these ids: it must grow, whatever the wall clock
+  // does.
+  if (!id_.is_nil() && hello.proposed.time() <= id_.time()) {
+    std::array<std::uint8_t, 10> random{};
+    std::copy(hello.proposed.bytes.begin() + 6, hello.proposed.bytes.end(), random.begin());
+    hello.proposed.bytes = make_uuid7(id_.time() + 1ms, random);
+  }
   id_ = hello.proposed;
   sender_ = channel_sender{};
   receiver_ = channel_receiver{};

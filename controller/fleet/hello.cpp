@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t max_labels = 64;
+constexpr std::size_t max_past_lives = 16;
 constexpr std::size_t max_text = 128;
 constexpr std::uint32_t max_slots = 1'000'000;
 
@@ -84,6 +85,9 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   if (m.left) return std::nullopt;
   if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() < m.last_session->time())
     return lease_runs ? dead_by : m.expiry;
+  // A life whose successor has been here is over, whatever the wall clock of its machine made of the ids since.
+  if (std::find(m.past_lives.begin(), m.past_lives.end(), h.incarnation) != m.past_lives.end())
+    return lease_runs ? *dead_by : now_.boot + settings_.lease;
   const bool same_state = h.state_id == m.record.state_id;
   if (same_state && h.boot_id == m.record.boot_id) return std::nullopt;
   if (lease_runs) return dead_by;
@@ -136,6 +140,10 @@ void fleet_impl::begin_session(member& m, const std::string& route, const wire::
   m.lease.session_begins();
 
   auto& r = m.record;
+  if (r.incarnation && !same_life) {
+    m.past_lives.push_back(*r.incarnation);
+    if (m.past_lives.size() > max_past_lives) m.past_lives.erase(m.past_lives.begin());
+  }
   r.labels = sane_labels(h.labels);
   r.slots = std::min(h.slots, max_slots);
   r.level = h.level;

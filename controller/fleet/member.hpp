@@ -24,6 +24,7 @@ struct member {
   controller_lease lease;
 
   std::optional<session_id> last_session; ///< the newest one of this controller's life
+  std::vector<incarnation_id> past_lives; ///< whose successors said hello, newest last; bounded
   std::optional<boot_time> heard;         ///< the last valid frame; after a restart of the controller: its start
   std::optional<wall_time> silent_since;  ///< set = unreachable (or lost)
   bool silence_told = false;              ///< worker_unreachable was announced

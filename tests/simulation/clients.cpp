@@ -1,0 +1,346 @@
+// Orders of people, tools and tasks, with the part of the gateway that matters here: what stands committed in the store
+// is looked at before the core is asked.
+#include "tests/simulation/clients.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "tests/simulation/world.hpp"
+
+namespace quell::simulation {
+
+using namespace quell::controller;
+
+namespace {
+
+const std::vector<scope_path>& scopes() {
+  static const std::vector<scope_path> all = [] {
+    std::vector<scope_path> made;
+    for (const char* text : {"team", "team/a", "team/ab", "team/a/x", "team/a/x/y", "team/b", "ops", "op"})
+      made.push_back(*scope_path::parse(text));
+    return made;
+  }();
+  return all;
+}
+const std::vector<std::string> owners{"ann", "bob", "eve"};
+
+} // namespace
+
+clients::clients(world& w) : world_(w), random_(w.plan.seed, 1000) {}
+
+scope_path clients::scope_at(random_stream& r) const { return r.pick(scopes()); }
+
+unsigned clients::depth_of(const operation_id& id) const {
+  const auto at = depths_.find(id);
+  return at == depths_.end() ? 0 : at->second;
+}
+
+operation_id clients::some_operation(random_stream& r) const {
+  if (asked_.empty()) return id_of<operation_id>(wall_time{milliseconds{machine_clock::wall_base_ms}}, r.next());
+  const auto newest = std::min<std::uint64_t>(asked_.size(), r.chance(600) ? 6 : 40);
+  const auto& id = asked_[asked_.size() - 1 - r.below(newest)];
+  // Nobody knows an id that the controller has not told yet, but who chose it.
+  if (named_.contains(id) || world_.truth.stands(id)) return id;
+  return id_of<operation_id>(world_.controller.now().wall, r.next());
+}
+
+void clients::fill(create_order& o, random_stream& r) {
+  const auto& plan = world_.plan;
+  o.by.role = o.by.task ? role::task : role::operator_;
+  o.by.owner.id = o.by.owner.name = r.pick(owners);
+  o.by.token_name = "token-of-" + o.by.owner.id;
+  o.kind = r.chance(30) ? kind::external : kind::task;
+  if (r.chance(300)) o.grace = milliseconds{r.chance(200) ? 0 : r.long_tailed(1, 6000)};
+  if (r.chance(80)) o.timeout = milliseconds{r.long_tailed(20, 8000)};
+  o.on_parent_end = r.chance(700) ? on_parent_end::cancel : r.chance(600) ? on_parent_end::wait : on_parent_end::detach;
+  if (o.by.task && o.on_parent_end == on_parent_end::detach) o.on_parent_end = on_parent_end::wait;
+  if (r.chance(40)) o.supersede = "key";
+  if (r.chance(50))
+    o.as_of_seq = r.between(1, std::max<std::int64_t>(1, static_cast<std::int64_t>(world_.truth.highest_seq_told())));
+  o.task.command = {"work"};
+  o.task.slots = r.chance(850) ? 1 : static_cast<std::uint32_t>(r.below(4));
+  if (r.chance(80)) o.task.worker = world_.name(r.below(plan.workers));
+  if (r.chance(30)) o.task.lease = plan.lease + milliseconds{r.between(1000, 15000)};
+  if (r.chance(80)) o.task.pty = true;
+  if (r.chance(200)) o.task.leader_exit = on_leader_exit::kill;
+  o.fingerprint = "print-" + std::to_string(r.next());
+}
+
+/// A child stands in its parent's scope or below it.
+void clients::choose_parent(create_order& o, random_stream& r) {
+  const auto at = scopes_.find(*o.parent);
+  if (at == scopes_.end()) return;
+  o.scope = at->second;
+  std::vector<scope_path> below;
+  for (const auto& s : scopes())
+    if (s.is_at_or_below(at->second)) below.push_back(s);
+  if (!below.empty() && r.chance(400)) o.scope = r.pick(below);
+}
+
+void clients::start(const scheduled& s) {
+  random_stream r(world_.plan.seed, mix(1100, s.salt));
+  request q;
+  q.fresh = id_of<operation_id>(world_.controller.now().wall, mix(world_.plan.seed, s.salt));
+  fill(q.order, r);
+  q.order.scope = scope_at(r);
+  if (r.chance(250)) {
+    q.order.parent = some_operation(r);
+    choose_parent(q.order, r);
+  }
+  if (!q.order.parent && q.order.on_parent_end == on_parent_end::detach) q.order.on_parent_end = on_parent_end::cancel;
+  if (r.chance(600)) named_.insert(*(q.order.id = q.fresh));
+  depths_[q.fresh] = q.order.parent ? depth_of(*q.order.parent) + 1 : 0;
+  scopes_[q.fresh] = *q.order.scope;
+  asked_.push_back(q.fresh);
+  send(std::move(q));
+}
+
+void clients::start_nested(const operation_id& parent, std::uint64_t salt, std::size_t) {
+  if (asked_.size() > 400) return;
+  random_stream r(world_.plan.seed, mix(1200, salt));
+  request q;
+  q.fresh = id_of<operation_id>(world_.controller.now().wall, mix(world_.plan.seed, salt));
+  if (scopes_.contains(q.fresh)) return;
+  q.order.by.task = parent;
+  fill(q.order, r);
+  q.order.parent = parent;
+  choose_parent(q.order, r);
+  if (r.chance(300)) named_.insert(*(q.order.id = q.fresh));
+  depths_[q.fresh] = depth_of(parent) + 1;
+  scopes_[q.fresh] = q.order.scope.value_or(scopes_[parent]);
+  asked_.push_back(q.fresh);
+  send(std::move(q));
+}
+
+void clients::start_below_something(const scheduled& s) {
+  random_stream r(world_.plan.seed, mix(1250, s.salt));
+  start_nested(some_operation(r), s.salt, s.worker);
+}
+
+void clients::order(std::function<void(core&, moment)> what, int tries) {
+  ++waiting_;
+  const instant delay = random_.between(50, 900) * us;
+  world_.events.after(delay, [this, what = std::move(what), tries]() mutable {
+    --waiting_;
+    if (world_.controller.is_up()) {
+      world_.controller.ask(what);
+      return;
+    }
+    if (tries <= 1) return;
+    ++waiting_;
+    world_.events.after(300 * ms, [this, what = std::move(what), tries]() mutable {
+      --waiting_;
+      order(std::move(what), tries - 1);
+    });
+  });
+}
+
+void clients::send(request q) {
+  order(
+      [this, q](core& c, moment now) {
+        // The gateway looks into the store first.
+        if (q.order.id && world_.truth.stands(q.fresh)) return;
+        if (world_.disk.low()) return;
+        auto order = q.order;
+        c.create(
+            order, q.fresh,
+            [this, q, lives = world_.controller.lives()](outcome<created> answer) {
+              if (!world_.controller.answers()) return;
+              world_.truth.create_answered(q.order, q.fresh, answer);
+            },
+            now);
+        // A client that gets no answer repeats itself, if it chose the id.
+        if (!q.order.id || q.tries > 2) return;
+        ++waiting_;
+        world_.events.after(2 * seconds, [this, q]() mutable {
+          --waiting_;
+          if (world_.truth.was_answered(q.fresh)) return;
+          ++q.tries;
+          send(q);
+        });
+      },
+      3);
+}
+
+void clients::cancel(const scheduled& s) {
+  random_stream r(world_.plan.seed, mix(1300, s.salt));
+  cancel_order o;
+  o.by_token.role = role::operator_;
+  o.by_token.owner.id = o.by_token.owner.name = r.pick(owners);
+  o.by_token.token_name = "token-of-" + o.by_token.owner.id;
+  o.reason = "as scheduled";
+  if (r.chance(500)) o.grace = milliseconds{r.chance(300) ? 0 : r.long_tailed(1, 6000)};
+  switch (s.what) {
+  case act::cancel_operation:
+    o.target = storage::target_operation{some_operation(r)};
+    o.must_exist = r.chance(300);
+    break;
+  case act::cancel_scope:
+    o.target = storage::target_scope{scope_at(r)};
+    if (r.chance(150) && world_.truth.highest_seq_told() > 0)
+      o.up_to_seq = r.between(1, static_cast<std::int64_t>(world_.truth.highest_seq_told()));
+    break;
+  case act::cancel_owner:
+    o.target = storage::target_owner{r.pick(owners), r.chance(400) ? std::optional(scope_at(r)) : std::nullopt};
+    break;
+  case act::cancel_everything:
+    o.target = storage::target_everything{r.chance(700) ? std::optional(scope_at(r)) : std::nullopt};
+    break;
+  case act::cancel_unknown: {
+    const auto target = id_of<operation_id>(world_.controller.now().wall, r.next());
+    o.target = storage::target_operation{target};
+    if (r.chance(700)) {
+      // A start with exactly this id arrives a little after (or before) the cancel.
+      request q;
+      q.fresh = target;
+      random_stream own(world_.plan.seed, mix(1400, s.salt));
+      fill(q.order, own);
+      q.order.scope = scope_at(own);
+      q.order.on_parent_end = on_parent_end::cancel;
+      named_.insert(*(q.order.id = target));
+      scopes_[target] = *q.order.scope;
+      asked_.push_back(target);
+      ++waiting_;
+      world_.events.after(r.long_tailed(1 * us, 8 * seconds), [this, q] {
+        --waiting_;
+        send(q);
+      });
+    }
+    break;
+  }
+  case act::cancel_again:
+    if (sent_cancels_.empty()) return;
+    o.target = sent_cancels_[sent_cancels_.size() - 1 - r.below(std::min<std::size_t>(sent_cancels_.size(), 3))].target;
+    o.grace = milliseconds{r.chance(500) ? 0 : r.between(1, 500)};
+    break;
+  default:
+    return;
+  }
+  send_cancel(std::move(o), mix(world_.plan.seed, s.salt));
+}
+
+void clients::send_cancel(cancel_order o, std::uint64_t salt, int tries) {
+  sent_cancels_.push_back(o);
+  const auto fresh = id_of<cancel_id>(world_.controller.now().wall, salt);
+  o.fingerprint = "cancel-" + std::to_string(salt);
+  if ((salt & 1) != 0) o.id = fresh;
+  send(std::move(o), fresh, tries);
+}
+
+void clients::send(cancel_order o, cancel_id fresh, int tries) {
+  order(
+      [this, o, fresh](core& c, moment now) mutable {
+        o.received = now.boot;
+        if (const auto* target = std::get_if<storage::target_operation>(&o.target)) {
+          if (world_.truth.is_over(target->id)) return; // the gateway answers `already_finished` from the row
+          if (world_.truth.stands(target->id)) o.must_exist = true;
+        }
+        ++cancels_;
+        world_.truth.cancel_asked(o);
+        c.cancel(
+            o, fresh,
+            [this, o](outcome<cancel_view> answer) {
+              if (!world_.controller.answers()) return;
+              world_.truth.cancel_answered(o, answer);
+            },
+            now);
+      },
+      tries);
+}
+
+void clients::cancel_everything() {
+  cancel_order o;
+  o.by_token.role = role::admin;
+  o.by_token.token_name = "the end";
+  o.target = storage::target_everything{};
+  o.grace = milliseconds{500};
+  send_cancel(std::move(o), mix(world_.plan.seed, 1500 + cancels_), 300);
+}
+
+void clients::drain(const scheduled& s) {
+  random_stream r(s.salt);
+  const bool cancel = r.chance(500);
+  std::optional<milliseconds> deadline;
+  if (r.chance(300)) deadline = milliseconds{r.between(10, 4000)};
+  order([this, s, cancel, deadline](core& c, moment now) {
+    world_.truth.worker_stopped_by_order(s.worker);
+    c.turn(
+        [&](ledger&, fleet& f, moment at) -> std::function<void()> {
+          (void)f.drain(world_.name(s.worker), "as scheduled", deadline, cancel, at);
+          return [] {};
+        },
+        now);
+  });
+}
+
+void clients::resume(std::size_t worker) {
+  order(
+      [this, worker](core& c, moment now) {
+        c.turn(
+            [&](ledger&, fleet& f, moment at) -> std::function<void()> {
+              (void)f.resume(world_.name(worker), at);
+              return [] {};
+            },
+            now);
+      },
+      20);
+}
+
+void clients::remove(const scheduled& s) {
+  const bool cancel = (s.salt & 1) != 0;
+  order([this, s, cancel](core& c, moment now) {
+    world_.truth.worker_stopped_by_order(s.worker);
+    c.turn(
+        [&](ledger&, fleet& f, moment at) -> std::function<void()> {
+          (void)f.remove(world_.name(s.worker), cancel, at);
+          return [] {};
+        },
+        now);
+  });
+}
+
+void clients::enrol(std::size_t worker) {
+  order(
+      [this, worker](core& c, moment now) {
+        c.turn(
+            [&](ledger&, fleet& f, moment at) -> std::function<void()> {
+              if (!f.knows(world_.name(worker)))
+                (void)f.enrol(world_.name(worker), world_.workers[worker]->key(), {}, at);
+              return [] {};
+            },
+            now);
+      },
+      20);
+}
+
+void clients::declare(const scheduled& s) {
+  random_stream r(world_.plan.seed, mix(1600, s.salt));
+  if (s.what == act::declare_operation) {
+    const auto id = some_operation(r);
+    order([this, id](core& c, moment now) {
+      c.turn(
+          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
+            caller admin;
+            admin.role = role::admin;
+            const auto done = l.declare_dead(id, "as scheduled", admin, at);
+            if (done) world_.truth.declared(id);
+            return [] {};
+          },
+          now);
+    });
+    return;
+  }
+  order([this, s](core& c, moment now) {
+    c.turn(
+        [&](ledger& l, fleet& f, moment at) -> std::function<void()> {
+          const auto view = f.worker(world_.name(s.worker), at);
+          if (!view || view->status == worker_status::ready || view->status == worker_status::draining) return [] {};
+          world_.truth.worker_declared(s.worker);
+          (void)l.declare_worker_dead(world_.name(s.worker), "as scheduled", at);
+          return [] {};
+        },
+        now);
+  });
+}
+
+} // namespace quell::simulation

@@ -1,0 +1,70 @@
+// Everybody who orders: people, tools and tasks. They name ids of their own or let the controller choose, repeat what
+// got no answer, and keep what they were told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "controller/core.hpp"
+#include "tests/simulation/events.hpp"
+#include "tests/simulation/random.hpp"
+#include "tests/simulation/scenario.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+class clients {
+ public:
+  explicit clients(world& w);
+
+  void start(const scheduled& s);
+  void start_nested(const operation_id& parent, std::uint64_t salt, std::size_t worker);
+  /// A nested start on behalf of any operation that was asked for, live or not.
+  void start_below_something(const scheduled& s);
+  void cancel(const scheduled& s);
+  /// The end of the scenario: stop all that there is.
+  void cancel_everything();
+  void drain(const scheduled& s);
+  void resume(std::size_t worker);
+  void remove(const scheduled& s);
+  void enrol(std::size_t worker);
+  void declare(const scheduled& s);
+
+  unsigned depth_of(const operation_id& id) const;
+  std::uint64_t asked() const { return asked_.size(); }
+  /// Orders that wait for an answer or a repeat.
+  std::uint64_t waiting() const { return waiting_; }
+  std::uint64_t cancels() const { return cancels_; }
+
+ private:
+  struct request {
+    controller::create_order order;
+    operation_id fresh;
+    int tries = 0;
+  };
+  void fill(controller::create_order& o, random_stream& r);
+  void choose_parent(controller::create_order& o, random_stream& r);
+  void send(request q);
+  void send(controller::cancel_order o, cancel_id fresh, int tries);
+  void send_cancel(controller::cancel_order o, std::uint64_t salt, int tries = 3);
+  operation_id some_operation(random_stream& r) const;
+  /// Tries until the controller is up (so many times), a little later each time.
+  void order(std::function<void(controller::core&, moment)> what, int tries = 1);
+  scope_path scope_at(random_stream& r) const;
+
+  world& world_;
+  random_stream random_;
+  std::vector<operation_id> asked_;
+  std::unordered_set<operation_id> named_; ///< by a client
+  std::unordered_map<operation_id, scope_path> scopes_;
+  std::unordered_map<operation_id, unsigned> depths_;
+  std::uint64_t waiting_ = 0, cancels_ = 0;
+  std::vector<controller::cancel_order> sent_cancels_;
+};
+
+} // namespace quell::simulation

@@ -1,0 +1,81 @@
+// quelld in virtual time: the production core behind its gate, fed as controller/controller_actor does it, on the
+// simulated store and network. It can die between any two things that it does to the world.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/core.hpp"
+#include "tests/simulation/events.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+class controller_host final : public controller::core_edges {
+ public:
+  explicit controller_host(world& w);
+
+  void start();
+  /// Dies now, and comes back after `down_for`.
+  void crash(instant down_for);
+  /// Dies in the middle of what it does: after this many more effects on the world.
+  void crash_after(std::uint64_t effects, instant down_for);
+  /// No death that was planned comes any more.
+  void spare() { effects_left_.reset(); }
+  /// A planned stop: hands over, writes what is to be written, ends.
+  void hand_over(instant down_for);
+
+  void receive(std::size_t worker, const std::string& route, const std::string& bytes);
+  /// One message to the actor; false (and nothing happens) while it is down.
+  bool ask(const std::function<void(controller::core&, moment)>& what);
+  bool lets_in(std::size_t worker) const;
+
+  bool is_up() const { return heart_ != nullptr && !dying_; }
+  bool quiet() const { return heart_ && heart_->quiet() && !heart_->dirty(); }
+  controller::core* heart() { return heart_.get(); }
+  std::uint64_t lives() const { return lives_; }
+  moment now() const;
+  /// An answer to a client is about to leave; false if the process is dead by then.
+  bool answers();
+
+  // ---- core_edges
+  std::uint64_t submit(std::vector<storage::entry> batch) override;
+  void send(const controller::outgoing_frame& frame) override;
+  void publish(const storage::event_record& event) override;
+  void allow_keys(std::vector<std::string> public_keys) override;
+  void output_expected(const operation_id&, const std::string&) override {}
+  void output_closes(const operation_id& id) override;
+  bool storage_low() const override;
+  void ticked(moment) override {}
+  void fail_stop(const fault& why) override;
+
+ private:
+  void after();
+  void arm(std::optional<boot_time> next);
+  void tick();
+  void turn_over();
+  void end_handler();
+  void die(bool orderly);
+  bool acts();
+  void committed(const storage::journal::commit_notice& n);
+  void finish_hand_over();
+
+  world& world_;
+  random_stream random_;
+  machine_clock clock_;
+  std::unique_ptr<controller::core> heart_;
+  std::set<std::string> allowed_;
+  std::uint64_t lives_ = 0, generation_ = 0, tick_failures_ = 0;
+  std::optional<boot_time> timer_at_;
+  std::optional<std::uint64_t> effects_left_;
+  instant down_for_ = 500 * ms;
+  bool turn_over_sent_ = false, dying_ = false, leaving_ = false, start_planned_ = false;
+};
+
+} // namespace quell::simulation

@@ -1,0 +1,14 @@
+// From a failing seed to a small one: whole troubles off, then entries of the schedule away, as long as the same
+// invariant breaks.
+#pragma once
+
+#include <string>
+
+#include "tests/simulation/scenario.hpp"
+
+namespace quell::simulation {
+
+/// `invariant` is what broke with `from`. At most `most_runs` scenarios are played.
+cuts shrink(std::uint64_t seed, cuts from, const std::string& invariant, int most_runs = 400);
+
+} // namespace quell::simulation

@@ -1,0 +1,58 @@
+// The journal of the simulated controller: the production schema, writer, committer and recovery on a simulated disk,
+// driven by virtual time instead of a thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "storage/committer.hpp"
+#include "storage/journal.hpp"
+#include "tests/simulation/disk.hpp"
+#include "tests/simulation/events.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+class store {
+ public:
+  explicit store(world& w);
+  ~store();
+
+  /// What a start of quelld does: opens, raises the epoch, recovers. `notice` comes a moment after each commit.
+  result<storage::recovered_state> open(std::function<void(const storage::journal::commit_notice&)> notice);
+  std::uint64_t submit(std::vector<storage::entry> batch);
+  /// The process dies at this instant. What is in the middle of being written arrives whole, in part, or not at all.
+  void crash();
+  /// An orderly end: everything submitted is written.
+  void close();
+  bool is_open() const { return committer_ != nullptr; }
+  bool low() const { return low_; }
+
+  void slow(bool is) { slow_ = is; }
+  void full(bool is);
+  void broken(bool is) { disk_.broken(is); }
+
+ private:
+  void begin();
+  void finish(std::uint64_t life);
+  void write(std::vector<storage::pending_batch>& group);
+
+  world& world_;
+  disk disk_;
+  random_stream random_;
+  storage::journal::options options_;
+  std::unique_ptr<storage::ballast> ballast_;
+  std::unique_ptr<storage::committer> committer_;
+  std::function<void(const storage::journal::commit_notice&)> notice_;
+  std::deque<storage::pending_batch> waiting_;
+  std::vector<storage::pending_batch> group_; ///< being written now
+  std::uint64_t last_ticket_ = 0, life_ = 0, looks_ = 0;
+  instant told_at_ = 0;
+  bool busy_ = false, slow_ = false, low_ = false;
+};
+
+} // namespace quell::simulation

@@ -1,0 +1,150 @@
+// What is true in the simulated cluster, kept apart from the code under test, and the invariants that judge it: the
+// rows that are on disk, the processes that live, what left the controller, what each worker has applied.
+//
+// Each invariant has a short name; README.md says what each means and which guarantee of the design it stands for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "controller/core.hpp"
+#include "storage/committer.hpp"
+#include "tests/simulation/events.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+class oracle {
+ public:
+  explicit oracle(world& w);
+
+  // ---- the disk
+  void committed(const std::vector<storage::entry>& rows);
+  void not_written(const std::vector<storage::entry>& rows);
+  /// These may or may not have arrived: the power went.
+  void uncertain(const std::vector<storage::pending_batch>& group);
+  void recovered(const storage::recovered_state& state);
+
+  // ---- what leaves the controller
+  void frame_leaves(const controller::outgoing_frame& f);
+  void published(const storage::event_record& e);
+  void output_closed(const operation_id& id);
+  void create_answered(const controller::create_order& order, const operation_id& id,
+                       const controller::outcome<controller::created>& answer);
+  void cancel_asked(const controller::cancel_order& order);
+  void cancel_answered(const controller::cancel_order& order,
+                       const controller::outcome<controller::cancel_view>& answer);
+  void controller_started() {
+    for (auto& w : workers_) w.is_there = false;
+  }
+  void controller_turned(controller::core& heart);
+  void declared(const operation_id& id);
+  void worker_declared(std::size_t worker);
+  void worker_stopped_by_order(std::size_t worker) { workers_[worker].ordered_away = true; }
+
+  // ---- the workers and their processes
+  void worker_started(std::size_t worker);
+  void worker_leaves(std::size_t worker) { workers_[worker].leaves = true; }
+  void worker_gave_up(std::size_t worker, const std::string& why);
+  void machine_rebooted(std::size_t worker);
+  void start_arrived(std::size_t worker, const wire::start& s);
+  void stop_applied(std::size_t worker, const wire::stop& s);
+  void let_go(std::size_t worker, const operation_id& id);
+  void executed(std::size_t worker, const operation_id& id, std::uint32_t slots);
+  void process_born(std::size_t worker, const operation_id& id);
+  void process_gone(std::size_t worker, const operation_id& id);
+  void signalled(std::size_t worker, const operation_id& id);
+  void leader_exited(const operation_id& id, const exit_state& how);
+
+  // ---- looking
+  bool stands(const operation_id& id) const { return by_id_.contains(id); }
+  bool is_over(const operation_id& id) const;
+  bool was_answered(const operation_id& id) const { return answered_.contains(id); }
+  std::uint64_t highest_seq_told() const { return highest_seq_told_; }
+  bool cancels_settled() const;
+  std::string unsettled() const;
+  bool all_over() const;
+  std::uint64_t operations() const { return rows_.size(); }
+  std::uint64_t runs() const { return runs_; }
+  /// After everything has come to rest.
+  void judge_the_end();
+
+ private:
+  struct row {
+    storage::operation_record record; ///< as it is on disk
+    int parent = -1;
+    bool was_declared = false;
+    std::optional<wire::start> start; ///< as its worker got it
+    std::uint64_t executions = 0;
+    std::uint32_t living = 0, slots = 0;
+    std::size_t worker = 0;
+    std::optional<exit_state> exit;  ///< of a leader that ended by itself
+    std::optional<instant> ended_by; ///< a stop was applied to it: its processes are gone by then
+    int terminal_events = 0;
+  };
+  struct cancel_row {
+    storage::cancel_record record;
+    bool fenced_told = false, signalled_told = false;
+    std::set<std::string> reached; ///< workers that were connected when it was told to be signalled
+  };
+  struct worker_truth {
+    std::vector<wire::stop> applied; ///< in this life
+    bool leaves = false, ordered_away = false, was_declared = false;
+    bool is_there = false;  ///< as the events tell it
+    std::uint32_t used = 0; ///< slots of what has living processes
+  };
+
+  static bool below(const scope_path& scope, const scope_path& above);
+  row* find(const operation_id& id);
+  const row* find(const operation_id& id) const;
+  std::size_t index_of(const row& r) const { return static_cast<std::size_t>(&r - rows_.data()); }
+  bool covers(const cancel_row& c, const row& x) const;
+  bool stop_names(const wire::stop& s, const wire::start& start) const;
+  bool stop_covers(const wire::stop& s, const row& x) const;
+  bool is_terminal_row(const row& r) const { return is_terminal(r.record.hot.now); }
+  std::string name(const row& r) const;
+
+  void put(const storage::operation_record& r);
+  void keep(row fresh);
+  void update(const operation_id& id, const storage::operation_hot& hot);
+  void judge_move(const row& r, const storage::operation_hot& to);
+  void judge_stop(const row& r, const storage::stop_state& stop);
+  void judge_end(const row& r, const storage::operation_hot& to);
+  void put(const storage::cancel_record& c);
+  void judge_settled(const cancel_row& c);
+  void put(const storage::event_record& e);
+  bool matches(const storage::recovered_state& state, std::string& difference) const;
+  void judge_result(const row& r);
+  void check_gone(const operation_id& id);
+  void strays_must_go(const std::string& worker);
+
+  void start_leaves(const controller::outgoing_frame& f, const wire::start& s);
+  void stop_leaves(const wire::stop& s);
+  void lease_leaves(const std::string& worker, milliseconds length, const char* what);
+
+  world& world_;
+  std::vector<row> rows_; ///< by seq
+  std::unordered_map<operation_id, std::size_t> by_id_;
+  std::vector<cancel_row> cancels_;
+  std::unordered_map<cancel_id, std::size_t> cancel_by_id_;
+  std::map<scope_path, storage::cutoff_record> cutoffs_;
+  std::map<operation_id, storage::tombstone_record> tombstones_;
+  std::map<std::string, storage::worker_record> worker_rows_;
+  std::unordered_map<std::uint64_t, std::string> seq_of_; ///< who has this number
+  std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_told_ = 0, runs_ = 0, last_seq_ = 0;
+  std::vector<storage::pending_batch> uncertain_;
+  std::unordered_set<cancel_id> unwritten_cancels_;
+  std::set<std::pair<session_id, std::uint64_t>> starts_sent_;
+  std::unordered_set<operation_id> answered_, declared_;
+  std::vector<worker_truth> workers_;
+  bool writes_failed_ = false;
+};
+
+} // namespace quell::simulation

@@ -1,0 +1,96 @@
+// A worker process in virtual time: the production session and task table, fed as worker/session_loop does it (one
+// turn: guardian, frames, bulk, spawns, timers, sends), on a simulated machine and network.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/machine.hpp"
+#include "worker/controller_session.hpp"
+#include "worker/task_table.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+class worker_host {
+ public:
+  worker_host(world& w, std::size_t number);
+
+  // ---- from outside
+  void receive(std::string bytes);
+  /// Something is there to be looked at: a turn follows soon.
+  void wake();
+
+  // ---- the life of the process
+  void start(); ///< a supervisor starts it (again)
+  void crash();
+  void leave(bool at_once);
+  void freeze(bool is);
+  void reboot(instant down_for);
+  /// A supervisor starts it again after this pause, whenever it ends.
+  void restart_after(instant pause) { pause_ = pause; }
+
+  bool is_up() const { return life_ != nullptr; }
+  bool idle() const;
+  /// The slots of what is being executed there now.
+  const machine& host() const { return machine_; }
+  machine& host() { return machine_; }
+  const std::string& key() const { return key_; }
+  std::uint64_t lives() const { return lives_; }
+  std::uint32_t slots() const { return slots_; }
+  session_id session() const;
+
+ private:
+  struct life {
+    life(worker::membership m, std::uint32_t slots, containment level)
+        : session(std::move(m)), table({.slots = slots, .level = level}, session.lease()) {}
+    worker::controller_session session;
+    worker::task_table table;
+    incarnation_id incarnation;
+    std::vector<operation_id> finished; ///< output that is complete
+    worker::controller_session::phase shown = worker::controller_session::phase::apart;
+    int leave_asked = 0;
+    std::optional<boot_time> all_ended_at, farewell_at;
+    boot_time stored_at{};
+    bool sweeping = false;
+  };
+
+  void turn();
+  void keep_session();
+  void greet();
+  void hear_guardian();
+  void hear_controller();
+  void apply(wire::message m);
+  void perform(worker::effects& list);
+  void tell_lease();
+  void send();
+  void session_state_changed();
+  void renew_guardian(int tries);
+  bool leave_done();
+  void process_ended();
+  void arm();
+  void at_turn(instant when);
+  moment now() const;
+  boot_time boot() const;
+
+  world& world_;
+  std::size_t number_;
+  random_stream random_;
+  machine machine_;
+  std::string key_, state_id_;
+  std::uint32_t slots_;
+  containment level_;
+  worker::membership stored_; ///< in its state directory
+  std::unique_ptr<life> life_;
+  std::deque<std::string> inbox_;
+  std::uint64_t lives_ = 0, turn_order_ = 0, sessions_ = 0;
+  std::optional<instant> turn_at_;
+  instant pause_ = 500 * ms;
+  bool frozen_ = false, rebooting_ = false;
+};
+
+} // namespace quell::simulation
