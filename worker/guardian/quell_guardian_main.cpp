@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "protocol/urgency.hpp"
 #include "worker/guardian/earlier_life.hpp"
 #include "worker/guardian/guardian.hpp"
 #include "worker/guardian/probe.hpp"
@@ -83,6 +82,5 @@ int main(int argc, char** argv) {
     return fail(options.worker.get(), report.error().detail);
   }
   options.report = std::move(*report);
-  (void)become_urgent(); // not what it clones
   return guardian(std::move(options)).run();
 }
