@@ -3,6 +3,7 @@
 
 #include <caf/typed_actor.hpp>
 
+#include "actors/agent_messages.hpp"
 #include "actors/messages.hpp"
 
 namespace quell::controller {
@@ -27,5 +28,30 @@ using controller_actor = caf::typed_actor<
     caf::reacts_to<clock_ticked>,
     // INTERNAL: end of a burst of messages.
     caf::reacts_to<turn_over>>;
+
+/// A reply actor (one turn) or a sub-agent actor: above it the controller's swarm or a tool actor, below it tool
+/// actors.
+using agent_actor = caf::typed_actor<
+    // From above, for a stop of the whole.
+    caf::reacts_to<cancel_now>,
+    // From above, for a stop of one call.
+    caf::reacts_to<call_cancelled>,
+    // From above, for a call that waits.
+    caf::reacts_to<human_said>,
+    // From below.
+    caf::reacts_to<tool_over>,
+    // INTERNAL: answers and events of ports.
+    caf::reacts_to<continued>,
+    // INTERNAL: timers.
+    caf::reacts_to<turn_ticked>>;
+
+/// One running tool call. It ends with its work, whether or not anybody still waits for it.
+using tool_actor = caf::typed_actor<
+    // From the agent above.
+    caf::reacts_to<cancel_now>,
+    // INTERNAL: answers of ports.
+    caf::reacts_to<continued>,
+    // INTERNAL: the end of the work.
+    caf::reacts_to<work_over>>;
 
 } // namespace quell::actors

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "controller/turns/nearest.hpp"
+#include "controller/turns/settings.hpp"
 #include "protocol/duration.hpp"
 #include "protocol/toml.hpp"
 
@@ -73,29 +75,22 @@ config_key containment_key() {
           }};
 }
 
-/// Edit distance, for "did you mean".
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    auto diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const auto up = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = up;
-    }
-  }
-  return row[b.size()];
+tl::unexpected<fault> unknown_key(const std::string& key) {
+  std::vector<std::string> known;
+  for (const auto& k : config_keys()) known.push_back(k.section + "." + k.name);
+  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + turns::nearest(key, known) +
+                                      " (`quelld --print-config` lists all)");
 }
 
-tl::unexpected<fault> unknown_key(const std::string& key) {
-  const auto& keys = config_keys();
-  const auto nearest = std::min_element(keys.begin(), keys.end(), [&](const config_key& a, const config_key& b) {
-    return distance(a.section + "." + a.name, key) < distance(b.section + "." + b.name, key);
-  });
-  return failure("invalid_field", "unknown key " + key + "; the nearest known one is " + nearest->section + "." +
-                                      nearest->name + " (`quelld --print-config` lists all)");
+/// Of `[[section]]`, which is none of ours.
+std::string unknown_section(const std::string& section) {
+  return "[[" + section + "]] is no known section; the nearest known one is " +
+         turns::nearest(section, turns::turn_sections()) + " (docs/agents.md lists all)";
+}
+
+bool is_turn_section(std::string_view section) {
+  const auto& all = turns::turn_sections();
+  return std::find(all.begin(), all.end(), section) != all.end();
 }
 
 std::string upper(std::string text) {
@@ -124,7 +119,10 @@ result<void> read_file(config& c, const std::string& file) {
     return failure("invalid_field", file + ": " + e.what());
   }
   for (const auto& [section, node] : table) {
+    if (is_turn_section(section.str())) continue; // `read_turn_settings` reads those
     const auto* keys = node.as_table();
+    if (node.is_array_of_tables())
+      return failure("invalid_field", file + ": " + unknown_section(std::string(section.str())));
     if (!keys)
       return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
     for (const auto& [name, value] : *keys) {

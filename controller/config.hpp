@@ -56,7 +56,7 @@ struct config_key {
 const std::vector<config_key>& config_keys();
 
 /// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is
-/// wrong, and for an unknown key the nearest known one.
+/// wrong, and for an unknown key the nearest known one. The sections of `turns::turn_sections()` are passed by.
 result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment);
 /// Sets one value as a flag does: `http.listen`.
 result<void> set_config(config& c, const std::string& key, const std::string& text);

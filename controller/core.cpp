@@ -8,6 +8,12 @@ namespace quell::controller {
 
 namespace {
 
+/// Rows of conversations: inserts, and results of which the first stays. No newer row can have overtaken them.
+bool is_history(const storage::entry& e) {
+  return std::holds_alternative<storage::put_message>(e) || std::holds_alternative<storage::put_call>(e) ||
+         std::holds_alternative<storage::put_call_result>(e) || std::holds_alternative<storage::discard_message>(e);
+}
+
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
 
 /// The store lacked room or was locked: memory is ahead of the disk, in a way that is known. After anything else only
@@ -151,7 +157,8 @@ void core::absorb(moment now) {
       for (auto& [need, id] : l.placeable) fleet_->enqueue(need, id);
       for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
       for (auto& s : l.stored) turn_.stored.push_back(std::move(s));
-      for (auto& id : l.ended) turn_.ended.push_back(id);
+      for (auto& e : l.ended) turn_.ended.push_back(std::move(e));
+      for (auto& s : l.signals) turn_.signals.push_back(std::move(s));
       placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
     }
     auto f = fleet_->take();
@@ -179,7 +186,7 @@ void core::end_turn(moment now) {
 
 void core::submit_turn() {
   const bool nothing = batch_.empty() && turn_.frames.empty() && turn_.stored.empty() && turn_.ended.empty() &&
-                       turn_.answers.empty() && turn_.fence.empty();
+                       turn_.signals.empty() && turn_.answers.empty() && turn_.fence.empty();
   if (nothing) return;
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<storage::put_event>(&e)) turn_.events.push_back(event->record);
@@ -236,6 +243,7 @@ void core::release(gated& g, moment now) {
     edges_.send(frame);
     fleet_->frame_left(frame.route, frame.frame.number, now);
   }
+  for (const auto& s : g.signals) edges_.signal(s);
   // After the frames: they are what the people who say stop wait for.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (auto& answer : g.answers) answer(durable);
@@ -244,7 +252,10 @@ void core::release(gated& g, moment now) {
   if (durable) {
     for (const auto& [worker, id] : g.stored)
       if (!unwritten_.take_result(worker, id)) fleet_->result_stored(worker, id, now);
-    for (const auto& id : g.ended) edges_.output_closes(id);
+    for (const auto& e : g.ended) {
+      edges_.output_closes(e.id);
+      edges_.ended(e);
+    }
   } else if (g.creates || !may_be_tried_again(*g.failure)) {
     edges_.fail_stop(*g.failure);
   } else {
@@ -256,7 +267,7 @@ void core::release(gated& g, moment now) {
 /// What stands behind it in the gate is newer: it may reach the disk first.
 void core::keep_for_later(gated& g) {
   // A mismatch means that newer rows of the same operations were written meanwhile.
-  if (g.failure->code == "store_mismatch") g.retry.clear();
+  if (g.failure->code == "store_mismatch") std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
   if (g.retry.empty() && g.stored.empty() && g.ended.empty()) return;
   unwritten_.add({std::move(g.retry), std::move(g.stored), std::move(g.ended)});
   for (const auto& later : gate_) {

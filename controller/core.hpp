@@ -35,6 +35,10 @@ class core_edges {
   }
   /// The operation is terminal and that is durable: its output is complete when what the worker counted is there.
   virtual void output_closes(const operation_id& id) = 0;
+  /// The stop of an operation of this process is durable, or is performed without being so.
+  virtual void signal(const actor_signal& s) { (void)s; }
+  /// The operation is terminal, and that is durable.
+  virtual void ended(const ended_operation& e) { (void)e; }
   virtual bool storage_low() const = 0;
   /// Called with each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
@@ -93,7 +97,8 @@ class core {
     std::vector<outgoing_frame> frames;
     std::vector<storage::event_record> events;
     std::vector<std::pair<std::string, operation_id>> stored;
-    std::vector<operation_id> ended;
+    std::vector<ended_operation> ended;
+    std::vector<actor_signal> signals;
     std::vector<std::function<void(bool durable)>> answers;
     std::vector<storage::entry> retry; ///< a copy of the batch while it holds only cancels and ends, for a second try
     std::vector<std::string> keys;     ///< of the rows of a batch that holds creates, of which there is no copy

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/actor_books.hpp"
 #include "controller/orders.hpp"
 #include "storage/journal.hpp"
 
@@ -57,7 +58,8 @@ struct ledger_effects {
   std::vector<std::pair<std::string, operation_id>>
       stored;                             ///< (worker, result) to be acknowledged once this is durable
   std::vector<cancel_id> cancels_changed; ///< status or counts changed: wake those who wait
-  std::vector<operation_id> ended;        ///< became terminal
+  std::vector<ended_operation> ended;     ///< became terminal
+  std::vector<actor_signal> signals;      ///< for operations of this process, in order
   bool empty() const;
 };
 
@@ -129,6 +131,9 @@ class ledger {
                                                  const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
                                                  moment now) = 0;
   virtual void output_counts(const operation_id& id, const quell::output_counts& counts) = 0;
+
+  /// What the actors of this process ask; nullptr where there are none.
+  virtual actor_books* actors() { return nullptr; }
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;

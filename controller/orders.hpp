@@ -10,6 +10,7 @@
 
 #include "protocol/fault.hpp"
 #include "protocol/messages.hpp"
+#include "storage/history.hpp"
 #include "storage/records.hpp"
 
 namespace quell::controller {
@@ -43,7 +44,11 @@ struct create_order {
   std::optional<std::string> supersede;
   std::optional<std::uint64_t> as_of_seq;
   task_spec task;
-  std::string fingerprint; ///< of the body, for same id + same body
+  // Of what only quell itself creates:
+  bool later = false;                       ///< it stays pending until `begin_own`
+  std::string block;                        ///< see operation_record
+  std::optional<storage::call_record> call; ///< kind tool_call
+  std::string fingerprint;                  ///< of the body, for same id + same body
 };
 
 /// A refused order: the error and, for stale starts, the cancel that refuses it.

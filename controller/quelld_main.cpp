@@ -11,6 +11,7 @@
 #include <iostream>
 #include <map>
 
+#include "controller/turns/settings.hpp"
 #include "controller/wiring.hpp"
 
 extern char** environ;
@@ -121,8 +122,13 @@ int main(int argc, char** argv) {
     std::cerr << "quelld: " << c.error().detail << "\n";
     return usage_error;
   }
+  const auto turns = quell::controller::turns::read_turn_settings(f.config_file, environment());
+  if (!turns) {
+    std::cerr << "quelld: " << turns.error().detail << "\n";
+    return usage_error;
+  }
   if (f.print_config) {
-    std::cout << quell::controller::config_text(*c);
+    std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns);
     return 0;
   }
   if (f.check_config) {
@@ -142,7 +148,7 @@ int main(int argc, char** argv) {
   spdlog::set_level(spdlog::level::from_str(c->log_level));
   spdlog::flush_on(spdlog::level::info);
 
-  auto controller = quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT});
+  auto controller = quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns});
   if (!controller) {
     std::cerr << "quelld: " << controller.error().detail << "\n";
     return runtime_error;

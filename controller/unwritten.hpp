@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/actor_books.hpp"
 #include "storage/journal.hpp"
 
 namespace quell::controller {
@@ -27,7 +28,7 @@ class unwritten {
   struct turn {
     std::vector<storage::entry> rows;
     std::vector<std::pair<std::string, operation_id>> stored; ///< (worker, result) to acknowledge with it
-    std::vector<operation_id> ended;
+    std::vector<ended_operation> ended;
   };
 
   bool empty() const { return turns_.empty(); }

@@ -18,14 +18,14 @@
 #include <thread>
 #include <unordered_map>
 
-#include "controller/bulk/bulk_server.hpp"
+#include "actors/agent_actor.hpp"
 #include "controller/complaints.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
 #include "protocol/codec.hpp"
-#include "storage/journal.hpp"
 
 namespace quell::controller {
 
@@ -38,41 +38,6 @@ struct actor_config : caf::actor_system_config {
     set("scheduler.policy", caf::atom("sharing")); // work stealing polls: idle CPU
     set("scheduler.max-threads", 2u);
   }
-};
-
-/// The core's effects on the real world.
-class real_edges final : public core_edges {
- public:
-  storage::journal* journal = nullptr;
-  server_socket* control = nullptr;
-  bulk_server* bulk = nullptr;
-  std::atomic<service*> front = nullptr;
-  std::function<void(const fault&)> on_failure;
-
-  std::uint64_t submit(std::vector<storage::entry> batch) override { return journal->submit(std::move(batch)); }
-  void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
-  void publish(const storage::event_record& event) override {
-    if (auto* s = front.load()) deliver_event(*s, event);
-  }
-  void allow_keys(std::vector<std::string> keys) override {
-    bulk->socket().allow(keys);
-    control->allow(std::move(keys));
-  }
-  void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
-  void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) override {
-    bulk->files().counted(id, worker, counts);
-  }
-  void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
-  bool storage_low() const override { return journal->is_low(); }
-  void ticked(moment now) override {
-    if (now.boot - last_tick_ < std::chrono::seconds{1}) return;
-    last_tick_ = now.boot;
-    bulk->tick(now.boot);
-  }
-  void fail_stop(const fault& why) override { on_failure(why); }
-
- private:
-  boot_time last_tick_;
 };
 
 std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }
@@ -110,6 +75,7 @@ class process final : public controller_process {
   result<void> open_store();
   result<void> open_sockets();
   void start_actor();
+  result<void> start_swarm();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
   actors::frame_queue& queue_of(const std::string& public_key);
@@ -134,6 +100,8 @@ class process final : public controller_process {
   std::shared_future<actors::controller_actor> handle_future_{handle_promise_.get_future()};
   actors::controller_actor handle_;
   std::unique_ptr<service> service_;
+  std::shared_ptr<swarm_line> to_heart_ = std::make_shared<swarm_line>();
+  std::unique_ptr<turns::swarm> swarm_;
   std::unique_ptr<gateway> gateway_;
   // The control socket's thread alone touches these.
   std::unordered_map<std::string, std::shared_ptr<actors::frame_queue>> queues_;
@@ -259,6 +227,7 @@ void process::start_actor() {
   const auto epoch = recovered_.epoch;
   auto state = std::make_shared<storage::recovered_state>(std::move(recovered_));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
+  system_->await_actors_before_shutdown(false); // an agent that is begun in the last instant must not hold up the end
   handle_ = spawn_controller(
       *system_, [this, c, state](moment now) { return std::make_unique<core>(c, std::move(*state), edges_, now); });
   handle_promise_.set_value(handle_);
@@ -275,6 +244,23 @@ void process::start_actor() {
                                    complaints::and_more(*silent));
                   });
   });
+}
+
+result<void> process::start_swarm() {
+  to_heart_->to = handle_;
+  turns::swarm_options o;
+  o.store_directory = options_.settings.store_dir;
+  o.settings = options_.turns;
+  o.output = bulk_.get();
+  o.heart = link_over(to_heart_, *journal_);
+  o.spawn = [system = system_.get()](actors::agent_start start) {
+    return actors::spawn_agent(*system, std::move(start));
+  };
+  auto started = turns::swarm::start(std::move(o));
+  if (!started) return tl::unexpected(started.error());
+  swarm_ = std::move(*started);
+  edges_.swarm = swarm_.get();
+  return {};
 }
 
 result<void> process::start_gateway() {
@@ -299,6 +285,7 @@ result<void> process::start_gateway() {
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
+  g.turns = swarm_.get();
   auto started = gateway::start(std::move(g), *service_, *bulk_);
   if (!started) return failure(started.error().code, "http.listen " + s.http_listen + ": " + started.error().detail);
   gateway_ = std::move(*started);
@@ -311,6 +298,7 @@ result<void> process::run() {
   if (auto r = open_store(); !r) return r;
   if (auto r = open_sockets(); !r) return r;
   start_actor();
+  if (auto r = start_swarm(); !r) return r;
   return start_gateway();
 }
 
@@ -330,6 +318,11 @@ void process::stop() {
     }
   }
   if (gateway_) gateway_->stop();
+  if (swarm_) swarm_->stop();
+  {
+    const std::lock_guard lock(to_heart_->guard);
+    to_heart_->to = nullptr;
+  }
   if (control_) control_->stop();
   if (control_thread_.joinable()) control_thread_.join();
   edges_.front = nullptr;
@@ -349,6 +342,8 @@ void process::stop() {
   handle_future_ = {};
   bulk_.reset();
   system_.reset();
+  edges_.swarm = nullptr;
+  swarm_.reset();
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/config.hpp"
+#include "controller/turns/settings.hpp"
 #include "protocol/fault.hpp"
 
 namespace quell::controller {
@@ -16,6 +17,7 @@ class controller_process {
     bool restored = false;
     std::string version;
     std::string commit;
+    turns::turn_settings turns;
   };
   /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in
   /// use, …).

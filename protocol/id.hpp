@@ -53,6 +53,8 @@ using operation_id = basic_id<struct operation_tag>;
 using cancel_id = basic_id<struct cancel_tag>;
 using token_id = basic_id<struct token_tag>;
 using cluster_id = basic_id<struct cluster_tag>;
+/// One entry of a conversation.
+using message_id = basic_id<struct message_tag>;
 /// One life of a worker process; a restart makes a new one.
 using incarnation_id = basic_id<struct incarnation_tag>;
 /// One hello between a controller and a worker (DESIGN 3.9).

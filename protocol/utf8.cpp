@@ -1,7 +1,6 @@
 // The table of RFC 3629, section 4, as code.
 #include "protocol/utf8.hpp"
 
-#include <cstdint>
 #include <cstring>
 
 namespace quell {
@@ -37,6 +36,18 @@ bool is_utf8(std::string_view text) {
     i += length;
   }
   return true;
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+std::uint64_t code_points(std::string_view text) {
+  std::uint64_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
+  return count;
 }
 
 } // namespace quell

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "protocol/vocabulary.hpp"
+#include "storage/history.hpp"
 
 namespace quell::storage {
 
@@ -45,6 +46,7 @@ static_assert(begins_with<containment>({"group", "pidns", "cgroup", "cgroup+pidn
 static_assert(begins_with<cancel_status>({"fenced", "signalled", "settled"}));
 static_assert(begins_with<cancel_outcome>({"stopping", "nothing_live", "already_finished", "joined", "unknown_id"}));
 static_assert(begins_with<role>({"observer", "chat", "operator", "admin", "task"}));
+static_assert(begins_with<message_role>({"user", "assistant", "tool"}));
 } // namespace code_checks
 
 } // namespace quell::storage

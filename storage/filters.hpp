@@ -12,6 +12,7 @@ namespace quell::storage {
 result<search> search_for(const operation_filter& f, const std::optional<cancel_record>& covering);
 result<search> search_for(const cancel_filter& f);
 result<search> search_for(const event_filter& f);
+search search_for(const message_filter& f);
 
 /// True for the row of `id_column` that is `ancestor` or below it, detached edges included.
 fragment is_under(const std::string& id_column, const operation_id& ancestor);

@@ -1,4 +1,4 @@
-// The filters of cancels and events as searches, and when a cancel covers an operation.
+// The filters of cancels, events and messages as searches, and when a cancel covers an operation.
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
 
@@ -74,6 +74,24 @@ result<search> search_for(const cancel_filter& f) {
                         "(o.ended_seq = 0 OR cancel.seq < o.ended_seq) WHERE o.id = ?",
                         parameter::of(*f.operation));
     s.conditions.push_back(std::move(covering));
+  }
+  return s;
+}
+
+search search_for(const message_filter& f) {
+  search s{.table = "message", .key = "seq", .ascending = f.ascending, .after = f.after_seq, .limit = f.limit};
+  condition conversation;
+  conversation.test.add("message.scope = ?", parameter::of(stored_scope(f.scope.text())));
+  if (f.aside_of)
+    conversation.test.add(" AND message.aside = 1 AND message.turn = ?", parameter::of(*f.aside_of));
+  else
+    conversation.test.add(" AND message.aside = 0");
+  conversation.ordered_index = f.aside_of ? "message_aside" : "message_scope";
+  s.conditions.push_back(std::move(conversation));
+  if (f.above_seq) {
+    fragment newer;
+    newer.add("message.seq > ?", parameter::of(*f.above_seq));
+    s.conditions.push_back({std::move(newer), {}, false, {}});
   }
   return s;
 }

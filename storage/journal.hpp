@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/fault.hpp"
+#include "storage/history.hpp"
 #include "storage/records.hpp"
 
 namespace quell::storage {
@@ -53,6 +54,24 @@ struct drop_token {
 struct put_event {
   event_record record;
 };
+/// Insert. A message of role assistant is followed at once by its calls and by the message that will show their
+/// results.
+struct put_message {
+  message_record record;
+};
+/// Insert, without a result, whatever the record says of one.
+struct put_call {
+  call_record record;
+};
+/// The call's one result: the first wins, a later one changes nothing; nothing happens for what is no call.
+struct put_call_result {
+  operation_id operation;
+  call_outcome outcome;
+};
+/// The user's message that this turn was to answer was taken back before the turn began.
+struct discard_message {
+  operation_id turn;
+};
 // What is over and old (see `old_rows`). Each touches nothing else, and nothing at all where that is not so (any more).
 /// An ended operation that no kept one has as its parent.
 struct drop_operation {
@@ -72,9 +91,10 @@ struct reserve_seq {
   std::uint64_t limit = 0;
 };
 
-using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone,
-                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq,
-                           drop_operation, drop_cancel, drop_events>;
+using entry =
+    std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
+                 put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
+                 drop_events, put_message, put_call, put_call_result, discard_message>;
 
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.
 struct recovered_state {

@@ -7,6 +7,7 @@
 #include "storage/binding.hpp"
 #include "storage/faults.hpp"
 #include "storage/filters.hpp"
+#include "storage/history_reader.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
 
@@ -32,7 +33,7 @@ class sqlite_queries final : public queries {
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
         cancel_by_seq_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE seq = ?"),
-        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?") {}
+        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"), history_(*database_) {}
 
   result<std::optional<operation_record>> operation(const operation_id& id) override {
     return guarded<std::optional<operation_record>>([&] { return one(operation_by_id_, id, read_operation); });
@@ -66,6 +67,18 @@ class sqlite_queries final : public queries {
       const snapshot now(*database_);
       return page<event_record>(search_for(f), event_by_id_, read_event);
     });
+  }
+
+  result<std::vector<kept_message>> messages(const message_filter& f) override {
+    return guarded<std::vector<kept_message>>([&] {
+      const snapshot now(*database_);
+      return history_.messages(f);
+    });
+  }
+
+  result<std::optional<message_record>> message_of_client(const scope_path& scope,
+                                                          const std::string& client_id) override {
+    return guarded<std::optional<message_record>>([&] { return history_.message_of_client(scope, client_id); });
   }
 
   result<bool> is_below(const operation_id& id, const operation_id& ancestor) override {
@@ -136,6 +149,7 @@ class sqlite_queries final : public queries {
   std::string directory_;
   std::unique_ptr<SQLite::Database> database_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_;
+  history_reader history_;
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/fault.hpp"
+#include "storage/history.hpp"
 #include "storage/records.hpp"
 
 namespace quell::storage {
@@ -52,6 +53,15 @@ struct event_filter {
   std::uint32_t limit = 1000;
 };
 
+struct message_filter {
+  scope_path scope;                       ///< exactly this one
+  std::optional<operation_id> aside_of;   ///< the conversation of this sub-agent instead of the scope's own
+  std::uint64_t after_seq = 0;            ///< continue behind this seq in the chosen order; 0 = from the start
+  std::optional<std::uint64_t> above_seq; ///< only newer ones
+  bool ascending = true;
+  std::uint32_t limit = 100;
+};
+
 class queries {
  public:
   static result<std::unique_ptr<queries>> open(const std::string& directory);
@@ -61,6 +71,12 @@ class queries {
   virtual result<std::vector<operation_record>> operations(const operation_filter& f) = 0;
   /// True if `id` is `ancestor` or below it (along parents, detached edges included).
   virtual result<bool> is_below(const operation_id& id, const operation_id& ancestor) = 0;
+  /// Messages with their calls, in the chosen order of seq, those that were discarded too. Texts are whole: an input or
+  /// a result may be large, so a page should not be long.
+  virtual result<std::vector<kept_message>> messages(const message_filter& f) = 0;
+  /// The newest message of a client with this id of its own in this scope; none for "".
+  virtual result<std::optional<message_record>> message_of_client(const scope_path& scope,
+                                                                  const std::string& client_id) = 0;
   virtual result<std::optional<cancel_record>> cancel(const cancel_id& id) = 0;
   virtual result<std::vector<cancel_record>> cancels(const cancel_filter& f) = 0;
   virtual result<std::vector<event_record>> events(const event_filter& f) = 0;

@@ -83,6 +83,7 @@ struct operation_record {
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   wall_time created_at{};
   task_spec task;          ///< kind task
+  std::string block;       ///< other kinds: what is particular to the kind, as a JSON object; "" = nothing
   std::string fingerprint; ///< of the create's body, for `id_conflict`
   operation_hot hot;
   friend bool operator==(const operation_record&, const operation_record&) = default;

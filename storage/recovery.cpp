@@ -20,7 +20,8 @@ std::uint64_t number(SQLite::Database& database, const char* sql) {
 }
 
 std::uint64_t highest_seq_seen(SQLite::Database& database) {
-  return std::max(number(database, "SELECT max(seq) FROM operation"), number(database, "SELECT max(seq) FROM cancel"));
+  return std::max({number(database, "SELECT max(seq) FROM operation"), number(database, "SELECT max(seq) FROM cancel"),
+                   number(database, "SELECT max(seq) FROM message")});
 }
 
 template <class Record, class Read>

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "storage/history.hpp"
 #include "storage/records.hpp"
 
 namespace SQLite {
@@ -26,6 +27,10 @@ extern const std::string put_tombstone_sql;
 extern const std::string put_worker_sql;
 extern const std::string put_token_sql;
 extern const std::string put_event_sql;
+extern const std::string insert_message_sql;
+extern const std::string discard_message_sql;
+extern const std::string insert_call_sql;
+extern const std::string settle_call_sql; ///< changes nothing where there is a result
 
 /// Columns to select, in the order that `read_…` expects. Tables go by these names, never by an alias.
 extern const std::string operation_columns;
@@ -35,6 +40,8 @@ extern const std::string tombstone_columns;
 extern const std::string worker_columns;
 extern const std::string token_columns;
 extern const std::string event_columns;
+extern const std::string message_columns;
+extern const std::string call_columns;
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record);
 /// Throws `mismatch` if there is no such operation, or if it is terminal and this would change its end.
@@ -46,6 +53,10 @@ void write_tombstone(SQLite::Statement& put, const tombstone_record& record);
 void write_worker(SQLite::Statement& put, const worker_record& record);
 void write_token(SQLite::Statement& put, const token_record& record);
 void write_event(SQLite::Statement& put, const event_record& record);
+void write_message(SQLite::Statement& insert, const message_record& record);
+/// Without its outcome.
+void write_call(SQLite::Statement& insert, const call_record& record);
+void write_outcome(SQLite::Statement& settle, const operation_id& call, const call_outcome& outcome);
 
 // Each reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
 operation_record read_operation(SQLite::Statement& row);
@@ -55,6 +66,8 @@ tombstone_record read_tombstone(SQLite::Statement& row);
 worker_record read_worker(SQLite::Statement& row);
 token_record read_token(SQLite::Statement& row);
 event_record read_event(SQLite::Statement& row);
+message_record read_message(SQLite::Statement& row);
+call_record read_call(SQLite::Statement& row);
 
 /// Runs a bound statement that returns no rows and makes it ready for the next time, also when it throws.
 void run(SQLite::Statement& statement);

@@ -12,7 +12,7 @@ namespace {
 
 /// Larger packed parts go to operation_bulk, so that a change of status does not write them again.
 constexpr std::size_t largest_cold_in_row = 1024;
-constexpr std::uint64_t cold_version = 1;
+constexpr std::uint64_t cold_version = 2; // 2: what is particular to the kind
 
 const std::string hot_columns =
     "status, worker, started_at, deadline_at, ended_at, stop_cause, stop_seq, stop_cancel, signalled_at, kill_at, "
@@ -125,12 +125,14 @@ std::string pack_cold(const operation_record& record) {
     inspect(fields,
             const_cast<task_spec&>(record.task)); // an inspection is written once for both ways; this one only reads
   }
+  to.text(record.block);
   return to.take();
 }
 
 void read_cold(std::string_view bytes, operation_record& record) {
   unpacker from(bytes);
-  if (from.number() != cold_version) throw corrupt_row("an operation's packed part has an unknown version");
+  const auto version = from.number();
+  if (version < 1 || version > cold_version) throw corrupt_row("an operation's packed part has an unknown version");
   record.title = from.text();
   record.owner.name = from.text();
   record.supersede = from.maybe([&] { return from.text(); });
@@ -144,6 +146,7 @@ void read_cold(std::string_view bytes, operation_record& record) {
     field_unpacker fields{from};
     inspect(fields, record.task);
   }
+  if (version >= 2) record.block = from.text();
   if (!from.ok()) throw corrupt_row("an operation's packed part is cut short");
 }
 

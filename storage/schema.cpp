@@ -1,10 +1,17 @@
 // The tables of quell.db. Each index costs on every insert, so there is one only where a list could otherwise scan for
 // ever:
+//
 //   operation_live    what lives, by seq: recovery and live lists
 //   operation_scope   one range per subtree of scopes; ended_seq rides along, so that "what lived at seq N" needs no
-//   table row operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each is in list
-//   order by itself
-// Roots and parentless operations are not in the last two. Events have none: they are few (keep_events) and read by id.
+//                     row of the table
+//   operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each is in list order by
+//                     itself; roots and parentless operations are not in the last two
+//   message_scope, message_aside   a conversation, in list order by itself
+//   message_asked     the message that a turn answers, to take it back
+//   message_client    a client's own id, where there is one
+//   call_answer       the calls of an answer, in their order
+//
+// Events have none: they are few (keep_events) and read by id.
 #include "storage/schema.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -88,6 +95,43 @@ CREATE TABLE event (
 ) STRICT;
 )sql";
 
+// The conversations. Texts stand last, so that what is looked at first lies before a long one's overflow pages. Nothing
+// points from here to `operation`: history outlives the operations that made it.
+constexpr const char* version_3 = R"sql(
+CREATE TABLE message (
+  seq INTEGER PRIMARY KEY,
+  id BLOB NOT NULL UNIQUE,
+  scope TEXT NOT NULL,            -- with '/' at the end
+  role INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  turn BLOB,                      -- the turn or sub-agent that it belongs to
+  aside INTEGER NOT NULL,         -- 1: of a sub-agent's conversation
+  author TEXT, author_name TEXT,
+  client_id TEXT,
+  fingerprint TEXT,
+  interrupted INTEGER NOT NULL,
+  discarded INTEGER NOT NULL,
+  input_tokens INTEGER, output_tokens INTEGER, cached_input_tokens INTEGER,
+  text TEXT NOT NULL
+) STRICT;
+CREATE INDEX message_scope ON message(scope) WHERE aside = 0;
+CREATE INDEX message_aside ON message(turn) WHERE aside = 1;
+CREATE INDEX message_asked ON message(turn) WHERE role = 0 AND turn IS NOT NULL;
+CREATE INDEX message_client ON message(scope, client_id) WHERE client_id IS NOT NULL;
+
+CREATE TABLE call (
+  operation BLOB PRIMARY KEY,
+  answer INTEGER NOT NULL,        -- seq of the message that made it
+  position INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  name TEXT NOT NULL,
+  ok INTEGER, cancelled INTEGER,
+  input TEXT NOT NULL,
+  result TEXT                     -- NULL: open
+) STRICT;
+CREATE UNIQUE INDEX call_answer ON call(answer, position);
+)sql";
+
 /// SQL function: does the packed map hold this key with this value?
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -142,6 +186,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 2)
     for (const char* column : {"stop_reason", "stop_by", "stop_by_name"}) // of stops that are no cancels
       database.exec(std::string("ALTER TABLE operation ADD COLUMN ") + column + " TEXT");
+  if (version < 3) database.exec(version_3);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

@@ -44,11 +44,13 @@ struct writer::statements {
         drop_bulk(database, "DELETE FROM operation_bulk WHERE seq = (SELECT seq FROM operation WHERE id = ?) AND " +
                                 std::string(is_droppable)),
         drop_operation(database, "DELETE FROM operation WHERE id = ? AND " + std::string(is_droppable)),
-        drop_cancel(database, "DELETE FROM cancel WHERE id = ? AND status = 2") {}
+        drop_cancel(database, "DELETE FROM cancel WHERE id = ? AND status = 2"),
+        insert_message(database, insert_message_sql), discard(database, discard_message_sql),
+        insert_call(database, insert_call_sql), settle_call(database, settle_call_sql) {}
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
-      event_range, prune, drop_bulk, drop_operation, drop_cancel;
+      event_range, prune, drop_bulk, drop_operation, drop_cancel, insert_message, discard, insert_call, settle_call;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
@@ -89,6 +91,13 @@ struct writer::statements {
   void operator()(const storage::drop_cancel& e) {
     binder(drop_cancel).id(e.id);
     run(drop_cancel);
+  }
+  void operator()(const put_message& e) { write_message(insert_message, e.record); }
+  void operator()(const put_call& e) { write_call(insert_call, e.record); }
+  void operator()(const put_call_result& e) { write_outcome(settle_call, e.operation, e.outcome); }
+  void operator()(const discard_message& e) {
+    binder(discard).id(e.turn);
+    run(discard);
   }
   void operator()(const drop_events& e) {
     event_range.executeStep();

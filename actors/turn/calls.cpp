@@ -145,6 +145,20 @@ std::vector<turn_effect> turn::tool_ended(call_number number, bool ok, std::stri
   return take();
 }
 
+std::vector<turn_effect> turn::call_cancelled(call_number number, tool_result what, boot_time now) {
+  call_slot* const s = slot_of(number);
+  if (!s || s->result || phase_ == turn_phase::done) return {};
+  move_to(turn_phase::calling);
+  const bool began = s->state == call_state::running;
+  answer(*s, std::move(what), call_state::cancelled, now);
+  if (began) {
+    out_.push_back(stop_tool{number, false});
+    s->deadline = now + limits_.end_patience;
+  }
+  start_what_may_start(now);
+  return take();
+}
+
 std::vector<turn_effect> turn::human_decided(call_number number, bool approved, const std::string& reason,
                                              boot_time now) {
   call_slot* const found = slot_of(number);

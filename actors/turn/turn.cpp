@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "protocol/utf8.hpp"
+
 namespace quell::actors {
 
 using namespace turn_effects;
-
-namespace {
-
-std::uint64_t code_points_of(const std::string& text) {
-  return static_cast<std::uint64_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-} // namespace
 
 void turn::move_to(turn_phase next) {
   if (phase_ == next) return;
@@ -62,7 +56,7 @@ std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what
   if (auto* text = std::get_if<model_events::text>(&what)) {
     move_to(turn_phase::streaming);
     out_.push_back(say_text{code_points_, text->delta});
-    code_points_ += code_points_of(text->delta);
+    code_points_ += code_points(text->delta);
     text_ += text->delta;
     answer_.text += text->delta;
     if (answer_.text.size() > limits_.answer_bytes) {

@@ -128,6 +128,8 @@ class turn {
   std::vector<turn_effect> model_said(std::uint32_t number, model_event what, boot_time now);
   /// The tool of this call has ended. Late ones (the call has its result) change nothing.
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
+  /// The call was told to stop by somebody else than this turn, which goes on: `what` is its result.
+  std::vector<turn_effect> call_cancelled(call_number number, tool_result what, boot_time now);
   std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);
   /// What ran or was asked could not be registered or stored: the turn fails with it.

@@ -121,10 +121,6 @@ std::string pointer_part(std::string_view text) {
   return out;
 }
 
-std::size_t code_points(std::string_view utf8) {
-  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 void body_reader::complain(std::string_view name, std::string message, std::string code) {
   errors_.push_back({std::move(code), pointer(name), std::move(message)});
 }

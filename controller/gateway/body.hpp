@@ -92,6 +92,5 @@ class body_reader {
 
 /// `text` as part of a JSON pointer (RFC 6901).
 std::string pointer_part(std::string_view text);
-std::size_t code_points(std::string_view utf8);
 
 } // namespace quell::controller::http

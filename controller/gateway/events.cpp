@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <unordered_map>
 
+#include "controller/gateway/event_stream.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
@@ -12,20 +12,17 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::uint32_t replay_page = 250;
-constexpr std::size_t write_bytes = 64 * 1024;
-constexpr auto known_types = std::to_array<std::string_view>(
-    {"operation_created", "operation_started", "operation_paused", "operation_resumed", "operation_cancelling",
-     "operation_completed", "operation_failed", "operation_cancelled", "cancel_fenced", "cancel_signalled",
-     "cancel_progress", "cancel_settled", "worker_joined", "worker_unreachable", "worker_lost", "worker_draining",
-     "worker_removed", "audit"});
-
-struct events_request {
-  storage::event_filter filter;
-  std::optional<operation_id> exactly; ///< only of this operation, not of those below
-  std::optional<std::uint64_t> after;
-  bool sees_audit = false;
-};
+constexpr auto known_types =
+    std::to_array<std::string_view>({"operation_created", "operation_started",    "operation_paused",
+                                     "operation_resumed", "operation_cancelling", "operation_completed",
+                                     "operation_failed",  "operation_cancelled",  "cancel_fenced",
+                                     "cancel_signalled",  "cancel_progress",      "cancel_settled",
+                                     "worker_joined",     "worker_unreachable",   "worker_lost",
+                                     "worker_draining",   "worker_removed",       "audit",
+                                     "turn_start",        "text_delta",           "tool_start",
+                                     "tool_progress",     "tool_timeout",         "tool_result",
+                                     "turn_abort",        "turn_complete",        "approval_required",
+                                     "approval_resolved", "message_decided",      "acknowledgement"});
 
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {
@@ -86,102 +83,6 @@ awaitable<> need_kept(core& gw, std::uint64_t after) {
                           std::to_string(*oldest) + ": read the operations anew and follow from there",
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
 }
-
-awaitable<std::vector<storage::event_record>> read_kept(core& gw, storage::event_filter filter) {
-  auto job = [filter](storage::queries& q) { return q.events(filter); };
-  auto events = co_await gw.read<std::vector<storage::event_record>>(job);
-  co_return events;
-}
-
-/// One SSE client: first what is kept, then what comes.
-class event_stream {
- public:
-  event_stream(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
-               stream_writer& to)
-      : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to) {}
-
-  awaitable<> run() {
-    to_.wake_on_close(std::shared_ptr<signal>(watcher_, &watcher_->arrived));
-    bool alive = co_await to_.write("retry: 1000\n\n");
-    if (alive) alive = co_await replay();
-    while (alive && !to_.closed() && !gw_.stopping) {
-      if (watcher_->lagging) co_return; // it resumes by id
-      if (watcher_->queue.empty()) {
-        const auto until = std::chrono::steady_clock::now() + gw_.options.comment_interval;
-        const bool woken = co_await watcher_->arrived.wait_until(until);
-        if (!woken) alive = co_await to_.write(": still here\n\n");
-        continue;
-      }
-      std::string frames;
-      while (!watcher_->queue.empty() && frames.size() < write_bytes) {
-        const auto event = std::move(watcher_->queue.front());
-        watcher_->queue.pop_front();
-        const bool wanted = co_await admits(event.record);
-        if (wanted) append(frames, event);
-      }
-      if (!frames.empty()) alive = co_await to_.write(std::move(frames));
-    }
-  }
-
- private:
-  /// What is kept behind `last_`, page by page, until there is no more. New events gather in the watcher's queue
-  /// meanwhile; if they are too many they are dropped there, because they are in the store too.
-  awaitable<bool> replay() {
-    auto filter = asked_.filter;
-    filter.limit = replay_page;
-    while (!to_.closed() && !gw_.stopping) {
-      watcher_->lagging = false;
-      filter.after = last_;
-      auto events = co_await read_kept(gw_, filter);
-      if (events.empty() && !watcher_->lagging) break;
-      if (events.empty()) continue;
-      const auto newest = events.back().id;
-      std::erase_if(events,
-                    [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
-      const auto rendered = co_await render_events(gw_, std::move(events));
-      std::string frames;
-      for (const auto& event : rendered) append(frames, event);
-      last_ = newest;
-      if (frames.empty()) continue;
-      const bool alive = co_await to_.write(std::move(frames));
-      if (!alive) co_return false;
-    }
-    co_return true;
-  }
-
-  bool is_exact(const storage::event_record& event) const {
-    return !asked_.exactly || event.operation == asked_.exactly;
-  }
-
-  /// The part of the filter that needs the tree, and what was written already.
-  awaitable<bool> admits(storage::event_record event) {
-    if (event.id <= last_ || !is_exact(event)) co_return false;
-    if (!asked_.filter.below || asked_.exactly) co_return true;
-    if (!event.operation) co_return false;
-    const auto below = *asked_.filter.below;
-    const auto id = *event.operation;
-    if (id == below || event.root == asked_.filter.below) co_return true;
-    if (const auto known = is_below_.find(id); known != is_below_.end()) co_return known->second;
-    const bool inside = co_await gw_.read<bool>([id, below](storage::queries& q) { return q.is_below(id, below); });
-    if (is_below_.size() >= 10'000) is_below_.clear();
-    is_below_.emplace(id, inside);
-    co_return inside;
-  }
-
-  void append(std::string& frames, const rendered_event& event) {
-    frames += "id: " + std::to_string(event.record.id) + "\nevent: " + event.record.type + "\ndata: ";
-    frames += *event.json;
-    frames += "\n\n";
-    last_ = std::max(last_, event.record.id);
-  }
-
-  core& gw_;
-  events_request asked_;
-  std::uint64_t last_;
-  std::shared_ptr<event_watcher> watcher_;
-  stream_writer& to_;
-  std::unordered_map<operation_id, bool> is_below_;
-};
 
 awaitable<> write_events(core& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
                          stream_writer& to) {

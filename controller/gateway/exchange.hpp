@@ -82,6 +82,10 @@ awaitable<response> post_input(exchange& x);    // input.cpp
 awaitable<response> post_resize(exchange& x);
 awaitable<response> get_events(exchange& x); // events.cpp
 awaitable<response> get_operation_events(exchange& x);
+awaitable<response> post_message(exchange& x);  // message_post.cpp
+awaitable<response> list_messages(exchange& x); // message_list.cpp
+awaitable<response> approve(exchange& x);       // approvals.cpp
+awaitable<response> deny(exchange& x);
 awaitable<response> list_workers(exchange& x); // workers.cpp
 awaitable<response> get_worker(exchange& x);
 awaitable<response> add_worker(exchange& x);

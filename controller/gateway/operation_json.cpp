@@ -99,6 +99,8 @@ void write_operation(json_writer& to, const shown_operation& op, milliseconds wo
   to.raw_field("result", row.hot.result);
   write_error(to, row.hot.error);
   if (row.kind == kind::task) write_task(to, row, worker_lease);
+  if (row.kind == kind::turn) to.raw_field("turn", op.block);
+  if (row.kind == kind::tool_call) to.raw_field("tool", row.block);
   to.close_object();
 }
 

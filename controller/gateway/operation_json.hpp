@@ -16,6 +16,7 @@ struct shown_operation {
   std::optional<wall_time> unreachable_since, dead_by;
   std::optional<std::string> stop_reason; ///< of `row.hot.stop->cancel`
   std::optional<storage::person> stop_by;
+  std::string block; ///< of a turn: what is shown of it, as JSON text
 };
 
 /// Overlays `live` on `op`.

@@ -1,6 +1,8 @@
 // Puts together rows, live views and words for answers.
 #include "controller/gateway/presenter.hpp"
 
+#include "controller/turns/swarm.hpp"
+
 #include <algorithm>
 
 namespace quell::controller::http {
@@ -71,7 +73,8 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
                      .unreachable_since = {},
                      .dead_by = {},
                      .stop_reason = {},
-                     .stop_by = {}});
+                     .stop_by = {},
+                     .block = {}});
   }
   if (!live.empty()) {
     auto call = [&gw, live](auto reply) { gw.controller.views(live, std::move(reply)); };
@@ -105,6 +108,10 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
     else if (output.stdout_bytes + output.stderr_bytes >= may_be_pruned_bytes)
       output.dropped_bytes = std::max(output.dropped_bytes, gw.output.counts(op.row.id).dropped_bytes);
   }
+  for (auto& op : shown)
+    if (op.row.kind == kind::turn)
+      op.block = turns::shown_turn_block(op.row.block, op.row.hot.result,
+                                         gw.options.turns ? gw.options.turns->look(op.row.id) : std::nullopt);
   for (auto& op : shown) {
     if (!op.row.hot.stop) continue;
     if (op.row.hot.stop->by) {

@@ -20,6 +20,8 @@ std::string_view name_of_right(right what) {
     return "cancel everything";
   case right::create_external:
     return "create external operations";
+  case right::converse:
+    return "send messages or decide about calls";
   case right::create_task:
     return "create tasks";
   case right::steer:

@@ -13,13 +13,15 @@ enum class right : std::uint8_t {
   cancel,
   cancel_everything,
   create_external,
+  converse,
   create_task,
   steer,
   look_at_workers,
   administer
 };
 
-/// The table. `steer`: input and window size of a running task, for those who may create tasks.
+/// The table. `converse`: messages and approvals. `steer`: input and window size of a running task, for those who may
+/// create tasks.
 constexpr bool may(role who, right what) {
   switch (what) {
   case right::read:
@@ -30,6 +32,8 @@ constexpr bool may(role who, right what) {
     return who != role::observer;
   case right::create_external:
     return who != role::observer;
+  case right::converse:
+    return who != role::observer && who != role::task;
   case right::create_task:
   case right::steer:
     return who == role::operator_ || who == role::admin || who == role::task;

@@ -14,6 +14,10 @@
 #include "storage/queries.hpp"
 #include "storage/records.hpp"
 
+namespace quell::controller::turns {
+class swarm;
+}
+
 namespace quell::controller {
 
 struct gateway_options {
@@ -44,6 +48,7 @@ struct gateway_options {
   milliseconds comment_interval{15'000}; ///< of event streams
   std::size_t max_lag_events = 10'000;   ///< of one watcher
   unsigned readers = 2;                  ///< threads for reads of the store
+  turns::swarm* turns = nullptr;         ///< who answers messages; outlives the gateway. None: there are no routes
 };
 
 class gateway {

@@ -47,7 +47,7 @@ struct own_end {
 
 enum class announce : bool { no, yes };
 
-class core final : public ledger {
+class core final : public ledger, public actor_books {
  public:
   core(ledger_settings s, storage::recovered_state recovered, moment now);
 
@@ -91,6 +91,19 @@ class core final : public ledger {
   std::uint64_t live_on(const std::string& worker) const override;
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(storage::event_record e, moment now) override;
+
+  // actors.cpp
+  actor_books* actors() override { return this; }
+  outcome<operation_id> begin_own(const operation_id& id, moment now) override;
+  bool pause(const operation_id& id, moment now) override;
+  outcome<operation_id> decide(const operation_id& id, const decision& d, const storage::call_outcome& denied_result,
+                               moment now) override;
+  bool end_own(const operation_id& id, const own_outcome& end, moment now) override;
+  bool stop_own(const operation_id& id, stop_cause cause, std::optional<storage::call_outcome> call,
+                moment now) override;
+  std::uint64_t add_message(storage::message_record message, moment now) override;
+  void add_closed_call(storage::call_record call) override;
+  std::vector<operation_id> open_turns() const override;
 
  private:
   struct worker_state {
@@ -209,6 +222,13 @@ class core final : public ledger {
   own_end stopped_end(index x, receipt how, proof evidence) const;
   void remember(index x, moment now);
 
+  // actors.cpp
+  void close_call(index x, storage::call_outcome outcome);
+  void signal(index x, milliseconds grace);
+  void write_told(std::string type, std::string data, index x, moment now);
+  void interrupt_actors(moment now);
+  bool waits_for_human(index x) const;
+
   // sweep.cpp
   std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
   void visit(index x, moment now);
@@ -241,7 +261,6 @@ class core final : public ledger {
   void recover_operation(const storage::operation_record& r, moment now);
   void recover_cancel(const storage::cancel_record& r, moment now);
   void recover_supersede();
-  void interrupt_actors(moment now);
 
   // clock.cpp
   void expire(moment now);

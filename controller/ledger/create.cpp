@@ -196,12 +196,18 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   r.on_parent_end = order.on_parent_end;
   r.created_at = now.wall;
   r.task = order.task;
+  r.block = order.block;
   r.fingerprint = order.fingerprint;
   const index x = add_operation(r);
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   r.root = operations_[root].id;
   effects_.journal.emplace_back(storage::put_operation{std::move(r)});
+  if (order.call) {
+    storage::call_record call = *order.call;
+    call.operation = operations_[x].id;
+    effects_.journal.emplace_back(storage::put_call{std::move(call)});
+  }
   write_event("operation_created", x, now);
 
   if (order.supersede && superseding_[{operations_[x].scope, *order.supersede}].size() > 1) {
@@ -209,7 +215,10 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
     reasons_.release(operations_[x].waiting);
     operations_[x].waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
   }
-  if (!operations_[x].waits_for_older) begin_at_once(x, now);
+  if (order.later)
+    note_waiting(operations_[x].id, "turn", "waits for its turn", now);
+  else if (!operations_[x].waits_for_older)
+    begin_at_once(x, now);
   return created{operations_[x].id, false};
 }
 

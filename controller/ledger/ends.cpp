@@ -30,7 +30,13 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
       state.reason = stop.words->reason;
       state.by = stop.words->by;
     }
+    if (n.kind == quell::kind::tool_call && !n.has_own_end)
+      close_call(x, n.has_started ? cancelled_call() : call_not_started());
     details(x).stop = state;
+  }
+  if (n.now == status::paused && !n.has_own_end) {
+    write_told("approval_resolved",
+               R"({"operation":")" + n.id.text() + R"(","decision":"cancelled","by":null,"reason":null})", x, now);
   }
   if (say == announce::no || n.now == status::cancelling) return;
   set_status(x, status::cancelling);
@@ -53,6 +59,7 @@ void core::apply_stop(index x, const found_stop& stop, moment now) {
   if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
     grace = *run->second.record.grace;
   timers_.push({now.boot + grace + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+  signal(x, grace);
 }
 
 void core::begin(index x, wall_time at, moment now) {
@@ -107,6 +114,8 @@ void core::end_own_work(index x, own_end e, moment now) {
   d.end_evidence = e.evidence;
   if (e.exit) d.exit = std::move(e.exit);
   if (e.error) d.error = std::move(e.error);
+  if (n.kind == quell::kind::turn && e.how == receipt::never_started)
+    effects_.journal.emplace_back(storage::discard_message{n.id});
   d.unproven.reset();
   if (d.stop && e.how) {
     d.stop->how = e.how;
@@ -191,7 +200,7 @@ void core::finish_one(index x, moment now) {
   if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
   effects_.journal.emplace_back(storage::update_operation{n.id, std::move(hot)});
   write_event("operation_" + std::string(name_of(n.own_end)), x, now);
-  effects_.ended.push_back(n.id);
+  effects_.ended.push_back({n.id, n.own_end, d.exit, d.error});
   remember(x, now);
   tally(x, how, evidence, now);
 

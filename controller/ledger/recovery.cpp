@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
 
 namespace quell::controller::heart {
 
@@ -72,7 +73,10 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     n.spec.reset();
     reasons_.release(n.waiting);
     n.waiting = none;
+  } else if (n.kind != quell::kind::task) {
+    note_waiting(n.id, "turn", "waits for its turn", now);
   }
+  if (n.now == status::paused) n.waiting = reasons_.hold(approval_reason());
   const bool has_details = hot.stop || hot.exit || hot.error || hot.own_end || hot.level || hot.deadline_at ||
                            hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();
   if (has_details) {
@@ -155,35 +159,6 @@ void core::recover_supersede() {
       if (n.waiting != none) reasons_.release(n.waiting);
       n.waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
     }
-}
-
-/// Turns and calls lived in actors that are gone; what waits for a human only, and tasks, live on.
-void core::interrupt_actors(moment now) {
-  std::vector<std::pair<std::uint64_t, index>> gone;
-  for (const auto& [text, scope] : scopes_.by_text())
-    for (const index head : {scopes_[scope].plain.head, scopes_[scope].stopped.head})
-      for (index x = head; x != none; x = operations_[x].scope_next) {
-        const operation_node& n = operations_[x];
-        const bool is_actor =
-            n.kind == quell::kind::turn || n.kind == quell::kind::model_call || n.kind == quell::kind::tool_call;
-        if (is_actor && n.has_started && !n.has_own_end && n.now != status::paused) gone.emplace_back(n.seq, x);
-      }
-  std::sort(gone.rbegin(), gone.rend());
-  for (const auto& [seq, x] : gone) {
-    if (!is_same(x, seq)) continue;
-    if (const auto stop = stop_of(x)) {
-      if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
-      end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
-    } else {
-      end_own_work(x,
-                   {status::failed,
-                    {},
-                    proof::internal,
-                    {},
-                    storage::operation_error{"interrupted", "the controller was restarted while it ran"}},
-                   now);
-    }
-  }
 }
 
 } // namespace quell::controller::heart

@@ -61,6 +61,34 @@ proof proof_of(containment level) {
   return proof::group_empty;
 }
 
+storage::call_outcome cancelled_call() {
+  return {
+      false, true,
+      R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call cancelled by user."}})"};
+}
+
+storage::call_outcome call_not_started() {
+  return {
+      false, true,
+      R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call was not started: cancelled by user."}})"};
+}
+
+storage::call_outcome interrupted_call() {
+  return {
+      false, false,
+      R"({"ok":false,"error":{"code":"interrupted","message":"The controller was restarted while the call ran: what it did until then is unknown."}})"};
+}
+
+storage::call_outcome interrupted_before_start() {
+  return {
+      false, false,
+      R"({"ok":false,"error":{"code":"interrupted","message":"Tool call was not started: the controller was restarted."}})"};
+}
+
+std::pair<std::string, std::string> approval_reason() {
+  return {"approval", "a human must approve or deny it: quell approve, quell deny"};
+}
+
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {
   std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
   for (const char c : fingerprint) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001b3ULL;

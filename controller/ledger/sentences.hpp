@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "controller/orders.hpp"
+#include "storage/history.hpp"
 
 namespace quell::controller::heart {
 
@@ -18,6 +20,13 @@ std::string stale_sentence(const storage::cancel_record& cancel);
 std::optional<storage::operation_error> error_of(const exit_state& exit);
 /// The proof that a worker's later life gives by having cleared what an earlier one left.
 proof proof_of(containment level);
+/// The one result of a call that ran and was told to stop, that never began, that a restart interrupted.
+storage::call_outcome cancelled_call();
+storage::call_outcome call_not_started();
+storage::call_outcome interrupted_call();
+storage::call_outcome interrupted_before_start();
+/// What a paused call waits for, for `waiting_for`.
+std::pair<std::string, std::string> approval_reason();
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
 } // namespace quell::controller::heart

@@ -26,7 +26,7 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
     v.hot.stop->how.reset(); // comes with the terminal status
     v.hot.stop->evidence.reset();
   }
-  if (v.hot.now == status::pending && n.waiting != none) {
+  if ((v.hot.now == status::pending || v.hot.now == status::paused) && n.waiting != none) {
     const auto& [what, detail] = reasons_[n.waiting];
     v.waiting = waiting_for{what, n.since, detail};
   }

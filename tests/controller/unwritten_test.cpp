@@ -50,14 +50,14 @@ TEST_CASE("a result is acknowledged with the end that waits, not before", "[unwr
   unwritten kept;
   kept.add({{row(1, status::cancelling)}, {}, {}});
   CHECK_FALSE(kept.take_result("w1", operation(1))); // no end of it is kept
-  kept.add({{row(1, status::cancelled, 9)}, {}, {operation(1)}});
+  kept.add({{row(1, status::cancelled, 9)}, {}, {{operation(1), status::cancelled}}});
   CHECK(kept.take_result("w1", operation(1)));
   CHECK(kept.take_result("w1", operation(1))); // it came twice
   CHECK_FALSE(kept.take_result("w1", operation(2)));
   const auto again = kept.take();
   REQUIRE(again.stored.size() == 1);
   CHECK(again.stored.front().second == operation(1));
-  CHECK(again.ended == std::vector<operation_id>{operation(1)});
+  CHECK(again.ended == std::vector<ended_operation>{{operation(1), status::cancelled}});
 }
 
 TEST_CASE("the highest reservation of a turn is found", "[unwritten]") {

@@ -19,14 +19,16 @@ namespace {
 
 constexpr std::uint64_t rows_per_batch = 3;
 
-operation_id id_of(std::uint64_t seq) {
-  operation_id id;
+template <class Id = operation_id>
+Id id_of(std::uint64_t seq) {
+  Id id;
   id.bytes[6] = 0x70;
   for (int i = 0; i < 8; ++i) id.bytes[static_cast<std::size_t>(15 - i)] = static_cast<std::uint8_t>(seq >> (8 * i));
   return id;
 }
 
-/// Batch n: three operations, an event, the end of the first operation of batch n - 1.
+/// Batch n: three operations, an event, an answer with two calls, the end of the first operation of batch n - 1, the
+/// results of that batch's calls, and each a second time.
 std::vector<entry> batch_of(std::uint64_t n) {
   std::vector<entry> batch;
   const auto first = 1 + n * 10;
@@ -36,11 +38,23 @@ std::vector<entry> batch_of(std::uint64_t n) {
     batch.push_back(put_operation{std::move(record)});
   }
   batch.push_back(put_event{event(n + 1, "operation_created")});
+  for (const std::uint64_t i : {6, 7}) {
+    auto said = message(first + i, "team/a", i == 6 ? message_role::assistant : message_role::tool);
+    said.id = id_of<message_id>(said.seq);
+    for (std::uint32_t position = 0; position < 2 && i == 6; ++position) {
+      batch.push_back(put_call{call(said, position)});
+      std::get<put_call>(batch.back()).record.operation = id_of(first + position);
+    }
+    batch.push_back(put_message{std::move(said)});
+  }
   if (n > 0) {
     operation_hot hot;
     hot.now = status::completed;
     hot.ended_seq = first + 5;
     batch.push_back(update_operation{id_of(first - 10), hot});
+    for (const auto* result : {"\"first\"", "\"second\""})
+      for (const std::uint64_t position : {0, 1})
+        batch.push_back(put_call_result{id_of(first - 10 + position), {true, false, result}});
   }
   return batch;
 }
@@ -114,7 +128,12 @@ TEST_CASE(
       for (std::uint64_t i = n + 1 < found ? 1 : 0; i < rows_per_batch; ++i) expected.push_back(1 + n * 10 + i);
     CHECK(seqs(s.recovered.live) == expected);
     CHECK(std::stoull(ask(directory.path(), "SELECT count(*) FROM operation")) == found * rows_per_batch);
-    if (found > 0) CHECK(s.recovered.next_seq > (found - 1) * 10 + rows_per_batch);
+    CHECK(std::stoull(ask(directory.path(), "SELECT count(*) FROM message")) == found * 2);
+    CHECK(std::stoull(ask(directory.path(), "SELECT count(*) FROM call")) == found * 2);
+    const auto settled = found > 0 ? (found - 1) * 2 : 0;
+    CHECK(std::stoull(ask(directory.path(), "SELECT count(*) FROM call WHERE result = '\"first\"'")) == settled);
+    CHECK(std::stoull(ask(directory.path(), "SELECT count(*) FROM call WHERE result IS NOT NULL")) == settled);
+    if (found > 0) CHECK(s.recovered.next_seq > (found - 1) * 10 + rows_per_batch + 4);
     CHECK(integrity(directory.path()) == "ok");
     batches = found;
   }

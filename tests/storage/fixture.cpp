@@ -156,6 +156,28 @@ event_record event(std::uint64_t id, const std::string& type) {
   return record;
 }
 
+message_record message(std::uint64_t seq, const std::string& where, message_role role) {
+  message_record record;
+  record.id = message_id::fresh();
+  record.seq = seq;
+  record.scope = scope(where);
+  record.role = role;
+  record.at = at(1'700'000'000'000 + static_cast<std::int64_t>(seq));
+  record.text = "text " + std::to_string(seq);
+  return record;
+}
+
+call_record call(const message_record& answer, std::uint32_t position) {
+  call_record record;
+  record.operation = operation_id::fresh();
+  record.answer = answer.seq;
+  record.position = position;
+  record.call = "call_" + std::to_string(answer.seq) + "_" + std::to_string(position);
+  record.name = "exec";
+  record.input = R"({"command":["true"]})";
+  return record;
+}
+
 update_operation ended(const operation_record& record, std::uint64_t seq, status now) {
   auto hot = record.hot;
   hot.now = now;

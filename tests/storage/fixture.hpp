@@ -63,6 +63,10 @@ operation_record operation(std::uint64_t seq, const std::string& scope, const op
 operation_record full_operation(std::uint64_t seq);
 cancel_record cancel_of(cancel_target target, std::uint64_t seq);
 event_record event(std::uint64_t id, const std::string& type);
+/// A message with everything at its default but these, and a text that names its seq.
+message_record message(std::uint64_t seq, const std::string& scope, message_role role);
+/// A call of the answer with this seq, open.
+call_record call(const message_record& answer, std::uint32_t position);
 /// The change that ends it.
 update_operation ended(const operation_record& record, std::uint64_t seq, status now = status::completed);
 

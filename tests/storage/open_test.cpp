@@ -192,29 +192,3 @@ TEST_CASE("the next number is above every row's even when nothing was reserved")
   }
   CHECK(store(directory.path()).recovered.next_seq == 91);
 }
-
-TEST_CASE("a store of version 1 is brought up to date with what is in it") {
-  temp_directory directory;
-  const auto kept = operation(1, "team/a");
-  {
-    store s(directory.path());
-    REQUIRE_FALSE(s.write({reserve_seq{10}, put_operation{kept}}));
-  }
-  {
-    SQLite::Database database(directory / "quell.db", SQLite::OPEN_READWRITE);
-    for (const char* column : {"stop_reason", "stop_by", "stop_by_name"})
-      database.exec(std::string("ALTER TABLE operation DROP COLUMN ") + column);
-    database.exec("PRAGMA user_version=1");
-  }
-  store s(directory.path());
-  REQUIRE(s.recovered.live.size() == 1);
-  CHECK(s.recovered.live.front() == kept);
-  auto drained = ended(kept, 5, status::cancelled);
-  drained.hot.stop = stop_state{stop_cause::drain, 4, {}, {}, {}, receipt::killed, proof::cgroup_empty};
-  drained.hot.stop->reason = "kernel update";
-  drained.hot.stop->by = person{"root", "Root"};
-  REQUIRE_FALSE(s.write({drained}));
-  auto q = queries::open(directory.path());
-  REQUIRE(q);
-  CHECK((*(*q)->operation(kept.id))->hot == drained.hot);
-}

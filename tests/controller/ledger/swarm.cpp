@@ -38,7 +38,7 @@ void swarm::commit() {
   ledger_effects e = heart_->take();
   s_.store.apply(e.journal);
   if (!s_.store.broken.empty()) fail(s_.store.broken.front());
-  for (const auto& id : e.ended) {
+  for (const auto& [id, as, exit, error] : e.ended) {
     const std::string sentence = s_.truth.ended(id, s_.store.operations.at(id).hot);
     if (!sentence.empty()) fail(sentence);
   }

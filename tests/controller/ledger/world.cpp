@@ -173,7 +173,8 @@ void world::take() {
   if (!e.journal.empty()) batches.push_back(std::move(e.journal));
   stops.insert(stops.end(), e.stops.begin(), e.stops.end());
   for (const auto& [need, id] : e.placeable) placeable.push_back(id);
-  ended.insert(ended.end(), e.ended.begin(), e.ended.end());
+  for (const auto& one : e.ended) ended.push_back(one.id);
+  signals.insert(signals.end(), e.signals.begin(), e.signals.end());
   freed.insert(freed.end(), e.freed.begin(), e.freed.end());
   stored.insert(stored.end(), e.stored.begin(), e.stored.end());
 }

@@ -101,6 +101,7 @@ class world {
   // effects since they were last cleared
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;
+  std::vector<actor_signal> signals;
   std::vector<std::pair<std::string, std::uint32_t>> freed;
   std::vector<std::pair<std::string, operation_id>> stored;
 

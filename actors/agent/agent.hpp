@@ -1,0 +1,107 @@
+// An agent: a turn with everything around it. It performs the turn's effects in their order, waits where something must
+// be durable first, and looks before and after each step whether it was told to stop.
+//
+// A reply actor and a sub-agent actor each own one. Belongs to one thread; answers of the port come back through the
+// loop.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "actors/agent/ports.hpp"
+
+namespace quell::actors {
+
+class agent {
+ public:
+  agent(turn_limits limits, const result_texts& texts, agent_port& port, agent_loop& loop);
+
+  void begin(conversation so_far);
+  /// After a restart: `calls` are the operations of the last answer's calls, in their order.
+  void resume(conversation so_far, const std::vector<tool_result>& known, std::vector<operation_id> calls);
+
+  void stop(abort_reason why, const std::string& reason);
+  /// The ledger has told this call alone to stop.
+  void call_stopped(const operation_id& call, const std::string& reason);
+  /// The tool's actor has ended; `stands` is the call's one result.
+  void tool_over(call_number number, const tool_result& stands);
+  /// A human approved or denied; a denied call has ended already.
+  void human_decided(const operation_id& call, bool approved, const std::string& reason);
+  void tick();
+  std::optional<boot_time> next_tick() const { return turn_.next_tick(); }
+
+  const turn& it() const { return turn_; }
+  /// The call of this number, which must be known.
+  const tool_call& call(call_number number) const { return calls_.at(number).what; }
+
+ private:
+  struct known_call {
+    operation_id operation;
+    tool_call what;
+    bool is_answered = false; ///< its result is stored, or on its way there
+    bool is_asked = false;    ///< a human
+  };
+
+  void take(std::vector<turn_effect> effects);
+  void perform_next();
+  void held_up_no_more();
+  bool perform(turn_effects::ask_model& e);
+  bool perform(turn_effects::hang_up& e);
+  bool perform(turn_effects::store_answer& e);
+  bool perform(turn_effects::store_result& e);
+  bool perform(turn_effects::run_tool& e);
+  bool perform(turn_effects::ask_human& e);
+  bool perform(turn_effects::stop_tool& e);
+  bool perform(turn_effects::say_text& e);
+  bool perform(turn_effects::say_call_started& e);
+  bool perform(turn_effects::say_call_timed_out& e);
+  bool perform(turn_effects::say_result& e);
+  bool perform(turn_effects::end& e);
+  void ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened);
+  void model_said(std::uint32_t number, model_event event);
+  void close_model_call(std::optional<fault> failed, const model_usage& usage);
+  void hang_up();
+  void end_if_nothing_is_left();
+  void answer_stored(const turn_effects::store_answer& e, const result<std::vector<operation_id>>& calls);
+  void say_what_waits();
+  bool say(call_number number, const agent_news& news);
+  bool is_over() const { return turn_.phase() == turn_phase::done; }
+  known_call* call_of(call_number number);
+  std::optional<call_number> number_of(const operation_id& call) const;
+  /// An answer that comes back on the agent's thread; never after its end.
+  template <class T, class Then>
+  answer<T> back(Then then) const {
+    return
+        [post = post_, then](T value) { post([then, value = std::move(value)]() mutable { then(std::move(value)); }); };
+  }
+  std::function<void()> back(std::function<void()> then) const {
+    return [post = post_, then = std::move(then)] { post(then); };
+  }
+
+  agent_port& port_;
+  agent_loop& loop_;
+  const result_texts& texts_;
+  turn turn_;
+  std::deque<turn_effect> waiting_; ///< effects behind one that is not durable yet
+  bool is_held_up_ = false;
+  std::map<call_number, known_call> calls_;
+  std::string stop_reason_;
+
+  std::uint32_t asked_ = 0; ///< number of the model call that is open
+  std::optional<operation_id> model_call_;
+  std::unique_ptr<model_stream> stream_;
+
+  // Text goes out one piece at a time, so that a slow store makes pieces larger and never makes a queue.
+  std::string unsaid_;
+  std::uint64_t unsaid_offset_ = 0;
+  bool is_saying_ = false;
+  std::optional<turn_effects::end> end_; ///< waits only for what is being said, and for streams that close
+  std::size_t closing_ = 0;
+  std::function<void(std::function<void()>)> post_;
+};
+
+} // namespace quell::actors

@@ -1,0 +1,165 @@
+// The effects of a turn, performed one after the other. One that must be durable holds up those behind it; a stop does
+// not wait for them: it has been told to streams and tools before.
+#include <algorithm>
+
+#include "actors/agent/agent.hpp"
+
+namespace quell::actors {
+
+void agent::take(std::vector<turn_effect> effects) {
+  for (auto& e : effects) waiting_.push_back(std::move(e));
+  perform_next();
+}
+
+void agent::perform_next() {
+  while (!is_held_up_ && !waiting_.empty()) {
+    turn_effect next = std::move(waiting_.front());
+    waiting_.pop_front();
+    is_held_up_ = std::visit([this](auto& e) { return perform(e); }, next);
+  }
+  end_if_nothing_is_left();
+}
+
+void agent::held_up_no_more() {
+  is_held_up_ = false;
+  perform_next();
+}
+
+bool agent::perform(turn_effects::ask_model& e) {
+  if (is_over()) return false;
+  asked_ = e.number;
+  port_.open_model_call(e.number,
+                        back<result<operation_id>>([this, number = e.number, messages = std::move(e.messages)](
+                                                       const result<operation_id>& opened) mutable {
+                          ask_model(number, std::move(messages), opened);
+                        }));
+  return false;
+}
+
+void agent::ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened) {
+  if (!opened) {
+    // A stale start: the stop itself is on its way here.
+    if (!is_over() && opened.error().code != "stale_start") take(turn_.fail(opened.error(), loop_.now()));
+    return;
+  }
+  model_call_ = *opened;
+  if (is_over()) return close_model_call(fault{"error", "not asked: the turn was over", {}}, {});
+  stream_ = port_.ask_model(std::move(messages), [this, post = post_, number](model_event event) {
+    post([this, number, event = std::move(event)]() mutable { model_said(number, std::move(event)); });
+  });
+}
+
+void agent::hang_up() {
+  if (!stream_ || !model_call_) return;
+  ++closing_;
+  auto closed = back([this, id = *model_call_] {
+    port_.close_model_call(id, fault{"error", "the stream was closed", {}}, {});
+    --closing_;
+    end_if_nothing_is_left();
+  });
+  const auto stream = std::exchange(stream_, nullptr);
+  model_call_.reset();
+  stream->hang_up(std::move(closed));
+}
+
+bool agent::perform(turn_effects::hang_up&) {
+  hang_up();
+  return false;
+}
+
+bool agent::perform(turn_effects::store_answer& e) {
+  std::vector<tool_traits> traits;
+  for (const auto& c : e.what.calls) traits.push_back(port_.traits(c));
+  const auto what = e.what;
+  port_.store_answer(what, traits,
+                     back<result<std::vector<operation_id>>>(
+                         [this, e](const result<std::vector<operation_id>>& calls) { answer_stored(e, calls); }));
+  return true;
+}
+
+void agent::answer_stored(const turn_effects::store_answer& e, const result<std::vector<operation_id>>& calls) {
+  if (calls) {
+    for (std::size_t i = 0; i < calls->size() && i < e.what.calls.size(); ++i)
+      calls_[e.first_call + static_cast<call_number>(i)] = {(*calls)[i], e.what.calls[i], false, false};
+  } else if (!is_over()) {
+    auto more = turn_.fail(calls.error(), loop_.now());
+    waiting_.insert(waiting_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  held_up_no_more();
+}
+
+bool agent::perform(turn_effects::store_result& e) {
+  known_call* const call = call_of(e.number);
+  if (!call || call->is_answered) return false;
+  call->is_answered = true;
+  const bool is_timeout = std::any_of(waiting_.begin(), waiting_.end(), [&](const turn_effect& later) {
+    const auto* stop = std::get_if<turn_effects::stop_tool>(&later);
+    return stop && stop->number == e.number && stop->timed_out;
+  });
+  auto done = back<tool_result>([this](const tool_result&) { held_up_no_more(); });
+  if (is_timeout)
+    port_.time_out_call(call->operation, e.what, std::move(done));
+  else
+    port_.close_call(call->operation, e.what, std::move(done));
+  return true;
+}
+
+bool agent::perform(turn_effects::run_tool& e) {
+  const known_call* const call = call_of(e.number);
+  if (!call || call->is_answered || is_over()) return false;
+  loop_.start_tool(e.number, call->operation, port_.work_for(call->operation, call->what, turn_));
+  return false;
+}
+
+bool agent::perform(turn_effects::ask_human& e) {
+  known_call* const call = call_of(e.number);
+  if (!call || call->is_answered || is_over()) return false;
+  if (!call->is_asked) port_.ask_human(call->operation, call->what, e.rule);
+  call->is_asked = true;
+  return false;
+}
+
+bool agent::perform(turn_effects::stop_tool& e) {
+  loop_.stop_tool(e.number, e.timed_out ? "it ran for longer than its timeout" : stop_reason_);
+  return false;
+}
+
+bool agent::perform(turn_effects::say_text& e) {
+  if (unsaid_.empty()) unsaid_offset_ = e.offset;
+  unsaid_ += e.text;
+  say_what_waits();
+  return false;
+}
+
+void agent::say_what_waits() {
+  if (is_saying_ || unsaid_.empty()) return;
+  is_saying_ = true;
+  port_.say_text(unsaid_offset_, std::exchange(unsaid_, {}), back([this] {
+                   is_saying_ = false;
+                   say_what_waits();
+                   end_if_nothing_is_left();
+                 }));
+}
+
+bool agent::perform(turn_effects::say_call_started& e) { return say(e.number, e); }
+bool agent::perform(turn_effects::say_call_timed_out& e) { return say(e.number, e); }
+bool agent::perform(turn_effects::say_result& e) { return say(e.number, e); }
+
+bool agent::say(call_number number, const agent_news& news) {
+  const known_call* const call = call_of(number);
+  if (call) port_.say(call->operation, call->what, news);
+  return false;
+}
+
+bool agent::perform(turn_effects::end& e) {
+  end_ = e;
+  return false;
+}
+
+void agent::end_if_nothing_is_left() {
+  if (!end_ || is_saying_ || !unsaid_.empty() || closing_ > 0 || is_held_up_ || !waiting_.empty()) return;
+  const auto how = *std::exchange(end_, std::nullopt);
+  port_.end(how, turn_.tool_calls(), back([this] { loop_.over(); }));
+}
+
+} // namespace quell::actors

@@ -1,0 +1,142 @@
+// Reply and sub-agent actors: one line per message around an agent.
+#include "actors/agent_actor.hpp"
+
+#include <caf/all.hpp>
+#include <map>
+
+#include "actors/agent/agent.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/tool_actor.hpp"
+
+namespace quell::actors {
+
+namespace {
+
+class actor_loop;
+
+struct agent_state {
+  agent_start start;
+  std::unique_ptr<actor_loop> loop;
+  std::unique_ptr<agent> it;
+  std::uint64_t timer = 0;
+  std::optional<boot_time> timer_at;
+  bool is_over = false;
+};
+
+using agent_pointer = agent_actor::stateful_pointer<agent_state>;
+
+class actor_loop final : public agent_loop {
+ public:
+  explicit actor_loop(agent_pointer self) : self_(self) {}
+
+  std::function<void(std::function<void()>)> poster() override {
+    return [handle = caf::actor_cast<agent_actor>(self_)](std::function<void()> what) {
+      caf::anon_send(handle, continued{std::move(what)});
+    };
+  }
+  boot_time now() override { return self_->state.start.clock(); }
+  void start_tool(call_number number, const operation_id& call, std::unique_ptr<tool_work> work) override {
+    tools_[number] = spawn_tool(*self_, {number, call, self_->state.it->call(number), self_->state.start.port,
+                                         std::move(work), caf::actor_cast<agent_actor>(self_)});
+  }
+  void stop_tool(call_number number, const std::string& reason) override {
+    if (const auto at = tools_.find(number); at != tools_.end())
+      self_->send<caf::message_priority::high>(at->second, cancel_now{abort_reason::user, reason});
+  }
+  void over() override {
+    self_->state.is_over = true;
+    self_->state.start.over(false);
+    self_->quit();
+  }
+  void forget(call_number number) { tools_.erase(number); }
+
+ private:
+  agent_pointer self_;
+  std::map<call_number, tool_actor> tools_;
+};
+
+/// Timers cannot be taken back, so an overtaken one is told by its number.
+void arm(agent_pointer self) {
+  auto& s = self->state;
+  if (s.is_over) return;
+  const auto next = s.it->next_tick();
+  if (!next || (s.timer_at && *s.timer_at <= *next)) return;
+  s.timer_at = next;
+  const auto wait = std::max(*next - s.start.clock(), std::chrono::nanoseconds{0});
+  self->delayed_send(self, wait, turn_ticked{++s.timer});
+}
+
+agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_ptr<agent_start>& start) {
+  auto& s = self->state;
+  s.start = std::move(*start);
+  s.loop = std::make_unique<actor_loop>(self);
+  s.it = std::make_unique<agent>(s.start.limits, *s.start.texts, *s.start.port, *s.loop);
+  if (s.start.resumes)
+    s.it->resume(std::move(s.start.so_far), s.start.known, std::move(s.start.calls));
+  else
+    s.it->begin(std::move(s.start.so_far));
+  arm(self);
+  return {
+      [self](const cancel_now& m) { self->state.it->stop(m.why, m.reason); },
+      [self](const call_cancelled& m) {
+        self->state.it->call_stopped(m.call, m.reason);
+        arm(self);
+      },
+      [self](const human_said& m) {
+        self->state.it->human_decided(m.call, m.approved, m.reason);
+        arm(self);
+      },
+      [self](const tool_over& m) {
+        self->state.loop->forget(m.number);
+        self->state.it->tool_over(m.number, m.stands);
+        arm(self);
+      },
+      [self](const continued& m) {
+        m.what();
+        arm(self);
+      },
+      [self](const turn_ticked& m) {
+        if (m.generation != self->state.timer) return;
+        self->state.timer_at.reset();
+        self->state.it->tick();
+        arm(self);
+      },
+  };
+}
+
+} // namespace
+
+namespace {
+
+class actor_line final : public agent_line {
+ public:
+  explicit actor_line(agent_actor to) : to_(std::move(to)) {}
+  void stop(abort_reason why, const std::string& reason) override { send(cancel_now{why, reason}); }
+  void stop_call(const operation_id& call, const std::string& reason) override { send(call_cancelled{call, reason}); }
+  void decide(const operation_id& call, bool approved, const std::string& reason) override {
+    caf::anon_send(to_, human_said{call, approved, reason});
+  }
+  void die() override { caf::anon_send_exit(to_, caf::exit_reason::user_shutdown); }
+
+ private:
+  template <class Message>
+  void send(Message urgent) {
+    caf::anon_send<caf::message_priority::high>(to_, std::move(urgent));
+  }
+  agent_actor to_;
+};
+
+} // namespace
+
+std::shared_ptr<agent_line> spawn_agent(caf::actor_system& system, agent_start start) {
+  auto shared = std::make_shared<agent_start>(std::move(start));
+  const auto over = shared->over;
+  auto actor = system.spawn(agent_behavior, shared);
+  // An end without `over` is a death.
+  caf::actor_cast<caf::actor>(actor)->attach_functor([over](const caf::error& why) {
+    if (why && why != caf::exit_reason::user_shutdown) over(true);
+  });
+  return std::make_shared<actor_line>(std::move(actor));
+}
+
+} // namespace quell::actors

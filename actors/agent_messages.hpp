@@ -1,0 +1,61 @@
+// Local messages of the actors that do the swarm's own work: reply, sub-agent and tool actors. A cancel is urgent: it
+// overtakes everything that waits in a mailbox.
+#pragma once
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <functional>
+#include <string>
+
+#include "actors/agent/ports.hpp"
+
+namespace quell::actors {
+
+/// Stop what you do, and what you have started. URGENT, down the links.
+struct cancel_now {
+  abort_reason why = abort_reason::user;
+  std::string reason;
+};
+
+/// One call alone was told to stop; its turn goes on. URGENT.
+struct call_cancelled {
+  operation_id call;
+  std::string reason;
+};
+
+/// A human approved or denied a call that waited for it.
+struct human_said {
+  operation_id call;
+  bool approved = false;
+  std::string reason;
+};
+
+/// UP: a tool's work is over, and this is its one result.
+struct tool_over {
+  call_number number = 0;
+  tool_result stands;
+};
+
+/// INTERNAL: an answer of a port came back; runs on the actor's thread.
+struct continued {
+  std::function<void()> what;
+};
+
+/// INTERNAL: the work of a tool has ended by itself, or because it was stopped.
+struct work_over {
+  work_end how;
+};
+
+/// INTERNAL: the clock reached what the turn waits for.
+struct turn_ticked {
+  std::uint64_t generation = 0;
+};
+
+} // namespace quell::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::cancel_now)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::human_said)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::continued)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::work_over)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_ticked)

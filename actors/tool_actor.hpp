@@ -1,0 +1,26 @@
+// Starting a tool actor below an agent.
+#pragma once
+
+#include <memory>
+
+#include "actors/interfaces.hpp"
+
+namespace caf {
+class scheduled_actor;
+}
+
+namespace quell::actors {
+
+struct tool_start {
+  call_number number = 0;
+  operation_id call;
+  tool_call what;
+  std::shared_ptr<agent_port> port;
+  std::unique_ptr<tool_work> work;
+  agent_actor agent;
+};
+
+/// Linked to `above`: it dies with an agent that dies of an error.
+tool_actor spawn_tool(caf::scheduled_actor& above, tool_start start);
+
+} // namespace quell::actors

@@ -1,0 +1,82 @@
+// What the actors of this process (turns, model calls, tool calls, sub-agents) ask of the ledger, and what it tells
+// them. Part of the pure heart, like `ledger`.
+//
+// Who won is decided here: an end that comes after the stop of its operation was accepted is no end any more, whatever
+// its actor believed. Every operation of kind tool_call gets its one result in the transaction that closes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/orders.hpp"
+#include "storage/history.hpp"
+
+namespace quell::controller {
+
+/// A stop that concerns an operation of this process. Told once the stop is durable.
+struct actor_signal {
+  operation_id operation;
+  stop_cause cause = stop_cause::cancel;
+  std::optional<cancel_id> cancel;
+  std::string reason; ///< of the cancel
+  milliseconds grace{0};
+};
+
+/// An operation became terminal. Told once that is durable.
+struct ended_operation {
+  operation_id id;
+  status as = status::completed;
+  std::optional<exit_state> exit = std::nullopt;
+  std::optional<storage::operation_error> error = std::nullopt;
+  friend bool operator==(const ended_operation&, const ended_operation&) = default;
+};
+
+/// How an actor's own work ended, in its own view.
+struct own_outcome {
+  status as = status::completed; ///< or failed
+  std::optional<storage::operation_error> error = std::nullopt;
+  std::string result = {}; ///< JSON text; "" = null
+  /// What it would be proven with, had it been told to stop before.
+  proof evidence = proof::internal;
+  std::optional<receipt> how = std::nullopt;                ///< likewise; absent: cooperative
+  std::optional<storage::call_outcome> call = std::nullopt; ///< kind tool_call: its result
+};
+
+/// A human's word on a call that waits for it.
+struct decision {
+  bool approved = false;
+  std::string reason;
+  storage::person by;
+  std::string told; ///< JSON text: the data of its event
+};
+
+class actor_books {
+ public:
+  virtual ~actor_books() = default;
+
+  /// Its work begins now: the last look before it does. Refused with `stale_start` if it was told to stop meanwhile,
+  /// and with `already_terminal` if it is over.
+  virtual outcome<operation_id> begin_own(const operation_id& id, moment now) = 0;
+  /// A running call waits for a human. False if it is being stopped.
+  virtual bool pause(const operation_id& id, moment now) = 0;
+  /// A denied call ends with `denied_result`. Faults: operation_not_found, not_paused.
+  virtual outcome<operation_id> decide(const operation_id& id, const decision& d,
+                                       const storage::call_outcome& denied_result, moment now) = 0;
+  /// True: that is its end. False: it had been told to stop before, and is cancelled; or it had ended.
+  virtual bool end_own(const operation_id& id, const own_outcome& end, moment now) = 0;
+  /// Stops it and everything below it for another cause than a cancel; `call`: the result that a tool_call gets instead
+  /// of the usual one. True: this stop is the one that counts.
+  virtual bool stop_own(const operation_id& id, stop_cause cause, std::optional<storage::call_outcome> call,
+                        moment now) = 0;
+  /// Gives the message its seq, and returns it.
+  virtual std::uint64_t add_message(storage::message_record message, moment now) = 0;
+  /// A call that never became an operation, with its result at once.
+  virtual void add_closed_call(storage::call_record call) = 0;
+  /// Live turns that have not ended their own work, oldest first: after a restart those that wait to begin or for a
+  /// human.
+  virtual std::vector<operation_id> open_turns() const = 0;
+};
+
+} // namespace quell::controller

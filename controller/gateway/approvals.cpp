@@ -1,0 +1,46 @@
+// POST …/approve and …/deny: a human's word on a call that waits for it.
+#include "controller/gateway/message_body.hpp"
+#include "controller/gateway/presenter.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// Whether the same word was given before; the row tells.
+bool was_decided_so(const storage::operation_record& row, bool approved) {
+  const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
+  const bool was_asked = row.block.find(R"("approval":")") != std::string::npos;
+  const bool goes_on =
+      row.hot.now == status::running || row.hot.now == status::completed || row.hot.now == status::failed;
+  return was_asked && goes_on && denied != approved;
+}
+
+awaitable<response> decide(exchange& x, bool approved) {
+  auto& gw = x.gw;
+  const auto id = path_id<operation_id>(x);
+  need(x, right::converse);
+  auto d = value_or_throw(read_decision(x.req.body, approved));
+  if (d.by.id.empty()) d.by = x.who.owner;
+  auto row = co_await visible_row(x, id);
+  if (!gw.options.turns || row.kind != kind::tool_call)
+    throw problem{.code = "not_paused",
+                  .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
+                            "; only tool calls wait for a human (`quell ps --status paused`)"};
+  auto call = [&gw, id, d](auto reply) { gw.options.turns->decide(id, d, std::move(reply)); };
+  const auto done = co_await gw.answer<outcome<operation_id>>(call);
+  row = co_await visible_row(x, id);
+  auto shown = co_await present_one(gw, std::move(row));
+  if (!done && !was_decided_so(shown.row, approved))
+    throw problem{.code = "not_paused",
+                  .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
+                            ": it does not wait for a human (any more)"};
+  co_return json_answer(operation_text(gw, shown));
+}
+
+} // namespace
+
+awaitable<response> approve(exchange& x) { co_return co_await decide(x, true); }
+awaitable<response> deny(exchange& x) { co_return co_await decide(x, false); }
+
+} // namespace quell::controller::http

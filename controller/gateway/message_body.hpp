@@ -1,0 +1,25 @@
+// The bodies of messages and of approvals, checked for shape and limits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/actor_books.hpp"
+#include "controller/gateway/problem.hpp"
+#include "controller/turns/swarm.hpp"
+
+namespace quell::controller::http {
+
+struct message_request {
+  turns::message_order order; ///< without who asks
+  bool is_final = true;
+  bool cancel_on_disconnect = true;
+  milliseconds merge_text{0};
+};
+
+tl::expected<message_request, problem> read_message(std::string_view text);
+/// `{"reason","by"}` of an approval or a denial.
+tl::expected<decision, problem> read_decision(std::string_view text, bool approved);
+
+} // namespace quell::controller::http

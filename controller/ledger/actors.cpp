@@ -1,0 +1,190 @@
+// Operations that are actors of this process. Their work begins, waits for a human and ends by their actor's word,
+// unless a stop was there first; and what a restart leaves of them.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+
+tl::unexpected<refusal> refuse(std::string code, std::string detail) {
+  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, {}});
+}
+
+} // namespace
+
+outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
+  const index x = find(id);
+  if (x == none || operations_[x].has_own_end)
+    return refuse("already_terminal", "operation " + id.text() + " has ended");
+  if (const auto stop = stop_of(x))
+    return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
+  begin(x, now.wall, now);
+  return id;
+}
+
+bool core::pause(const operation_id& id, moment now) {
+  const index x = find(id);
+  if (x == none || operations_[x].has_own_end || operations_[x].now != status::running || stop_of(x)) return false;
+  set_status(x, status::paused);
+  operations_[x].waiting = reasons_.hold(approval_reason());
+  write_row(x);
+  write_event("operation_paused", x, now);
+  return true;
+}
+
+outcome<operation_id> core::decide(const operation_id& id, const decision& d,
+                                   const storage::call_outcome& denied_result, moment now) {
+  const index x = find(id);
+  if (x == none) return refuse("operation_not_found", "there is no live operation " + id.text());
+  operation_node& n = operations_[x];
+  if (n.now != status::paused || stop_of(x))
+    return refuse("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
+  reasons_.release(n.waiting);
+  n.waiting = none;
+  set_status(x, status::running);
+  write_told("approval_resolved", d.told, x, now);
+  if (d.approved) {
+    write_row(x);
+    write_event("operation_resumed", x, now);
+    return id;
+  }
+  close_call(x, denied_result);
+  const std::string who = d.by.name.empty() ? d.by.id : d.by.name;
+  end_own_work(x,
+               {status::failed,
+                {},
+                proof::internal,
+                {},
+                storage::operation_error{"error", "denied by " + who + (d.reason.empty() ? "" : ": " + d.reason)}},
+               now);
+  return id;
+}
+
+bool core::end_own(const operation_id& id, const own_outcome& end, moment now) {
+  const index x = find(id);
+  if (x == none || operations_[x].has_own_end) return false;
+  if (!end.result.empty()) details(x).result = end.result;
+  if (const auto stop = stop_of(x)) {
+    if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+    const bool began = operations_[x].has_started;
+    end_own_work(x,
+                 stopped_end(x, began ? end.how.value_or(receipt::cooperative) : receipt::never_started,
+                             began ? end.evidence : proof::never_ran),
+                 now);
+    return false;
+  }
+  if (end.call) close_call(x, *end.call);
+  if (operations_[x].now == status::pending && end.as == status::completed) begin(x, now.wall, now);
+  end_own_work(x, {end.as, {}, end.evidence, {}, end.error}, now);
+  return true;
+}
+
+bool core::stop_own(const operation_id& id, stop_cause cause, std::optional<storage::call_outcome> call, moment now) {
+  const index x = find(id);
+  if (x == none || operations_[x].has_own_end || stop_of(x)) return false;
+  if (call) close_call(x, std::move(*call));
+  stop_operations({x}, cause, now);
+  return true;
+}
+
+std::uint64_t core::add_message(storage::message_record message, moment now) {
+  message.seq = take_seq();
+  message.at = now.wall;
+  effects_.journal.emplace_back(storage::put_message{std::move(message)});
+  return last_seq();
+}
+
+void core::add_closed_call(storage::call_record call) {
+  storage::put_call_result result{call.operation, call.outcome.value_or(call_not_started())};
+  call.outcome.reset();
+  effects_.journal.emplace_back(storage::put_call{std::move(call)});
+  effects_.journal.emplace_back(std::move(result));
+}
+
+std::vector<operation_id> core::open_turns() const {
+  std::vector<index> found;
+  each_in_scope(scope_tree::root, [&](index x) {
+    if (operations_[x].kind == quell::kind::turn && !operations_[x].has_own_end) found.push_back(x);
+  });
+  std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
+  std::vector<operation_id> ids;
+  for (const index x : found) ids.push_back(operations_[x].id);
+  return ids;
+}
+
+/// The first result of a call is the one that stands, so that whoever closes it may say it again.
+void core::close_call(index x, storage::call_outcome outcome) {
+  effects_.journal.emplace_back(storage::put_call_result{operations_[x].id, std::move(outcome)});
+}
+
+void core::signal(index x, milliseconds grace) {
+  const operation_node& n = operations_[x];
+  actor_signal s{n.id, n.more->stop->cause, n.more->stop->cancel, n.more->stop->reason, grace};
+  if (const auto run = runs_.find(n.more->stop->seq); run != runs_.end()) s.reason = run->second.record.reason;
+  effects_.signals.push_back(std::move(s));
+}
+
+void core::write_told(std::string type, std::string data, index x, moment now) {
+  storage::event_record e;
+  e.type = std::move(type);
+  e.scope = scopes_[operations_[x].scope].path;
+  e.operation = operations_[x].id;
+  index root = x;
+  while (operation_parent(root) != none) root = operation_parent(root);
+  e.root = operations_[root].id;
+  e.data = std::move(data);
+  add_event(std::move(e), now);
+}
+
+/// Nothing of this turn was lost with the process: it waits for a human, and for nothing else that had begun.
+bool core::waits_for_human(index x) const {
+  if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
+  bool is_asked = false;
+  for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling) {
+    const operation_node& child = operations_[c];
+    if (child.now == status::paused && !stop_of(c))
+      is_asked = true;
+    else if (child.has_started)
+      return false;
+  }
+  return is_asked;
+}
+
+/// Turns and calls lived in actors that are gone; what waits for a human only, and tasks, live on.
+void core::interrupt_actors(moment now) {
+  std::vector<std::pair<std::uint64_t, index>> gone;
+  each_in_scope(scope_tree::root, [&](index x) {
+    const operation_node& n = operations_[x];
+    const bool is_actor = n.kind == quell::kind::turn || n.kind == quell::kind::model_call ||
+                          n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent;
+    if (!is_actor || !n.has_started || n.has_own_end || waits_for_human(x)) return;
+    const index parent = operation_parent(x);
+    if (n.now == status::paused && parent != none && waits_for_human(parent)) return;
+    gone.emplace_back(n.seq, x);
+  });
+  std::sort(gone.rbegin(), gone.rend());
+  for (const auto& [seq, x] : gone) {
+    if (!is_same(x, seq) || operations_[x].has_own_end) continue;
+    if (const auto stop = stop_of(x)) {
+      if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
+      end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
+      continue;
+    }
+    if (operations_[x].kind == quell::kind::tool_call) close_call(x, interrupted_call());
+    for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
+      if (operations_[c].kind == quell::kind::tool_call && never_sent(c)) close_call(c, interrupted_before_start());
+    if (operations_[x].now == status::paused) set_status(x, status::running);
+    end_own_work(x,
+                 {status::failed,
+                  {},
+                  proof::internal,
+                  {},
+                  storage::operation_error{"interrupted", "the controller was restarted while it ran"}},
+                 now);
+  }
+}
+
+} // namespace quell::controller::heart

@@ -1,0 +1,84 @@
+// The core's effects on the real world, and the swarm's way back to the core. For the wiring.
+#pragma once
+
+#include <atomic>
+#include <caf/send.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "actors/interfaces.hpp"
+#include "controller/bulk/bulk_server.hpp"
+#include "controller/controller_actor.hpp"
+#include "controller/turns/swarm.hpp"
+#include "protocol/codec.hpp"
+#include "protocol/socket.hpp"
+#include "storage/journal.hpp"
+
+namespace quell::controller {
+
+/// The core's effects on the real world.
+class real_edges final : public core_edges {
+ public:
+  storage::journal* journal = nullptr;
+  server_socket* control = nullptr;
+  bulk_server* bulk = nullptr;
+  std::atomic<service*> front = nullptr;
+  std::atomic<turns::swarm*> swarm = nullptr;
+  std::function<void(const fault&)> on_failure;
+
+  std::uint64_t submit(std::vector<storage::entry> batch) override { return journal->submit(std::move(batch)); }
+  void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
+  void publish(const storage::event_record& event) override {
+    if (auto* s = front.load()) deliver_event(*s, event);
+    if (auto* s = swarm.load()) s->heard(event);
+  }
+  void signal(const actor_signal& s) override {
+    if (auto* to = swarm.load()) to->signal(s);
+  }
+  void ended(const ended_operation& e) override {
+    if (auto* to = swarm.load()) to->ended(e);
+  }
+  void allow_keys(std::vector<std::string> keys) override {
+    bulk->socket().allow(keys);
+    control->allow(std::move(keys));
+  }
+  void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
+  void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) override {
+    bulk->files().counted(id, worker, counts);
+  }
+  void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
+  bool storage_low() const override { return journal->is_low(); }
+  void ticked(moment now) override {
+    if (now.boot - last_tick_ < std::chrono::seconds{1}) return;
+    last_tick_ = now.boot;
+    bulk->tick(now.boot);
+  }
+  void fail_stop(const fault& why) override { on_failure(why); }
+
+ private:
+  boot_time last_tick_;
+};
+
+/// The swarm's way to the controller's actor; cut before that is waited for.
+struct swarm_line {
+  std::mutex guard;
+  actors::controller_actor to;
+};
+
+/// Orders over that line; they leave nothing behind once it is cut.
+inline turns::heart_link link_over(std::shared_ptr<swarm_line> line, const storage::journal& store) {
+  turns::heart_link link;
+  link.ask = [line = std::move(line)](std::function<std::function<void()>(ledger&, moment)> what) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::asked<core>{[what = std::move(what)](core& c) {
+                     c.turn([&](ledger& l, fleet&, moment now) { return what(l, now); }, clock_now());
+                   }});
+  };
+  link.is_low = [&store] { return store.is_low(); };
+  link.now = clock_now;
+  return link;
+}
+
+} // namespace quell::controller

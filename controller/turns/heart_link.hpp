@@ -1,0 +1,20 @@
+// The way from the swarm's threads to the ledger and back.
+#pragma once
+
+#include <functional>
+
+#include "controller/ledger.hpp"
+
+namespace quell::controller::turns {
+
+/// Any thread.
+struct heart_link {
+  /// Runs `what` on the controller's thread; the closure that it returns runs there too, once everything that was done
+  /// and seen is durable. It must only hand over.
+  std::function<void(std::function<std::function<void()>(ledger&, moment)> what)> ask;
+  /// The disk is almost full: nothing new is begun.
+  std::function<bool()> is_low;
+  std::function<moment()> now;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,101 @@
+// Groups of messages by turn, in the order in which the turns were asked for.
+#include "controller/turns/history.hpp"
+
+#include <algorithm>
+
+#include "controller/turns/result_json.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+struct group {
+  operation_id turn;
+  std::vector<const storage::kept_message*> messages;
+  std::size_t bytes = 0;
+};
+
+std::size_t bytes_of(const storage::kept_message& m) {
+  std::size_t bytes = m.message.text.size();
+  for (const auto& c : m.calls)
+    bytes += m.message.role == storage::message_role::tool ? (c.outcome ? c.outcome->result.size() : 0)
+                                                           : c.name.size() + c.input.size();
+  return bytes;
+}
+
+std::vector<group> groups_of(const std::vector<storage::kept_message>& kept, const operation_id& last) {
+  std::vector<group> groups;
+  for (const auto& m : kept) {
+    if (m.message.discarded || !m.message.turn) continue;
+    auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == *m.message.turn; });
+    if (at == groups.rend()) {
+      // What does not begin with its user's message is the end of a turn whose beginning was not read.
+      if (m.message.role != storage::message_role::user) continue;
+      groups.push_back({*m.message.turn, {}, 0});
+      at = groups.rbegin();
+    }
+    at->messages.push_back(&m);
+    at->bytes += bytes_of(m);
+  }
+  const auto own = std::find_if(groups.begin(), groups.end(), [&](const group& g) { return g.turn == last; });
+  if (own != groups.end()) groups.erase(std::next(own), groups.end());
+  return groups;
+}
+
+tool_result result_of(const storage::call_record& c) {
+  if (!c.outcome) return {c.call, c.name, false, false, json_result_texts{}.interrupted()};
+  return {c.call, c.name, c.outcome->ok, c.outcome->cancelled, c.outcome->result};
+}
+
+assistant_message answer_of(const storage::kept_message& m) {
+  assistant_message a;
+  a.text = m.message.text;
+  a.interrupted = m.message.interrupted;
+  for (const auto& c : m.calls) a.calls.push_back({c.call, c.name, c.input});
+  return a;
+}
+
+} // namespace
+
+told_history history_for(const std::vector<storage::kept_message>& kept, const operation_id& turn,
+                         const history_limits& limits) {
+  auto groups = groups_of(kept, turn);
+  std::size_t bytes = 0;
+  auto first = groups.size();
+  while (first > 0 && (first == groups.size() || bytes + groups[first - 1].bytes <= limits.bytes))
+    bytes += groups[--first].bytes;
+
+  told_history told;
+  for (auto g = first; g < groups.size(); ++g) {
+    const bool is_own = groups[g].turn == turn;
+    for (std::size_t i = 0; i < groups[g].messages.size(); ++i) {
+      const auto& m = *groups[g].messages[i];
+      switch (m.message.role) {
+      case storage::message_role::user:
+        told.messages.emplace_back(user_message{m.message.text});
+        break;
+      case storage::message_role::assistant:
+        told.messages.emplace_back(answer_of(m));
+        break;
+      case storage::message_role::tool: {
+        const bool is_last = is_own && i + 1 == groups[g].messages.size();
+        const bool is_open = std::any_of(m.calls.begin(), m.calls.end(), [](const auto& c) { return !c.outcome; });
+        if (is_last && is_open) {
+          for (const auto& c : m.calls) {
+            told.calls.push_back(c.operation);
+            if (c.outcome) told.known.push_back(result_of(c));
+          }
+          break;
+        }
+        tool_results results;
+        for (const auto& c : m.calls) results.results.push_back(result_of(c));
+        told.messages.emplace_back(std::move(results));
+        break;
+      }
+      }
+    }
+  }
+  return told;
+}
+
+} // namespace quell::controller::turns

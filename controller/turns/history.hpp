@@ -1,0 +1,29 @@
+// From the stored messages of a scope to the conversation that a model is shown. Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "protocol/conversation.hpp"
+#include "storage/history.hpp"
+
+namespace quell::controller::turns {
+
+struct history_limits {
+  std::uint32_t messages = 400; ///< read from the store
+  std::size_t bytes = 1 << 20;  ///< of texts, inputs and results shown to the model; older turns are left out
+};
+
+struct told_history {
+  conversation messages; ///< oldest first; ends with the message, or the answer with calls, of `turn`
+  // Of the last answer of `turn`, if that is what it ends with:
+  std::vector<tool_result> known;
+  std::vector<operation_id> calls;
+};
+
+/// `kept`: in order of seq. Messages stand in the order of their turns, whatever came between them; what came after
+/// `turn` is left out, as are discarded messages. A call without a result gets one that says so.
+told_history history_for(const std::vector<storage::kept_message>& kept, const operation_id& turn,
+                         const history_limits& limits = {});
+
+} // namespace quell::controller::turns

@@ -1,0 +1,53 @@
+// What all turns of a process share. Lives as long as anybody who runs a turn.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "actors/agent/start.hpp"
+#include "controller/service.hpp"
+#include "controller/turns/errands.hpp"
+#include "controller/turns/heart_link.hpp"
+#include "controller/turns/registry.hpp"
+#include "controller/turns/result_json.hpp"
+#include "controller/turns/tool_catalogue.hpp"
+#include "integrations/models/model.hpp"
+
+namespace quell::controller::turns {
+
+class mcp_host;
+
+/// An agent that runs: whose it is, and with what.
+struct agent_context {
+  operation_id operation; ///< the turn or sub-agent
+  operation_id root;
+  scope_path scope;
+  storage::person owner;
+  bool is_sub_agent = false;
+  std::string block; ///< of a turn
+  agent_settings agent;
+  integrations::model_settings model;
+  tool_set tools;
+};
+
+struct shared_parts {
+  heart_link heart;
+  registry who;
+  std::unique_ptr<errands> later;
+  output_store* output = nullptr;
+  turn_settings settings;
+  std::mutex models_guard;
+  std::unique_ptr<integrations::model_client> models; ///< none any more at the end of the process
+  std::shared_ptr<mcp_host> mcp;
+  std::function<std::shared_ptr<actors::agent_line>(actors::agent_start)> spawn;
+  std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();
+
+  /// The caller as which quell itself acts for `owner`.
+  static caller acting_for(const storage::person& owner);
+  /// An event of this agent.
+  static storage::event_record event_of(const agent_context& who, std::string type, std::string data);
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,55 @@
+// Who answers for which operation of this process: its agent, or whoever waits for its start and end. Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "actors/agent/start.hpp"
+#include "controller/actor_books.hpp"
+
+namespace quell::controller::turns {
+
+/// Waits for an operation that somebody else carries out. Called on a controller thread: must only hand over.
+class operation_watcher {
+ public:
+  virtual ~operation_watcher() = default;
+  virtual void started(const std::string& worker) { (void)worker; }
+  virtual void ended(const ended_operation& e) = 0;
+};
+
+actors::abort_reason abort_reason_of(stop_cause cause);
+
+class registry {
+ public:
+  /// The agent that is this turn or sub-agent.
+  void add_agent(const operation_id& id, std::shared_ptr<actors::agent_line> agent);
+  /// A call, or a model call, of that agent.
+  void add_call(const operation_id& id, std::shared_ptr<actors::agent_line> of, bool is_model_call);
+  void add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher);
+  void drop(const operation_id& id);
+  std::shared_ptr<actors::agent_line> agent_of_call(const operation_id& id) const;
+
+  // What the controller tells.
+  void signal(const actor_signal& s);
+  void started(const operation_id& id, const std::string& worker);
+  void ended(const ended_operation& e);
+
+  /// All agents, once each, to be told that the process ends.
+  std::vector<std::shared_ptr<actors::agent_line>> agents() const;
+
+ private:
+  struct entry {
+    enum class part { itself, call, model_call, watched } what = part::watched;
+    std::shared_ptr<actors::agent_line> agent;
+    std::shared_ptr<operation_watcher> watcher;
+  };
+  entry find(const operation_id& id) const;
+
+  mutable std::mutex guard_;
+  std::unordered_map<operation_id, entry> entries_;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,35 @@
+// The results that quell itself gives a call (DESIGN 4), and the limit on all results. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "actors/turn/result_texts.hpp"
+
+namespace quell::controller::turns {
+
+constexpr std::size_t most_result_bytes = 1 << 20;
+
+class json_result_texts final : public actors::result_texts {
+ public:
+  std::string cancelled() const override;
+  std::string not_started() const override;
+  std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const override;
+  std::string denied(const std::string& reason) const override;
+  std::string failed(const std::string& code, const std::string& message) const override;
+  /// A restart of the controller ended it.
+  std::string interrupted() const;
+};
+
+/// `{"ok":true,"result":…}` around JSON text; what is no JSON goes in as a string.
+std::string ok_result(const std::string& json);
+/// Always JSON of at most `most` bytes (at least 1 KiB): what is longer becomes
+/// `{"ok":…,"truncated":true,"result_bytes":…,"result":"head … tail"}`, what is no JSON a string.
+std::string bounded_result(std::string json, std::size_t most = most_result_bytes, bool ok = true);
+
+/// Valid UTF-8 of at most `most` bytes: what is longer keeps its head and its tail, with a line between that says how
+/// much is missing; bytes that are no UTF-8 become U+FFFD. `was_cut` is set when something is missing.
+std::string bounded_text(std::string_view text, std::size_t most, bool& was_cut);
+
+} // namespace quell::controller::turns

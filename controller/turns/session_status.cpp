@@ -1,0 +1,38 @@
+// `session_status`: what a turn has done so far, so that the model can reason about time.
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "controller/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+const char* name_of_state(actors::turn::call_state s) {
+  static constexpr std::array names{"announced", "waits_for_approval", "running", "answered", "timed_out", "cancelled"};
+  return names[static_cast<std::size_t>(s)];
+}
+
+std::int64_t ms_between(boot_time from, boot_time to) {
+  return std::chrono::duration_cast<milliseconds>(to - from).count();
+}
+
+} // namespace
+
+std::string session_status(const actors::turn& so_far, boot_time now) {
+  auto calls = nlohmann::json::array();
+  for (const auto& c : so_far.calls()) {
+    nlohmann::json shown = {{"call", c.what.call}, {"name", c.what.name}, {"state", name_of_state(c.state)}};
+    if (c.started) shown["elapsed_ms"] = ms_between(*c.started, c.ended.value_or(now));
+    calls.push_back(std::move(shown));
+  }
+  const auto& usage = so_far.usage();
+  const nlohmann::json status = {
+      {"model_calls", so_far.model_calls()},
+      {"tool_calls", so_far.tool_calls()},
+      {"calls", std::move(calls)},
+      {"usage", {{"input_tokens", usage.input_tokens}, {"output_tokens", usage.output_tokens}}}};
+  return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+} // namespace quell::controller::turns

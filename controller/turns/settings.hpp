@@ -1,0 +1,98 @@
+// What turns are configured with: models, agents, the time that tools have, what a human must approve, MCP servers.
+// Read from the same TOML file as the rest of quelld's configuration. Pure but for the files that it names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "integrations/models/model.hpp"
+#include "protocol/fault.hpp"
+#include "protocol/scope.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::controller::turns {
+
+struct agent_budget {
+  std::uint32_t model_calls = 100; ///< of one turn
+  std::uint32_t depth = 3;         ///< sub-agents below sub-agents; 0: it has none
+  std::uint32_t width = 8;         ///< sub-agents of one turn at once
+  milliseconds timeout{0};         ///< of a whole turn; 0 = none
+  friend bool operator==(const agent_budget&, const agent_budget&) = default;
+};
+
+struct agent_settings {
+  std::string name;
+  std::vector<scope_path> scopes; ///< it serves these and what lies below; empty: all
+  std::string model;              ///< of `turn_settings::models`; "" for a command
+  std::string instructions;
+  /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
+  std::optional<std::vector<std::string>> tools;
+  std::optional<std::string> workspace;  ///< absolute path on the worker; absent: the worker's work_dir
+  std::map<std::string, std::string> on; ///< labels that the worker must have
+  std::optional<std::string> worker;
+  agent_budget budget;
+  std::vector<std::string> command; ///< not empty: this agent is that program, run as a task
+  bool acp = false;                 ///< and speaks ACP over stdio
+
+  bool is_command() const { return !command.empty(); }
+  friend bool operator==(const agent_settings&, const agent_settings&) = default;
+};
+
+struct approval_rule {
+  std::string tool = "*"; ///< glob on the offered name
+  std::string match;      ///< glob on the command line, or on the input; "" = always
+  friend bool operator==(const approval_rule&, const approval_rule&) = default;
+};
+
+/// Either `command` (stdio) or `url` (streamable HTTP).
+struct mcp_settings {
+  std::string name; ///< at most 32 characters
+  std::vector<std::string> command;
+  std::string url;
+  std::optional<std::string> worker;
+  std::map<std::string, std::string> on;
+  std::map<std::string, std::string> env; ///< of the command, literally
+  std::string key_env;                    ///< with `url`: quelld's variable that holds the bearer token
+  std::string key;                        ///< secret: its value; never logged, stored or printed
+  friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
+};
+
+/// Where a model's key comes from: names only.
+struct key_source {
+  std::string env;
+  std::string file;
+  friend bool operator==(const key_source&, const key_source&) = default;
+};
+
+struct turn_settings {
+  std::vector<integrations::model_settings> models; ///< at least one
+  std::vector<agent_settings> agents;               ///< at least one
+  std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own; 0 = none
+  std::vector<approval_rule> approvals;
+  std::vector<mcp_settings> mcp;
+  std::map<std::string, key_source> keys; ///< by model name
+
+  const integrations::model_settings* model(std::string_view name) const;
+  const agent_settings* agent(std::string_view name) const;
+};
+
+/// The sections of the configuration file that are read here: models, agents, tools, approval, mcp.
+const std::vector<std::string>& turn_sections();
+
+/// What `file` ("" = none) says, with a scripted model and an agent `default` where it names none; keys from
+/// `environment` and the files that it names. Other sections are not looked at. Fault `invalid_field`: file, place,
+/// what is wrong, what to do; it never holds a key.
+result<turn_settings> read_turn_settings(const std::string& file,
+                                         const std::map<std::string, std::string>& environment);
+/// TOML that `read_turn_settings` reads back as the same, without the keys.
+std::string turn_settings_text(const turn_settings& settings);
+
+/// `named`, or else the first that serves `scope`; nullptr if there is none.
+const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
+                                const std::optional<std::string>& named);
+
+} // namespace quell::controller::turns

@@ -1,0 +1,161 @@
+// The commands in a line of shell, as far as they can be seen without running it.
+//
+// No parser: a parser that is almost a shell is the way around a rule. Everything that may separate commands separates
+// them here, inside quotes too, so that `sh -c 'cd x && rm y'` has an `rm y`. That asks once too often now and then,
+// which is meant.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "controller/turns/approval.hpp"
+
+namespace quell::controller::turns {
+namespace {
+
+/// Each command and each word after a wrapper is a text of its own: so many at most, of so many bytes together.
+constexpr std::size_t most_texts = 2000, most_bytes = 2 << 20;
+
+bool is_separator(char c) {
+  constexpr std::string_view all = ";&|\n\r(){}`";
+  return all.find(c) != std::string_view::npos;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
+
+/// Programs and words of the shell that are followed by a command, sooner or later.
+bool is_wrapper(std::string_view word) {
+  constexpr auto all = std::to_array<std::string_view>(
+      {"sudo",    "doas",    "su",      "env",     "nohup",    "nice",   "ionice",  "time",    "timeout",
+       "exec",    "command", "builtin", "xargs",   "parallel", "stdbuf", "setsid",  "chroot",  "unshare",
+       "nsenter", "strace",  "watch",   "busybox", "eval",     "sh",     "bash",    "dash",    "zsh",
+       "ksh",     "ash",     "find",    "fd",      "flock",    "chrt",   "taskset", "runuser", "script",
+       "ssh",     "then",    "do",      "else",    "elif",     "if",     "while",   "until"});
+  return word == "!" || std::find(all.begin(), all.end(), word) != all.end();
+}
+
+bool is_assignment(std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  const auto name = word.substr(0, word[equals - 1] == '+' ? equals - 1 : equals);
+  return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+}
+
+bool is_redirection(std::string_view word) {
+  const auto at = word.find_first_not_of("0123456789");
+  return at != std::string_view::npos && (word[at] == '<' || word[at] == '>');
+}
+
+/// Without what a shell takes away: quotes, backslashes, continued lines; `$IFS` is a blank.
+std::string plain(std::string_view line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line.substr(i).starts_with("${IFS}")) {
+      out += ' ';
+      i += 5;
+    } else if (line.substr(i).starts_with("$IFS")) {
+      out += ' ';
+      i += 3;
+    } else if (line[i] == '\\' && i + 1 < line.size()) {
+      ++i;
+      if (line[i] != '\n') out += line[i];
+    } else if (line[i] == '$' && i + 1 < line.size() && (line[i + 1] == '\'' || line[i + 1] == '"')) {
+      continue;
+    } else if (line[i] != '\'' && line[i] != '"') {
+      out += line[i];
+    }
+  }
+  return out;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    while (at < text.size() && is_blank(text[at])) ++at;
+    auto end = at;
+    while (end < text.size() && !is_blank(text[end])) ++end;
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::string joined(const std::vector<std::string_view>& words, std::size_t from, std::string_view first) {
+  std::string text(first);
+  for (std::size_t i = from + 1; i < words.size(); ++i) text.append(" ").append(words[i]);
+  return text;
+}
+
+class collector {
+ public:
+  explicit collector(std::string_view line) {
+    if (!line.empty()) add(std::string(line));
+  }
+
+  void take_line(std::string_view line) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= line.size(); ++i) {
+      if (i < line.size() && !is_separator(line[i])) continue;
+      take_command(line.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  std::vector<std::string> texts() { return std::move(texts_); }
+
+ private:
+  void add(std::string text) {
+    bytes_ += text.size();
+    if (texts_.size() < most_texts && bytes_ <= most_bytes) {
+      texts_.push_back(std::move(text));
+    } else if (!overflown_) {
+      overflown_ = true;
+      texts_.emplace_back(); // too much to judge: asked
+    }
+  }
+
+  void take_command(std::string_view text) {
+    const auto words = words_of(text);
+    std::size_t at = 0;
+    while (at < words.size()) {
+      if (is_assignment(words[at])) {
+        ++at;
+      } else if (is_redirection(words[at])) {
+        at += words[at].find_last_of("<>&") + 1 == words[at].size() ? 2 : 1;
+      } else {
+        break;
+      }
+    }
+    if (at >= words.size()) return;
+    const auto name = add_from(words, at);
+    if (!is_wrapper(name)) return;
+    for (auto i = at + 1; i < words.size() && !overflown_; ++i) add_from(words, i);
+  }
+
+  /// The command that begins at this word, with its path and without; the name of its program.
+  std::string_view add_from(const std::vector<std::string_view>& words, std::size_t at) {
+    const auto word = words[at];
+    const auto slash = word.rfind('/');
+    const auto name = slash == std::string_view::npos ? word : word.substr(slash + 1);
+    add(joined(words, at, word));
+    if (name != word) add(joined(words, at, name));
+    // Only the shell knows what program this is.
+    if (word.find_first_of("$*?[") != std::string_view::npos && word != "[" && word != "[[") add({});
+    return name;
+  }
+
+  std::vector<std::string> texts_;
+  std::size_t bytes_ = 0;
+  bool overflown_ = false;
+};
+
+} // namespace
+
+std::vector<std::string> commands_of(std::string_view line) {
+  collector c(line);
+  c.take_line(line);
+  if (const auto bare = plain(line); bare != line) c.take_line(bare);
+  return c.texts();
+}
+
+} // namespace quell::controller::turns

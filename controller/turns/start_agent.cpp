@@ -1,0 +1,84 @@
+// What an agent needs before its actor can run.
+#include "controller/turns/start_agent.hpp"
+
+#include "controller/turns/turn_json.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who, actors::agent_start start,
+                          std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
+  running_agent running;
+  running.port = std::make_shared<turn_port>(parts, std::move(who));
+  start.port = running.port;
+  start.texts = parts->texts;
+  start.clock = [now = parts->heart.now] { return now().boot; };
+  start.limits.model_calls = running.port->who().agent.budget.model_calls;
+  start.over = [over = std::move(over), port = std::weak_ptr<turn_port>(running.port)](bool broken) {
+    if (const auto held = port.lock()) over(broken, held);
+  };
+  const auto calls = start.calls;
+  // The actor may say something before the line to it is known, so the port waits for that.
+  running.line = running.port->spawn_with([&] { return parts->spawn(std::move(start)); });
+  running.port->adopt_calls(calls);
+  parts->who.add_agent(running.port->who().operation, running.line);
+  return running;
+}
+
+void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent,
+                std::function<void(tool_set)> done) {
+  done(tools_for(parts->settings, agent, {}));
+}
+
+void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
+                     const agent_settings& settings, const std::string& task,
+                     std::function<void(std::shared_ptr<actors::agent_line>)> runs,
+                     std::function<void(actors::work_end)> done) {
+  const auto* model = parts->settings.model(settings.model);
+  if (!model)
+    return done({false, parts->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
+  auto context = std::make_shared<agent_context>();
+  context->operation = operation_id::fresh();
+  context->root = above.root;
+  context->scope = above.scope;
+  context->owner = above.owner;
+  context->is_sub_agent = true;
+  context->agent = settings;
+  context->model = *model;
+  find_tools(parts, settings, [=](tool_set tools) {
+    context->tools = std::move(tools);
+    parts->heart.ask([=](ledger& l, moment now) -> std::function<void()> {
+      create_order order;
+      order.by = shared_parts::acting_for(context->owner);
+      order.kind = kind::sub_agent;
+      order.parent = call;
+      order.name = settings.name;
+      order.title = std::string(utf8_prefix(task, 80));
+      order.timeout = settings.budget.timeout;
+      const auto made = l.create(order, context->operation, now);
+      if (!made) return [=, why = made.error().error] { done({false, parts->texts->failed(why.code, why.detail)}); };
+      storage::message_record m;
+      m.id = message_id::fresh();
+      m.scope = context->scope;
+      m.turn = context->operation;
+      m.aside = true;
+      m.author = context->owner;
+      m.text = task;
+      l.actors()->add_message(std::move(m), now);
+      return [=] {
+        actors::agent_start start;
+        start.so_far = {user_message{task}};
+        const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
+          const auto end = port->ended();
+          if (broken || !end) return done({false, parts->texts->failed("error", "the sub-agent broke down")});
+          if (end->aborted)
+            return done({false, parts->texts->failed("error", end->error ? end->error->detail : "it was stopped")});
+          done({true, ok_result(turn_result(end->text, end->usage, 0))});
+        };
+        runs(start_agent(parts, *context, std::move(start), over).line);
+      };
+    });
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,33 @@
+// Starting an agent: its tools, its port, its actor.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "controller/turns/parts.hpp"
+#include "controller/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+struct running_agent {
+  std::shared_ptr<turn_port> port;
+  std::shared_ptr<actors::agent_line> line;
+};
+
+/// `start.port` is made here. `over` runs on the agent's thread, after everything of it is durable.
+running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who, actors::agent_start start,
+                          std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over);
+
+/// The tools of an agent, those of MCP servers among them; a server that does not answer is left out and said.
+void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent,
+                std::function<void(tool_set)> done);
+
+/// Registers and starts a sub-agent below a call. `runs` gets the line to it, then `done` its end; only `done` if it
+/// could not be started.
+void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
+                     const agent_settings& settings, const std::string& task,
+                     std::function<void(std::shared_ptr<actors::agent_line>)> runs,
+                     std::function<void(actors::work_end)> done);
+
+} // namespace quell::controller::turns

@@ -1,0 +1,99 @@
+// From a call of spawn_agent to the agent that answers it.
+#include "controller/turns/sub_agent.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controller/turns/nearest.hpp"
+#include "controller/turns/tool_catalogue.hpp"
+#include "controller/turns/tool_input.hpp"
+
+namespace quell::controller::turns {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_instruction_bytes = 64 << 10, most_task_bytes = 256 << 10;
+
+tl::unexpected<fault> wrong(const std::string& what) { return failure("invalid_input", what); }
+
+/// All of `names` are in `owned`; `mcp:SERVER` in `owned` stands for all tools of that server.
+std::optional<std::string> not_owned(const std::vector<std::string>& names, const std::vector<std::string>& owned) {
+  for (const auto& name : names) {
+    const bool is_owned = std::any_of(owned.begin(), owned.end(), [&](const std::string& o) {
+      return o == name || (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
+    });
+    if (!is_owned) return name;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> text_if(const json& input, const char* key) {
+  const auto at = input.find(key);
+  if (at == input.end() || !at->is_string()) return std::nullopt;
+  return at->get<std::string>();
+}
+
+} // namespace
+
+result<sub_agent_request> read_sub_agent_request(const std::string& input_json) {
+  static const auto tools = built_in_tools({});
+  const auto tool =
+      std::find_if(tools.begin(), tools.end(), [](const auto& t) { return t.offer.name == "spawn_agent"; });
+  const auto read = read_input(*tool, input_json);
+  if (!read) return tl::unexpected(read.error());
+  const auto input = json::parse(read->json, nullptr, false);
+  sub_agent_request r;
+  r.task = text_if(input, "task").value_or("");
+  r.agent = text_if(input, "agent");
+  r.instructions = text_if(input, "instructions");
+  r.worker = text_if(input, "worker");
+  if (const auto names = input.find("tools"); names != input.end()) r.tools = names->get<std::vector<std::string>>();
+  if (r.task.find_first_not_of(" \t\r\n") == std::string::npos)
+    return wrong("`task` must say what the sub-agent is to do");
+  if (r.task.size() > most_task_bytes)
+    return wrong("`task` has more than " + std::to_string(most_task_bytes) +
+                 " bytes; write the long part into a file in the workspace and name it");
+  if (r.instructions && r.instructions->size() > most_instruction_bytes)
+    return wrong("`instructions` has more than " + std::to_string(most_instruction_bytes) + " bytes");
+  if (r.tools && r.tools->size() > most_offers)
+    return wrong("`tools` has more than " + std::to_string(most_offers) + " names");
+  if (r.worker && (r.worker->empty() || r.worker->size() > 128)) return wrong("`worker` must be the name of a worker");
+  return r;
+}
+
+result<agent_settings> sub_agent_settings(const turn_settings& settings, const agent_settings& parent,
+                                          const sub_agent_request& request) {
+  if (parent.budget.depth == 0)
+    return failure("too_deep", "this agent may have no sub-agents (budget.depth is used up); do the task yourself");
+  agent_settings agent = parent;
+  if (request.agent) {
+    const auto* named = settings.agent(*request.agent);
+    if (!named) {
+      std::vector<std::string> names;
+      for (const auto& a : settings.agents) names.push_back(a.name);
+      return wrong("`agent`: there is no agent " + request.agent->substr(0, 64) + "; there are " + listed(names));
+    }
+    agent = *named;
+  }
+  agent.budget.depth = std::min(agent.budget.depth, parent.budget.depth - 1);
+  if (agent.is_command() && (request.tools || request.instructions))
+    return wrong("agent " + agent.name + " is a command: it takes no `tools` and no `instructions`; say it in `task`");
+  if (request.instructions) agent.instructions = *request.instructions;
+  if (request.tools) {
+    const auto owned = agent.tools.value_or(built_in_tool_names());
+    if (const auto name = not_owned(*request.tools, owned))
+      return wrong("`tools`: " + name->substr(0, 64) + " is no tool that agent " + agent.name + " has; it has " +
+                   listed(owned));
+    agent.tools = request.tools;
+  }
+  if (request.worker) {
+    if (agent.worker && *agent.worker != *request.worker)
+      return wrong("`worker`: agent " + agent.name + " works on " + *agent.worker + " only; leave it out");
+    agent.worker = request.worker;
+  }
+  return agent;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,31 @@
+// What a call of spawn_agent asks for, and the agent that comes of it. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/turns/settings.hpp"
+#include "protocol/fault.hpp"
+
+namespace quell::controller::turns {
+
+/// `{"agent"?,"task","tools"?,"instructions"?,"worker"?}`
+struct sub_agent_request {
+  std::optional<std::string> agent;
+  std::string task; ///< its prompt
+  std::optional<std::vector<std::string>> tools;
+  std::optional<std::string> instructions;
+  std::optional<std::string> worker;
+};
+
+/// `input_json`: of a call that `read_input` found good; or as the model wrote it. Fault `invalid_input`.
+result<sub_agent_request> read_sub_agent_request(const std::string& input_json);
+
+/// The settings that it runs with: of the agent that it names, else those of `parent`. Tools can only become fewer; a
+/// worker that the settings name is kept. Depth and width are the caller's to count: the budget comes with one level
+/// of depth less than `parent` has left. Fault `invalid_input` for the model.
+result<agent_settings> sub_agent_settings(const turn_settings& settings, const agent_settings& parent,
+                                          const sub_agent_request& request);
+
+} // namespace quell::controller::turns

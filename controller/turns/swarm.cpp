@@ -1,0 +1,315 @@
+// One queue of turns for each scope; the head of it runs.
+#include "controller/turns/swarm.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "controller/turns/history.hpp"
+#include "controller/turns/start_agent.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t most_waiting = 1000; ///< turns of one scope
+constexpr std::size_t title_bytes = 80;
+
+tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
+  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
+}
+
+class real_swarm final : public swarm {
+ public:
+  explicit real_swarm(std::shared_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
+
+  void take(message_order order, reply<outcome<message_accepted>> done) override;
+  void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
+  void disconnected(operation_id turn) override;
+  std::optional<turn_now> look(const operation_id& turn) const override;
+  void signal(const actor_signal& s) override { parts_->who.signal(s); }
+  void ended(const ended_operation& e) override;
+  void heard(const storage::event_record& e) override {
+    if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
+  }
+  void stop() override;
+  void pick_up();
+
+ private:
+  struct queued {
+    operation_id turn;
+    scope_path scope;
+    bool resumes = false;
+  };
+  void begin(const queued& next);
+  void prepare(const queued& next, storage::queries& store);
+  void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
+  void give_up(const queued& next, const std::string& why);
+  void leave(const operation_id& turn, const scope_path& scope);
+  const agent_settings* agent_of(const storage::operation_record& row) const;
+
+  std::shared_ptr<shared_parts> parts_;
+  mutable std::mutex guard_;
+  std::unordered_map<std::string, std::deque<queued>> scopes_; ///< the front runs
+  std::unordered_map<operation_id, scope_path> places_;        ///< of queued turns
+  std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
+};
+
+void real_swarm::take(message_order order, reply<outcome<message_accepted>> done) {
+  const auto* agent = agent_for(parts_->settings, order.scope, order.agent);
+  if (!agent)
+    return done(order.agent ? refuse("invalid_field", "there is no agent " + *order.agent + " configured", "/agent")
+                            : refuse("invalid_field",
+                                     "no agent serves scope " + order.scope.text() +
+                                         "; configure one ([[agents]] scopes), or name one in /agent",
+                                     "/scope"));
+  if (agent->is_command())
+    return done(refuse("invalid_field",
+                       "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
+                       "/agent"));
+  if (parts_->heart.is_low())
+    return done(refuse("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
+  parts_->heart.ask(
+      [this, order = std::move(order), agent, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+        const queued mine{operation_id::fresh(), order.scope, false};
+        std::size_t before = 0;
+        {
+          const std::lock_guard lock(guard_);
+          if (const auto at = scopes_.find(order.scope.text()); at != scopes_.end()) before = at->second.size();
+        }
+        if (before >= most_waiting)
+          return [done] { done(refuse("too_many_operations", "1,000 turns of this scope wait already")); };
+        storage::message_record m;
+        m.id = message_id::fresh();
+        m.scope = order.scope;
+        m.turn = mine.turn;
+        m.author = order.author;
+        m.client_id = order.client_id;
+        m.fingerprint = order.fingerprint;
+        m.text = order.text;
+        create_order turn;
+        turn.by = order.by;
+        turn.kind = kind::turn;
+        turn.scope = order.scope;
+        turn.name = agent->name;
+        turn.title = std::string(utf8_prefix(order.text, title_bytes));
+        turn.owner = order.author;
+        turn.timeout = agent->budget.timeout;
+        turn.later = before > 0;
+        turn.block = turn_block(m.id, agent->name, agent->model);
+        const auto made = l.create(turn, mine.turn, now);
+        if (!made) return [done, why = made.error()] { done(tl::unexpected(why)); };
+        const auto id = m.id;
+        const auto seq = l.actors()->add_message(std::move(m), now);
+        {
+          const std::lock_guard lock(guard_);
+          scopes_[order.scope.text()].push_back(mine);
+          places_.emplace(mine.turn, order.scope);
+        }
+        return [this, done, mine, before, id, seq] {
+          done(message_accepted{id, seq, mine.turn, before == 0, static_cast<std::uint32_t>(before), false});
+          if (before == 0) begin(mine);
+        };
+      });
+}
+
+void real_swarm::begin(const queued& next) {
+  parts_->later->run([this, next](storage::queries& store) { prepare(next, store); });
+}
+
+const agent_settings* real_swarm::agent_of(const storage::operation_record& row) const {
+  return agent_for(parts_->settings, row.scope, row.name);
+}
+
+void real_swarm::prepare(const queued& next, storage::queries& store) {
+  auto row = store.operation(next.turn);
+  if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
+  const auto* agent = agent_of(**row);
+  if (!agent) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
+  storage::message_filter f;
+  f.scope = next.scope;
+  f.ascending = false;
+  f.limit = history_limits{}.messages;
+  auto kept = store.messages(f);
+  if (!kept) return give_up(next, kept.error().detail);
+  std::reverse(kept->begin(), kept->end());
+  auto told = history_for(*kept, next.turn);
+  if (told.messages.empty()) return give_up(next, "its message is not there");
+  find_tools(parts_, *agent, [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
+    if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
+    launch(next, row, std::move(told), std::move(tools));
+  });
+}
+
+void real_swarm::launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools) {
+  const auto* agent = agent_of(row);
+  const auto* model = parts_->settings.model(agent->model);
+  agent_context who;
+  who.operation = next.turn;
+  who.root = row.root;
+  who.scope = row.scope;
+  who.owner = row.owner;
+  who.block = row.block;
+  who.agent = *agent;
+  who.model = *model;
+  who.tools = std::move(tools);
+  parts_->heart.ask([this, next, who = std::move(who),
+                     told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
+    if (!l.actors()->begin_own(next.turn, now)) return [this, next] { leave(next.turn, next.scope); };
+    actors::agent_start start;
+    start.so_far = std::move(told.messages);
+    start.resumes = !told.calls.empty();
+    start.known = std::move(told.known);
+    start.calls = std::move(told.calls);
+    if (!start.resumes) {
+      auto said = turn_started(who.operation, who.block);
+      l.add_event(shared_parts::event_of(who, std::move(said.type), std::move(said.data)), now);
+    }
+    // At once, not after the commit: a stop must find its agent. Nothing of the agent leaves before it is durable.
+    auto running = start_agent(parts_, std::move(who), std::move(start),
+                               [this, next](bool broken, const std::shared_ptr<turn_port>&) {
+                                 if (broken) give_up(next, "its actor broke down");
+                                 leave(next.turn, next.scope);
+                               });
+    const std::lock_guard lock(guard_);
+    running_[next.turn] = running.port;
+    return [] {};
+  });
+}
+
+/// A turn that cannot go on ends as failed.
+void real_swarm::give_up(const queued& next, const std::string& why) {
+  spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
+  parts_->heart.ask([this, next, why](ledger& l, moment now) -> std::function<void()> {
+    own_outcome end;
+    end.as = status::failed;
+    end.error = storage::operation_error{"error", why};
+    l.actors()->end_own(next.turn, end, now);
+    return [this, next] { leave(next.turn, next.scope); };
+  });
+}
+
+/// Its own work is over: the next one of its scope begins.
+void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
+  std::optional<queued> next;
+  {
+    const std::lock_guard lock(guard_);
+    running_.erase(turn);
+    places_.erase(turn);
+    const auto at = scopes_.find(scope.text());
+    if (at == scopes_.end()) return;
+    auto& line = at->second;
+    const bool was_first = !line.empty() && line.front().turn == turn;
+    std::erase_if(line, [&](const queued& q) { return q.turn == turn; });
+    if (line.empty())
+      scopes_.erase(at);
+    else if (was_first)
+      next = line.front();
+  }
+  if (next) begin(*next);
+}
+
+void real_swarm::ended(const ended_operation& e) {
+  parts_->who.ended(e);
+  std::optional<scope_path> scope;
+  {
+    const std::lock_guard lock(guard_);
+    const auto at = places_.find(e.id);
+    if (at == places_.end() || running_.contains(e.id)) return;
+    scope = at->second;
+  }
+  leave(e.id, *scope); // stopped before it began
+}
+
+void real_swarm::decide(operation_id call, decision d, reply<outcome<operation_id>> done) {
+  parts_->heart.ask(
+      [this, call, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+        const auto agent = parts_->who.agent_of_call(call); // a denied call is forgotten with its end
+        const storage::call_outcome denied{false, false, parts_->texts->denied(d.reason)};
+        auto told = d;
+        told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
+        const auto decided = l.actors()->decide(call, told, denied, now);
+        return [decided, done, agent, call, d] {
+          if (decided && agent) agent->decide(call, d.approved, d.reason);
+          done(decided);
+        };
+      });
+}
+
+void real_swarm::disconnected(operation_id turn) {
+  parts_->heart.ask([turn](ledger& l, moment now) -> std::function<void()> {
+    l.actors()->stop_own(turn, stop_cause::disconnect, {}, now);
+    return [] {};
+  });
+}
+
+std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
+  std::shared_ptr<turn_port> port;
+  {
+    const std::lock_guard lock(guard_);
+    const auto at = running_.find(turn);
+    if (at == running_.end()) return std::nullopt;
+    port = at->second;
+  }
+  return port->now_told();
+}
+
+/// After a restart: in the order in which they were asked for.
+void real_swarm::pick_up() {
+  parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
+    auto open = l.actors()->open_turns();
+    return [this, open = std::move(open)] {
+      parts_->later->run([this, open](storage::queries& store) {
+        for (const auto& id : open) {
+          const auto row = store.operation(id);
+          if (!row || !*row) continue;
+          const queued q{id, (*row)->scope, (*row)->hot.started_at.has_value()};
+          bool is_first = false;
+          {
+            const std::lock_guard lock(guard_);
+            auto& line = scopes_[q.scope.text()];
+            if (std::any_of(line.begin(), line.end(), [&](const queued& other) { return other.turn == id; })) continue;
+            is_first = line.empty();
+            line.push_back(q);
+            places_.emplace(id, q.scope);
+          }
+          if (is_first) begin(q);
+        }
+      });
+    };
+  });
+}
+
+void real_swarm::stop() {
+  parts_->later->stop();
+  for (const auto& agent : parts_->who.agents()) agent->die();
+  std::unique_ptr<integrations::model_client> models;
+  {
+    const std::lock_guard lock(parts_->models_guard);
+    models = std::move(parts_->models);
+  }
+}
+
+} // namespace
+
+result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
+  auto parts = std::make_shared<shared_parts>();
+  auto later = errands::open(o.store_directory);
+  if (!later) return tl::unexpected(later.error());
+  parts->later = std::move(*later);
+  auto models = integrations::model_client::make();
+  if (!models) return tl::unexpected(models.error());
+  parts->models = std::move(*models);
+  parts->heart = std::move(o.heart);
+  parts->output = o.output;
+  parts->settings = std::move(o.settings);
+  parts->spawn = std::move(o.spawn);
+  auto made = std::make_unique<real_swarm>(std::move(parts));
+  made->pick_up();
+  return made;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,66 @@
+// The turns of a process: takes messages, begins one turn after the other in each scope, hands approvals on, picks up
+// after a restart what waits for a human or for its turn.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "controller/service.hpp"
+#include "controller/turns/parts.hpp"
+#include "controller/turns/turn_json.hpp"
+
+namespace quell::controller::turns {
+
+/// A message that asks for a turn, checked for shape and rights.
+struct message_order {
+  caller by;
+  scope_path scope;
+  std::string text;
+  storage::person author;
+  std::string client_id; ///< "" = none
+  std::string fingerprint;
+  std::optional<std::string> agent;
+};
+
+struct message_accepted {
+  message_id message;
+  std::uint64_t seq = 0;
+  operation_id turn;
+  bool is_running = true;
+  std::uint32_t position = 0; ///< turns of this scope before it
+  bool is_duplicate = false;
+};
+
+struct swarm_options {
+  std::string store_directory;
+  turn_settings settings;
+  heart_link heart;
+  output_store* output = nullptr; ///< outlives it until `stop`
+  std::function<std::shared_ptr<actors::agent_line>(actors::agent_start)> spawn;
+};
+
+/// Any thread.
+class swarm {
+ public:
+  static result<std::unique_ptr<swarm>> start(swarm_options o);
+  virtual ~swarm() = default;
+
+  /// Answers once message and turn are durable.
+  virtual void take(message_order order, reply<outcome<message_accepted>> done) = 0;
+  /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
+  virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
+  /// The client that owned the turn has gone.
+  virtual void disconnected(operation_id turn) = 0;
+  virtual std::optional<turn_now> look(const operation_id& turn) const = 0;
+
+  // What the controller tells, on its thread.
+  virtual void signal(const actor_signal& s) = 0;
+  virtual void ended(const ended_operation& e) = 0;
+  virtual void heard(const storage::event_record& e) = 0;
+
+  /// Hangs up on all models and ends all actors; what ran is interrupted. Nothing is told any more.
+  virtual void stop() = 0;
+};
+
+} // namespace quell::controller::turns

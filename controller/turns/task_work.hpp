@@ -1,0 +1,48 @@
+// A task on a worker, for a call: created below it, fed its stdin, its output collected, its end told. The stop of it
+// is the ledger's: it lies below the call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "controller/turns/parts.hpp"
+#include "controller/turns/tool_task.hpp"
+
+namespace quell::controller::turns {
+
+/// How a task ended, with what is kept of its output.
+struct task_end {
+  ended_operation how;
+  std::string out, err;
+  std::uint64_t dropped_bytes = 0;
+  std::optional<fault> refused; ///< it was never created
+};
+
+/// Must be held by a shared_ptr; any thread.
+class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
+ public:
+  task_run(std::shared_ptr<shared_parts> parts, task_request what) : parts_(std::move(parts)), what_(std::move(what)) {}
+  /// `done` is called once, when it is terminal and its output is there.
+  void start(create_order order, std::function<void(task_end)> done);
+
+  void started(const std::string& worker) override;
+  void ended(const ended_operation& e) override;
+
+ private:
+  void feed(const std::string& worker, std::uint64_t from, int tries);
+  void collect(int tries);
+  void finish(task_end end);
+  std::uint64_t read(stream which, std::string& into, bool& complete);
+
+  std::shared_ptr<shared_parts> parts_;
+  const task_request what_;
+  operation_id id_;
+  std::mutex guard_;
+  std::function<void(task_end)> done_;
+  ended_operation how_;
+  bool is_over_ = false;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,87 @@
+// From the end of a task to the result that the model is told.
+#include <nlohmann/json.hpp>
+
+#include "controller/turns/result_json.hpp"
+#include "controller/turns/tool_task.hpp"
+
+namespace quell::controller::turns {
+
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::string how_it_ended(const exit_state& exit) {
+  if (exit.signal) return "was ended by signal " + *exit.signal;
+  if (exit.code) return "ended with code " + std::to_string(*exit.code);
+  return "ended";
+}
+
+/// `exit_code` or `signal`, and the bounded streams.
+json facts_of(const exit_state& exit, const std::string& out, const std::string& err, std::uint64_t dropped_bytes) {
+  bool cut = dropped_bytes > 0;
+  json facts = json::object();
+  if (exit.signal) {
+    facts["signal"] = *exit.signal;
+  } else {
+    facts["exit_code"] = exit.code ? json(*exit.code) : json();
+  }
+  facts["stdout"] = bounded_text(out, most_stream_bytes, cut);
+  facts["stderr"] = bounded_text(err, most_stream_bytes, cut);
+  facts["truncated"] = cut;
+  return facts;
+}
+
+bool went_well(const exit_state& exit) { return !exit.signal && exit.code == 0; }
+
+call_outcome exec_outcome(const exit_state& exit, const std::string& out, const std::string& err,
+                          std::uint64_t dropped_bytes) {
+  const bool ok = went_well(exit);
+  return {ok, bounded_result(text_of({{"ok", ok}, {"result", facts_of(exit, out, err, dropped_bytes)}}),
+                             most_result_bytes, ok)};
+}
+
+call_outcome broken(const tool_definition& tool, const exit_state& exit, const std::string& err) {
+  bool cut = false;
+  auto message = tool.offer.name + " " + how_it_ended(exit) + " without an answer that can be read";
+  if (exit.code == 127 || exit.code == 126) message += "; quell-tool is perhaps not on the worker's PATH";
+  if (!err.empty()) message += ": " + bounded_text(err, 1000, cut);
+  return {false, json_result_texts().failed("tool_broken", message)};
+}
+
+/// quell-tool's own answer.
+call_outcome answer_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
+                       const std::string& err) {
+  if (!went_well(exit)) return broken(tool, exit, err);
+  bool deep = false;
+  const auto answer = json::parse(
+      out,
+      [&](int depth, json::parse_event_t, json&) {
+        deep = deep || depth > 64;
+        return !deep;
+      },
+      false);
+  if (deep || answer.is_discarded() || !answer.is_object()) return broken(tool, exit, err);
+  const auto ok = answer.find("ok");
+  if (ok == answer.end() || !ok->is_boolean() || !answer.contains(ok->get<bool>() ? "result" : "error"))
+    return broken(tool, exit, err);
+  return {ok->get<bool>(), bounded_result(text_of(answer), most_result_bytes, ok->get<bool>())};
+}
+
+} // namespace
+
+call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
+                             const std::string& err, std::uint64_t dropped_bytes) {
+  return tool.offer.name == "exec" ? exec_outcome(exit, out, err, dropped_bytes) : answer_of(tool, exit, out, err);
+}
+
+call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
+                                const std::string& err, std::uint64_t dropped_bytes) {
+  const bool ok = went_well(exit);
+  auto result = facts_of(exit, out, err, dropped_bytes);
+  result["agent"] = agent.name;
+  return {ok, bounded_result(text_of({{"ok", ok}, {"result", std::move(result)}}), most_result_bytes, ok)};
+}
+
+} // namespace quell::controller::turns

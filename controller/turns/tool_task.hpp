@@ -1,0 +1,42 @@
+// Calls that run as tasks on a worker: the task of a call, and the result of its end. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "controller/turns/tool_catalogue.hpp"
+#include "protocol/fault.hpp"
+#include "protocol/task.hpp"
+
+namespace quell::controller::turns {
+
+struct task_request {
+  task_spec spec;
+  std::string stdin_text;  ///< with `spec.stdin_open`: write it and close; else empty
+  milliseconds timeout{0}; ///< of the call; 0 = none
+};
+
+/// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
+/// request on stdin. Fault `invalid_input` for the model.
+result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
+                                   const std::string& input_json);
+
+/// An agent that is a command: `{prompt}` replaced in its arguments, or the prompt on stdin if none has it. With `acp`
+/// stdin stays open and nothing is written to it: its driver speaks ACP.
+result<task_request> task_for_command(const agent_settings& agent, const std::string& prompt);
+
+struct call_outcome {
+  bool ok = false;
+  std::string result; ///< JSON text, at most 1 MiB
+};
+constexpr std::size_t most_stream_bytes = 64 << 10; ///< of each stream of exec in its result
+
+/// What the model is told of an ended task. `out`, `err`: any bytes; `dropped_bytes`: what is missing in them.
+/// quell-tool's answer is passed on if it is one.
+call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
+                             const std::string& err, std::uint64_t dropped_bytes);
+/// The same of a command that is an agent: its stdout is the answer.
+call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
+                                const std::string& err, std::uint64_t dropped_bytes);
+
+} // namespace quell::controller::turns

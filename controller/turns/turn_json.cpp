@@ -1,0 +1,115 @@
+// JSON texts of events and blocks; what a model wrote as input goes in as JSON if it is some, else as text.
+#include "controller/turns/turn_json.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "controller/turns/result_json.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_told_bytes = 64 << 10; ///< of a result in an event
+
+std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json parsed(const std::string& text) {
+  auto value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(text) : value;
+}
+
+json usage_json(const model_usage& u) {
+  return {{"input_tokens", u.input_tokens},
+          {"output_tokens", u.output_tokens},
+          {"cached_input_tokens", u.cached_input_tokens}};
+}
+
+const char* name_of_reason(actors::abort_reason r) {
+  static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
+  return names[static_cast<std::size_t>(r)];
+}
+
+} // namespace
+
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model) {
+  return text_of({{"message", message.text()}, {"agent", agent}, {"model", model}});
+}
+
+std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule) {
+  return text_of({{"call", call.call},
+                  {"input", parsed(call.input)},
+                  {"exclusive", exclusive},
+                  {"timeout_ms", timeout.count()},
+                  {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
+}
+
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls) {
+  return text_of({{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}});
+}
+
+std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
+  json shown = json::parse(block, nullptr, false);
+  if (!shown.is_object()) shown = json::object();
+  const json over = json::parse(result, nullptr, false);
+  const bool has_result = over.is_object();
+  shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
+  shown["usage"] = has_result && over.contains("usage") ? over["usage"] : usage_json({});
+  shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
+  shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
+  return text_of(shown);
+}
+
+event_text turn_started(const operation_id& turn, const std::string& block) {
+  json data = json::parse(block, nullptr, false);
+  if (!data.is_object()) data = json::object();
+  data["turn"] = turn.text();
+  return {"turn_start", text_of(data)};
+}
+
+event_text text_said(std::uint64_t offset, const std::string& text) {
+  return {"text_delta", text_of({{"offset", offset}, {"text", text}})};
+}
+
+event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
+  if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
+    return {
+        "tool_start",
+        text_of({{"call", what.call}, {"name", what.name}, {"input", parsed(what.input)}, {"operation", call.text()}})};
+  if (const auto* timeout = std::get_if<actors::turn_effects::say_call_timed_out>(&news))
+    return {"tool_timeout",
+            text_of({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
+  const auto& said = std::get<actors::turn_effects::say_result>(news);
+  const bool is_cut = said.what.result.size() > most_told_bytes;
+  return {"tool_result",
+          text_of({{"call", what.call},
+                   {"name", what.name},
+                   {"ok", said.what.ok},
+                   {"cancelled", said.what.cancelled},
+                   {"duration_ms", said.took.count()},
+                   {"result", parsed(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
+                                            : said.what.result)},
+                   {"truncated", is_cut}})};
+}
+
+event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
+  return {"approval_required",
+          text_of({{"operation", call.text()}, {"name", what.name}, {"input", parsed(what.input)}, {"rule", rule}})};
+}
+
+event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
+                             const std::string& reason) {
+  return {"approval_resolved", text_of({{"operation", call.text()},
+                                        {"decision", approved ? "approved" : "denied"},
+                                        {"by", {{"id", by.id}, {"name", by.name}}},
+                                        {"reason", reason}})};
+}
+
+event_text turn_over(const actors::turn_effects::end& how) {
+  if (how.aborted) return {"turn_abort", text_of({{"reason", name_of_reason(*how.aborted)}})};
+  return {"turn_complete", text_of({{"text", how.text}, {"usage", usage_json(how.usage)}})};
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,42 @@
+// What is told of turns, as JSON: the data of their events (SURFACE 7) and the blocks of their operations (SURFACE 2).
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "actors/agent/ports.hpp"
+#include "protocol/id.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller::turns {
+
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model);
+std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
+
+/// The `result` of a turn or sub-agent.
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls);
+
+/// What a live turn says of itself beside its row.
+struct turn_now {
+  std::string text;         ///< so far
+  std::string current_tool; ///< "" = none
+  std::uint64_t tool_calls = 0;
+};
+/// The block `turn` as it is shown: the stored one, with what the result or the live turn adds.
+std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);
+
+struct event_text {
+  std::string type;
+  std::string data;
+};
+event_text turn_started(const operation_id& turn, const std::string& block);
+event_text text_said(std::uint64_t offset, const std::string& text);
+event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news);
+event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
+event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
+                             const std::string& reason);
+event_text turn_over(const actors::turn_effects::end& how);
+
+} // namespace quell::controller::turns

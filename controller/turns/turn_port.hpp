@@ -1,0 +1,71 @@
+// The port of one agent: its steps as orders to the ledger, its words as events, its model.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "actors/agent/ports.hpp"
+#include "controller/turns/parts.hpp"
+#include "controller/turns/turn_json.hpp"
+
+namespace quell::controller::turns {
+
+class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
+ public:
+  turn_port(std::shared_ptr<shared_parts> parts, agent_context who) : parts_(std::move(parts)), who_(std::move(who)) {}
+
+  /// Once: `spawn` makes the line to the agent that this port is of; nobody is told of its calls before that is known.
+  std::shared_ptr<actors::agent_line> spawn_with(const std::function<std::shared_ptr<actors::agent_line>()>& spawn);
+  const agent_context& who() const { return who_; }
+  turn_now now_told() const;
+  /// How it ended; set before `over` is told.
+  std::optional<actors::turn_effects::end> ended() const;
+  /// Calls that were registered by an earlier life.
+  void adopt_calls(const std::vector<operation_id>& calls);
+  /// Sub-agents that run now; false if there are as many as may be.
+  bool take_place();
+  void give_place_back();
+
+  actors::tool_traits traits(const tool_call& call) override;
+  void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
+  std::unique_ptr<actors::model_stream> ask_model(conversation messages,
+                                                  std::function<void(model_event)> listener) override;
+  void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
+  void store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
+                    actors::answer<result<std::vector<operation_id>>> done) override;
+  void begin_call(const operation_id& call, actors::answer<bool> done) override;
+  void close_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;
+  void time_out_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;
+  void ask_human(const operation_id& call, const tool_call& what, const std::string& rule) override;
+  std::unique_ptr<actors::tool_work> work_for(const operation_id& call, const tool_call& what,
+                                              const actors::turn& so_far) override;
+  void say(const operation_id& call, const tool_call& what, const actors::agent_news& news) override;
+  void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
+  void end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) override;
+
+ private:
+  storage::call_outcome outcome_of(const tool_result& what) const;
+
+  std::shared_ptr<shared_parts> parts_;
+  const agent_context who_;
+  mutable std::mutex guard_;
+  std::shared_ptr<actors::agent_line> agent_;
+  turn_now now_;
+  std::uint32_t sub_agents_ = 0;
+  std::optional<actors::turn_effects::end> end_;
+};
+
+/// The work of one call, by how its tool runs.
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what);
+std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<shared_parts> parts,
+                                                       std::shared_ptr<turn_port> above, const operation_id& call,
+                                                       const tool_call& what);
+/// What is known at once.
+std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
+/// `session_status`: what this turn has done so far.
+std::string session_status(const actors::turn& so_far, boot_time now);
+
+} // namespace quell::controller::turns

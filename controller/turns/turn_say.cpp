@@ -1,0 +1,85 @@
+// What an agent's port says: events for those who watch, the question to a human, the end.
+#include "controller/turns/tool_input.hpp"
+#include "controller/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+void turn_port::ask_human(const operation_id& call, const tool_call& what, const std::string& rule) {
+  parts_->heart.ask([self = shared_from_this(), call, what, rule](ledger& l, moment now) -> std::function<void()> {
+    if (l.actors()->begin_own(call, now) && l.actors()->pause(call, now)) {
+      auto said = approval_required(call, what, rule);
+      auto event = shared_parts::event_of(self->who_, std::move(said.type), std::move(said.data));
+      event.operation = call;
+      l.add_event(std::move(event), now);
+    }
+    return [] {};
+  });
+}
+
+std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call, const tool_call& what,
+                                                       const actors::turn& so_far) {
+  const auto* tool = who_.tools.find(what.name);
+  if (!tool) return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+  switch (tool->how) {
+  case tool_definition::runs::task:
+    return make_task_work(parts_, who_, call, *tool, what);
+  case tool_definition::runs::sub_agent:
+    return make_sub_agent_work(parts_, shared_from_this(), call, what);
+  case tool_definition::runs::session_status:
+    return make_answer({true, ok_result(session_status(so_far, parts_->heart.now().boot))});
+  case tool_definition::runs::mcp:
+    break;
+  }
+  return make_answer({false, parts_->texts->failed("unknown_tool", "the server of " + what.name + " is not there")});
+}
+
+void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
+  {
+    const std::lock_guard lock(guard_);
+    if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
+      now_.current_tool = what.name;
+    else if (now_.current_tool == what.name)
+      now_.current_tool.clear();
+  }
+  parts_->heart.ask(
+      [self = shared_from_this(), said = call_news(call, what, news)](ledger& l, moment now) -> std::function<void()> {
+        l.add_event(shared_parts::event_of(self->who_, said.type, said.data), now);
+        return [] {};
+      });
+}
+
+void turn_port::say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) {
+  {
+    const std::lock_guard lock(guard_);
+    now_.text += text;
+  }
+  parts_->heart.ask([self = shared_from_this(), said = text_said(offset, text),
+                     done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+    l.add_event(shared_parts::event_of(self->who_, said.type, said.data), now);
+    return done;
+  });
+}
+
+void turn_port::end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) {
+  {
+    const std::lock_guard lock(guard_);
+    end_ = how;
+    agent_.reset(); // it owns this port
+  }
+  parts_->heart.ask([self = shared_from_this(), how, tool_calls,
+                     done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+    own_outcome end;
+    end.result = turn_result(how.text, how.usage, tool_calls);
+    if (how.aborted) {
+      end.as = status::failed;
+      end.error = storage::operation_error{"error", how.error ? how.error->detail : "it was stopped"};
+    }
+    auto said = turn_over(how);
+    if (!self->who_.is_sub_agent)
+      l.add_event(shared_parts::event_of(self->who_, std::move(said.type), std::move(said.data)), now);
+    l.actors()->end_own(self->who_.operation, end, now);
+    return done;
+  });
+}
+
+} // namespace quell::controller::turns

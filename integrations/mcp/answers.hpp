@@ -1,0 +1,64 @@
+// What MCP servers say and what we say to them, the same for both transports. For .cpp files of this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "integrations/mcp/mcp.hpp"
+#include "integrations/models/json.hpp"
+
+namespace quell::integrations::mcp {
+
+/// With a handshake (`initialize`): newest first. Since `stateless` there is none: each request says all.
+constexpr std::string_view handshake_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+constexpr std::string_view stateless_version = "2026-07-28";
+bool knows_handshake_version(std::string_view version);
+
+json initialize_params();
+/// `params` of a request in the stateless version.
+json with_stateless_meta(json params);
+json list_params(const std::string& cursor);
+json call_params(const std::string& tool, json input, std::uint64_t progress_token);
+json cancel_params(std::uint64_t id, std::string_view reason);
+
+/// The input of a call as an object; nothing if it is none.
+std::optional<json> input_object(const std::string& input_json);
+
+/// The list of tools, page by page.
+class tool_pages {
+ public:
+  struct step {
+    std::optional<std::string> next_cursor; ///< empty: it is whole
+    std::vector<std::string> complaints;
+  };
+  /// Fault: the page is no list of tools.
+  result<step> take(const std::string& who, const json& page);
+  std::vector<mcp_tool>& tools() { return tools_; }
+
+ private:
+  std::optional<std::string> add(const json& tool);
+
+  std::vector<mcp_tool> tools_;
+  std::set<std::string> names_, cursors_;
+  std::size_t bytes_ = 0, pages_ = 0;
+};
+
+/// A `progress` if the notification's params are one for this token.
+std::optional<std::uint64_t> progress_token(const json& params);
+mcp_call_events::progress progress_of(const json& params);
+
+/// How a call ends with this result of `tools/call`.
+mcp_call_event ended_with(const std::string& who, const json& result);
+/// A JSON-RPC error as a fault; `what` reads like "the call of tool \"x\"".
+fault of_error(const std::string& who, std::string_view what, const json& error);
+/// `server "name"`
+std::string who_is(const std::string& name);
+
+/// What is answered to a request of the server: a whole line.
+std::string answer_to_server(const json& id, std::string_view method);
+
+} // namespace quell::integrations::mcp

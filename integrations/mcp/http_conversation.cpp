@@ -1,0 +1,276 @@
+// The conversation with one MCP server over HTTP: calls, cancels, exchanges.
+#include "integrations/mcp/http_conversation.hpp"
+
+#include <algorithm>
+
+#include "integrations/mcp/http_faults.hpp"
+#include "integrations/mcp/limits.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto release_time = milliseconds(1'000); ///< after the answer, for the body's end to come too
+
+bool fits_in_header(std::string_view text) {
+  return !text.empty() && text.front() != ' ' && text.back() != ' ' && !text.starts_with("=?base64?") &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7F; });
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string made;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) made += i + k > bytes.size() ? '=' : digits[three >> (18 - 6 * k) & 63];
+  }
+  return made;
+}
+
+} // namespace
+
+http_conversation::http_conversation(transfers& network, settings what)
+    : network_(network), settings_(std::move(what)), who_(mcp::who_is(settings_.name)) {}
+
+http_conversation::time_point http_conversation::after(milliseconds time, time_point now) const {
+  constexpr milliseconds longest = std::chrono::hours(24 * 365);
+  return now + std::clamp(time, milliseconds(0), longest);
+}
+
+// What a server says may repeat what we sent it.
+fault http_conversation::clean(fault why) const {
+  why.detail = without(std::move(why.detail), settings_.key);
+  why.detail = without(std::move(why.detail), session_);
+  return why;
+}
+
+void http_conversation::complain(std::string what) {
+  if (++complaints_ <= mcp_limits::complaints && settings_.hooks.complaint)
+    settings_.hooks.complaint(without(std::move(what), settings_.key));
+}
+
+std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name) const {
+  std::vector<std::string> all{"Content-Type: application/json", "Accept: application/json, text/event-stream"};
+  if (!settings_.key.empty()) all.push_back("Authorization: Bearer " + settings_.key);
+  const bool stateless = stateless_ || (why == purpose::handshake && phase_ == phase::probing);
+  if (stateless) {
+    all.push_back("MCP-Protocol-Version: " + std::string(mcp::stateless_version));
+    if (!method.empty()) all.push_back("Mcp-Method: " + std::string(method));
+    if (!name.empty())
+      all.push_back("Mcp-Name: " + (fits_in_header(name) ? std::string(name) : "=?base64?" + base64(name) + "?="));
+  } else if (why != purpose::handshake || phase_ == phase::confirming) {
+    all.push_back("MCP-Protocol-Version: " + protocol_);
+    if (!session_.empty()) all.push_back("Mcp-Session-Id: " + session_);
+  }
+  return all;
+}
+
+http_conversation::exchange_id http_conversation::open(purpose why, std::string body, std::string_view method,
+                                                       std::string_view name, time_point alarm) {
+  const exchange_id id = ++next_exchange_;
+  http_ask ask{why == purpose::goodbye ? http_ask::method::remove : http_ask::method::post,
+               settings_.url,
+               headers(why, method, name),
+               std::move(body),
+               settings_.options.ca_file,
+               settings_.options.connect_timeout,
+               why == purpose::call};
+  exchange& one = exchanges_[id];
+  one.why = why;
+  one.session = session_;
+  one.alarm = alarm;
+  one.http = std::make_unique<http_exchange>(network_, std::move(ask), [this, id] { news_.push_back(id); });
+  if (alarm != time_point::max()) alarms_.insert({alarm, id});
+  return id;
+}
+
+void http_conversation::close(exchange_id id) {
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  alarms_.erase({found->second.alarm, id});
+  if (found->second.why == purpose::cancel) cancels_.erase(found->second.call);
+  exchanges_.erase(found);
+}
+
+// The end of its body makes the connection free for another request.
+void http_conversation::linger(exchange_id id, time_point now) {
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  if (found->second.http->ending()) return close(id);
+  alarms_.erase({found->second.alarm, id});
+  found->second.why = purpose::lingering;
+  found->second.alarm = now + release_time;
+  alarms_.insert({found->second.alarm, id});
+}
+
+void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool,
+                              const std::string& input, time_point now) {
+  const auto refuse = [&](std::string detail) {
+    line->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
+  };
+  if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is no JSON object");
+  if (calls_.size() >= mcp_limits::open_calls) return refuse(who_ + " has too many calls open already");
+  call& one = calls_[number];
+  one = {std::move(line), tool, input, 0, false};
+  if (phase_ == phase::ready)
+    send_call(number, one, now);
+  else
+    begin_handshake(now);
+}
+
+void http_conversation::send_call(call_number number, call& one, time_point now) {
+  const std::uint64_t request = ++next_request_;
+  json params = mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), request);
+  if (stateless_) params = mcp::with_stateless_meta(std::move(params));
+  const milliseconds limit = settings_.options.call_timeout;
+  const time_point alarm = limit.count() > 0 ? after(limit, now) : time_point::max();
+  one.at = open(purpose::call, rpc::request(request, "tools/call", std::move(params)), "tools/call", one.tool, alarm);
+  exchange& made = exchanges_.at(one.at);
+  made.request = request;
+  made.call = number;
+}
+
+void http_conversation::tell_end(call_number number, mcp_call_event event) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  const auto line = found->second.line;
+  calls_.erase(found);
+  if (auto* failed = std::get_if<mcp_call_events::failed>(&event)) failed->why = clean(std::move(failed->why));
+  line->tell(std::move(event));
+}
+
+void http_conversation::cancel(call_number number, const std::string& reason, time_point now) {
+  auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  // An answer that is here already was earlier than the cancel.
+  if (found->second.at != 0) look(found->second.at, now);
+  found = calls_.find(number);
+  if (found == calls_.end()) return;
+  const call gone = std::move(found->second);
+  calls_.erase(found);
+  if (gone.at == 0) return gone.line->became("not_sent");
+  const exchange& one = exchanges_.at(gone.at);
+  const bool sent = one.http->sent();
+  const std::uint64_t request = one.request;
+  close(gone.at);
+  if (!sent) return gone.line->became("not_sent");
+  if (stateless_) return gone.line->became("ignored"); // closing was the cancel; no answer can come
+  send_cancel(request, gone.line, reason, now);
+  cancels_[number] = next_exchange_;
+  exchanges_.at(next_exchange_).call = number;
+}
+
+void http_conversation::send_cancel(std::uint64_t request, std::shared_ptr<mcp_line> line, const std::string& reason,
+                                    time_point now) {
+  constexpr std::string_view method = "notifications/cancelled";
+  const exchange_id id = open(purpose::cancel, rpc::notification(method, mcp::cancel_params(request, reason)), method,
+                              {}, after(settings_.options.cancel_timeout, now));
+  exchanges_.at(id).line = std::move(line);
+}
+
+void http_conversation::stop_waiting(call_number number) {
+  // The notification goes on its way; only its record is closed.
+  if (const auto found = cancels_.find(number); found != cancels_.end())
+    if (const auto line = exchanges_.at(found->second).line) line->became("ignored");
+}
+
+void http_conversation::step(time_point now) {
+  while (!news_.empty()) {
+    const std::vector<exchange_id> news = std::exchange(news_, {});
+    for (const exchange_id id : news) look(id, now);
+  }
+  while (!alarms_.empty() && alarms_.begin()->first <= now) {
+    const exchange_id id = alarms_.begin()->second;
+    alarms_.erase(alarms_.begin());
+    ring(id, now);
+  }
+  if (rest_ <= now) {
+    rest_ = time_point::max();
+    if (phase_ == phase::ready)
+      ask_page(now);
+    else
+      shake(phase_, now);
+  }
+}
+
+http_conversation::time_point http_conversation::next() const {
+  return std::min(rest_, alarms_.empty() ? time_point::max() : alarms_.begin()->first);
+}
+
+void http_conversation::look(exchange_id id, time_point now) {
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  for (const std::string& text : found->second.http->messages())
+    if (take(id, text, now)) return;
+  if (const auto again = exchanges_.find(id); again != exchanges_.end() && again->second.http->ending())
+    take_ending(id, now);
+}
+
+bool http_conversation::take(exchange_id id, const std::string& text, time_point now) {
+  auto whole = parse_json(text);
+  if (!whole) return complain(who_ + " sends what is no JSON"), false;
+  if (!whole->is_array()) {
+    rpc::message message = rpc::read(std::move(*whole));
+    return take_answer(id, message, now);
+  }
+  for (json& part : *whole) {
+    rpc::message message = rpc::read(std::move(part));
+    if (take_answer(id, message, now)) return true;
+  }
+  return false;
+}
+
+bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_point now) {
+  using kind = rpc::message::kind;
+  exchange& one = exchanges_.at(id);
+  switch (message.what) {
+  case kind::answer:
+  case kind::error: {
+    // An error before the id was read has none; it can only be about the one request of this exchange.
+    const bool ours = one.request != 0 &&
+                      (rpc::own_id(message.id) == one.request || (message.what == kind::error && message.id.is_null()));
+    if (!ours || one.why == purpose::lingering) return false;
+    if (one.why == purpose::handshake) {
+      take_handshake(id, message, now);
+    } else if (one.why == purpose::page) {
+      linger(id, now);
+      take_page(message, now);
+    } else if (one.why == purpose::call) {
+      const call_number number = one.call;
+      linger(id, now);
+      const auto found = calls_.find(number);
+      if (found == calls_.end()) return true;
+      const std::string tool = "tool \"" + excerpt(found->second.tool, 80) + "\"";
+      tell_end(number, message.what == kind::answer
+                           ? mcp::ended_with(who_, message.body)
+                           : mcp_call_event(mcp_call_events::failed{mcp::of_error(who_, tool, message.body), true}));
+    }
+    return true;
+  }
+  case kind::notification:
+    if (message.method == "notifications/progress" && one.why == purpose::call &&
+        mcp::progress_token(message.body) == one.request) {
+      if (const auto found = calls_.find(one.call); found != calls_.end())
+        found->second.line->tell(mcp::progress_of(message.body));
+    } else if (message.method == "notifications/tools/list_changed") {
+      tools_.reset();
+      if (settings_.hooks.tools_changed) settings_.hooks.tools_changed();
+    }
+    return false;
+  case kind::request:
+    if (++one.server_requests <= mcp_limits::stream_requests && !ended_)
+      open(purpose::notice, mcp::answer_to_server(message.id, message.method), {}, {},
+           after(settings_.options.cancel_timeout, now));
+    return false;
+  case kind::nothing:
+    complain(who_ + " sends JSON that is no message of JSON-RPC");
+    return false;
+  }
+  return false;
+}
+
+} // namespace quell::integrations

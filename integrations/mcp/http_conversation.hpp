@@ -1,0 +1,129 @@
+// The conversation with one MCP server over HTTP: handshake, list of tools, calls, cancels. On the one thread that
+// drives the network; the time comes in.
+//
+// How a cancel is sent: the response is closed at once, in every version. Up to 2025-11-25 that means nothing to the
+// server, so the notification is posted too; since 2026-07-28 it is the cancel, and the notification would mean
+// nothing.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "integrations/mcp/answers.hpp"
+#include "integrations/mcp/http_exchange.hpp"
+#include "integrations/mcp/http_server.hpp"
+#include "integrations/mcp/line.hpp"
+#include "integrations/mcp/messages.hpp"
+
+namespace quell::integrations {
+
+class http_conversation {
+ public:
+  using time_point = transfers::clock::time_point;
+  using call_number = std::uint64_t; ///< the holder's; not the request's id
+
+  struct settings {
+    std::string name, url, key;
+    mcp_http_options options;
+    mcp_hooks hooks;
+    std::function<double()> random; ///< from 0 to below 1
+  };
+  http_conversation(transfers& network, settings what);
+
+  void begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool, const std::string& input,
+             time_point now);
+  void cancel(call_number number, const std::string& reason, time_point now);
+  void stop_waiting(call_number number);
+  void list(mcp_server::tools_reply reply, time_point now);
+  void begin_handshake(time_point now);
+
+  /// Looks at what came and whose time is over.
+  void step(time_point now);
+  time_point next() const;
+  /// Whether something came that `step` has not looked at.
+  bool has_news() const { return !news_.empty(); }
+
+  /// Everything open ends; what is still to be delivered, cancels and the goodbye, is over when `is_quiet`.
+  void end(time_point now);
+  bool is_quiet() const { return exchanges_.empty(); }
+  /// Gives up what is not delivered.
+  void abandon();
+
+ private:
+  using exchange_id = std::uint64_t;
+  enum class phase : std::uint8_t { none, probing, initializing, confirming, ready };
+  enum class purpose : std::uint8_t { handshake, page, call, cancel, notice, goodbye, lingering };
+  struct exchange {
+    purpose why = purpose::notice;
+    std::unique_ptr<http_exchange> http;
+    std::uint64_t request = 0; ///< its JSON-RPC id
+    call_number call = 0;
+    std::shared_ptr<mcp_line> line;
+    std::string session; ///< that it was made in
+    std::size_t server_requests = 0;
+    time_point alarm = time_point::max();
+  };
+  struct call {
+    std::shared_ptr<mcp_line> line;
+    std::string tool, input;
+    exchange_id at = 0; ///< 0: it waits for the handshake
+    bool again = false; ///< its session was gone once
+  };
+
+  exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm);
+  std::vector<std::string> headers(purpose why, std::string_view method, std::string_view name) const;
+  void close(exchange_id id);
+  void linger(exchange_id id, time_point now);
+  void look(exchange_id id, time_point now);
+  void ring(exchange_id id, time_point now);
+  /// True: the message was the end of what the exchange is for, which may be gone now.
+  bool take(exchange_id id, const std::string& text, time_point now);
+  bool take_answer(exchange_id id, rpc::message& message, time_point now);
+  void take_ending(exchange_id id, time_point now);
+  void take_handshake(exchange_id id, const rpc::message& answer, time_point now);
+  void take_initialized(exchange_id id, const rpc::message& answer, time_point now);
+  void handshake_ended(const http_ending& end, time_point now);
+  void call_ended(exchange_id id, const http_ending& end, time_point now);
+  void handshake_failed(const http_ending* end, fault why, time_point now);
+  void take_page(const rpc::message& answer, time_point now);
+  void page_failed(fault why, bool may_help, time_point now);
+  void send_call(call_number number, call& one, time_point now);
+  void send_cancel(std::uint64_t request, std::shared_ptr<mcp_line> line, const std::string& reason, time_point now);
+  void tell_end(call_number number, mcp_call_event event);
+  void session_gone(const std::string& session, time_point now);
+  void shake(phase with, time_point now);
+  void be_ready(time_point now);
+  void ask_page(time_point now);
+  void answer_list(const result<std::vector<mcp_tool>>& tools);
+  bool rest(time_point now);
+  void complain(std::string what);
+  fault clean(fault why) const;
+  time_point after(std::chrono::milliseconds time, time_point now) const;
+
+  transfers& network_;
+  const settings settings_;
+  const std::string who_;
+  phase phase_ = phase::none;
+  bool stateless_ = false, ended_ = false;
+  std::string protocol_, session_;
+  std::string server_name_, server_version_;
+  std::uint64_t next_request_ = 0;
+  exchange_id next_exchange_ = 0;
+  std::uint32_t tries_ = 0;             ///< of the present step of handshake or list
+  time_point rest_ = time_point::max(); ///< until the next try
+  std::unordered_map<exchange_id, exchange> exchanges_;
+  std::map<call_number, call> calls_;                    ///< in order: they are sent so
+  std::unordered_map<call_number, exchange_id> cancels_; ///< on their way
+  std::set<std::pair<time_point, exchange_id>> alarms_;
+  std::vector<exchange_id> news_;
+  std::vector<mcp_server::tools_reply> askers_;
+  std::unique_ptr<mcp::tool_pages> pages_; ///< of the list that is being read
+  std::string cursor_;
+  std::optional<std::vector<mcp_tool>> tools_;
+  time_point tools_until_{};
+  std::size_t complaints_ = 0;
+};
+
+} // namespace quell::integrations

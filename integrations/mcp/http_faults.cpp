@@ -1,0 +1,50 @@
+// What went wrong with an MCP server over HTTP.
+#include "integrations/mcp/http_faults.hpp"
+
+#include "integrations/mcp/answers.hpp"
+#include "integrations/mcp/limits.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations {
+namespace {
+
+/// The words of an error body: of a JSON-RPC error, or else its beginning.
+std::string words_of(const std::string& body) {
+  std::string words;
+  if (const auto whole = parse_json(body)) words = text_member(member(*whole, "error"), "message");
+  words = excerpt(words.empty() ? body : words, mcp_limits::shown_characters);
+  return words.empty() ? std::string() : ": " + words;
+}
+
+} // namespace
+
+fault of_http_ending(const std::string& who, std::string_view what, const http_ending& end) {
+  const std::string about = who + ", " + std::string(what) + ": ";
+  if (!end.broken.empty()) return {"mcp_broken", about + end.broken, {}};
+  if (end.status == 0)
+    return {"mcp_unreachable",
+            about + (end.transport.empty() ? "the connection was lost"
+                                           : excerpt(end.transport, mcp_limits::shown_characters)),
+            {}};
+  const std::string answered = about + "it answers " + std::to_string(end.status);
+  if (end.status == 401 || end.status == 403)
+    return {"mcp_refused", answered + words_of(end.body) + "; check the key that the configuration names for it", {}};
+  if (end.status == 404) return {"mcp_refused", answered + words_of(end.body) + "; check its url", {}};
+  if (end.status >= 300 && end.status <= 399)
+    return {"mcp_refused", answered + ", which is a redirection and not followed; write the url that it leads to", {}};
+  if (end.status == 429 || end.status >= 500) return {"mcp_unreachable", answered + words_of(end.body), {}};
+  if (end.status >= 400) return {"mcp_refused", answered + words_of(end.body), {}};
+  if (!end.transport.empty())
+    return {"mcp_unreachable",
+            about + "the connection was lost before the answer came: " +
+                excerpt(end.transport, mcp_limits::shown_characters),
+            {}};
+  return {"mcp_broken", answered + " and then sends no answer" + words_of(end.body), {}};
+}
+
+bool may_pass(const http_ending& end) {
+  if (!end.broken.empty()) return false;
+  return end.status == 0 || end.status == 429 || end.status >= 500 || !end.transport.empty();
+}
+
+} // namespace quell::integrations

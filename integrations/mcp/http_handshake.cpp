@@ -1,0 +1,299 @@
+// The conversation with one MCP server over HTTP: handshake, list of tools, and how exchanges end.
+//
+// The newest version has no handshake, and says so to `server/discover`; every answer but that one means an older
+// server, and then `initialize` is tried. A session that is gone (404) is begun anew, once for each call.
+#include <algorithm>
+#include <cmath>
+
+#include "integrations/mcp/http_conversation.hpp"
+#include "integrations/mcp/http_faults.hpp"
+#include "integrations/mcp/limits.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto tools_kept = std::chrono::seconds(60); ///< nothing tells of changes while nobody asks
+constexpr std::string_view initialized = "notifications/initialized";
+
+bool ok(const http_ending& end) { return end.status >= 200 && end.status <= 299 && end.broken.empty(); }
+
+} // namespace
+
+void http_conversation::begin_handshake(time_point now) {
+  if (phase_ != phase::none || ended_) return;
+  tries_ = 0;
+  pages_.reset();
+  shake(phase::probing, now);
+}
+
+void http_conversation::shake(phase with, time_point now) {
+  phase_ = with;
+  stateless_ = false;
+  rest_ = time_point::max();
+  const std::uint64_t request = ++next_request_;
+  const milliseconds limit = settings_.options.handshake_timeout;
+  if (with == phase::confirming) {
+    open(purpose::handshake, rpc::notification(initialized, nullptr), initialized, {}, after(limit, now));
+    return;
+  }
+  session_.clear();
+  const bool probe = with == phase::probing;
+  const std::string_view method = probe ? "server/discover" : "initialize";
+  json params = probe ? mcp::with_stateless_meta(json::object()) : mcp::initialize_params();
+  // An old server may leave what it does not know without any answer.
+  const exchange_id id = open(purpose::handshake, rpc::request(request, method, std::move(params)), method, {},
+                              after(probe ? limit / 3 : limit, now));
+  exchanges_.at(id).request = request;
+}
+
+void http_conversation::take_handshake(exchange_id id, const rpc::message& answer, time_point now) {
+  if (phase_ == phase::initializing) return take_initialized(id, answer, now);
+  linger(id, now);
+  if (phase_ != phase::probing) return;
+  const json& versions = member(answer.body, "supportedVersions");
+  if (!versions.is_array() || std::find(versions.begin(), versions.end(), mcp::stateless_version) == versions.end())
+    return shake(phase::initializing, now);
+  const json& info = member(member(answer.body, "_meta"), "io.modelcontextprotocol/serverInfo");
+  server_name_ = excerpt(text_member(info, "name"), 80);
+  server_version_ = excerpt(text_member(info, "version"), 80);
+  protocol_ = mcp::stateless_version;
+  stateless_ = true;
+  be_ready(now);
+}
+
+void http_conversation::take_initialized(exchange_id id, const rpc::message& answer, time_point now) {
+  const std::string session = exchanges_.at(id).http->session();
+  linger(id, now);
+  if (answer.what == rpc::message::kind::error)
+    return handshake_failed(nullptr, mcp::of_error(who_, "the handshake", answer.body), now);
+  protocol_ = text_member(answer.body, "protocolVersion");
+  if (protocol_ != mcp::stateless_version && !mcp::knows_handshake_version(protocol_))
+    return handshake_failed(
+        nullptr,
+        {"mcp_refused",
+         who_ + " speaks version \"" + excerpt(protocol_, 40) + "\" of MCP, which quell does not know",
+         {}},
+        now);
+  const json& info = member(answer.body, "serverInfo");
+  server_name_ = excerpt(text_member(info, "name"), 80);
+  server_version_ = excerpt(text_member(info, "version"), 80);
+  session_ = session;
+  shake(phase::confirming, now);
+}
+
+void http_conversation::be_ready(time_point now) {
+  phase_ = phase::ready;
+  tries_ = 0;
+  if (settings_.hooks.ready) settings_.hooks.ready(server_name_, server_version_, protocol_);
+  for (auto& [number, one] : calls_)
+    if (one.at == 0) send_call(number, one, now);
+  if (!askers_.empty() && !pages_) ask_page(now);
+}
+
+void http_conversation::handshake_ended(const http_ending& end, time_point now) {
+  if (phase_ == phase::confirming && ok(end)) {
+    stateless_ = protocol_ == mcp::stateless_version;
+    return be_ready(now);
+  }
+  const bool about_us = end.status == 401 || end.status == 403 || end.status == 429;
+  if (phase_ == phase::probing && end.status != 0 && !about_us) return shake(phase::initializing, now);
+  handshake_failed(&end, of_http_ending(who_, "handshake", end), now);
+}
+
+void http_conversation::handshake_failed(const http_ending* end, fault why, time_point now) {
+  if (end && may_pass(*end) && rest(now)) return;
+  phase_ = phase::none; // who asks next begins anew
+  session_.clear();
+  why = clean(std::move(why));
+  std::vector<call_number> waiting;
+  for (const auto& [number, one] : calls_)
+    if (one.at == 0) waiting.push_back(number);
+  for (const call_number number : waiting) tell_end(number, mcp_call_events::failed{why, false});
+  answer_list(tl::unexpected(why));
+}
+
+bool http_conversation::rest(time_point now) {
+  const mcp_http_options& options = settings_.options;
+  if (++tries_ > options.retries) return false;
+  const double doubled =
+      static_cast<double>(options.first_backoff.count()) * std::ldexp(1.0, std::min<int>(tries_ - 1, 30));
+  const double most = std::min(doubled, static_cast<double>(options.longest_backoff.count()));
+  rest_ = now + milliseconds(static_cast<std::int64_t>(most * (0.5 + settings_.random() / 2)));
+  return true;
+}
+
+void http_conversation::session_gone(const std::string& session, time_point now) {
+  // Of several calls that learn it, the first one begins anew.
+  if (phase_ != phase::ready || session != session_) return;
+  phase_ = phase::none;
+  tools_.reset();
+  std::vector<exchange_id> pages;
+  for (const auto& [id, one] : exchanges_)
+    if (one.why == purpose::page) pages.push_back(id);
+  for (const exchange_id id : pages) close(id);
+  begin_handshake(now);
+}
+
+void http_conversation::list(mcp_server::tools_reply reply, time_point now) {
+  if (tools_ && now < tools_until_) {
+    if (reply) reply(*tools_);
+    return;
+  }
+  askers_.push_back(std::move(reply));
+  if (phase_ != phase::ready) return begin_handshake(now);
+  if (!pages_) ask_page(now);
+}
+
+void http_conversation::ask_page(time_point now) {
+  if (!pages_) {
+    pages_ = std::make_unique<mcp::tool_pages>();
+    cursor_.clear();
+  }
+  const std::uint64_t request = ++next_request_;
+  json params = mcp::list_params(cursor_);
+  if (stateless_) params = mcp::with_stateless_meta(std::move(params));
+  const exchange_id id = open(purpose::page, rpc::request(request, "tools/list", std::move(params)), "tools/list", {},
+                              after(settings_.options.handshake_timeout, now));
+  exchanges_.at(id).request = request;
+}
+
+void http_conversation::take_page(const rpc::message& answer, time_point now) {
+  if (!pages_) return;
+  result<mcp::tool_pages::step> read = mcp::tool_pages::step{};
+  if (answer.what == rpc::message::kind::answer)
+    read = pages_->take(who_, answer.body);
+  else if (member(answer.body, "code") != json(rpc::method_not_found)) // it has no tools
+    read = tl::unexpected(mcp::of_error(who_, "to list its tools", answer.body));
+  if (!read) return page_failed(std::move(read.error()), false, now);
+  for (std::string& what : read->complaints) complain(who_ + ": " + std::move(what));
+  tries_ = 0;
+  if (read->next_cursor) {
+    cursor_ = std::move(*read->next_cursor);
+    return ask_page(now);
+  }
+  tools_ = std::move(pages_->tools());
+  tools_until_ = now + tools_kept;
+  pages_.reset();
+  answer_list(*tools_);
+}
+
+void http_conversation::page_failed(fault why, bool may_help, time_point now) {
+  if (may_help && rest(now)) return;
+  pages_.reset();
+  tries_ = 0;
+  answer_list(tl::unexpected(clean(std::move(why))));
+}
+
+void http_conversation::answer_list(const result<std::vector<mcp_tool>>& tools) {
+  for (const auto& reply : std::exchange(askers_, {}))
+    if (reply) reply(tools);
+}
+
+void http_conversation::take_ending(exchange_id id, time_point now) {
+  exchange& one = exchanges_.at(id);
+  const http_ending end = *one.http->ending();
+  const std::string session = one.session;
+  switch (one.why) {
+  case purpose::call:
+    return call_ended(id, end, now);
+  case purpose::cancel:
+    if (one.line) one.line->became(ok(end) ? "ignored" : "refused");
+    return close(id);
+  case purpose::handshake:
+    close(id);
+    return handshake_ended(end, now);
+  case purpose::page:
+    close(id);
+    if (end.status == 404 && !session.empty()) return session_gone(session, now);
+    return page_failed(of_http_ending(who_, "list of tools", end), may_pass(end), now);
+  case purpose::notice:
+  case purpose::goodbye:
+  case purpose::lingering:
+    return close(id);
+  }
+}
+
+void http_conversation::call_ended(exchange_id id, const http_ending& end, time_point now) {
+  const call_number number = exchanges_.at(id).call;
+  const std::string session = exchanges_.at(id).session;
+  close(id);
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return;
+  call& one = found->second;
+  one.at = 0;
+  // The server knows no such session: it did nothing with the call.
+  if (end.status == 404 && !session.empty() && !one.again && !ended_) {
+    one.again = true;
+    session_gone(session, now);
+    if (phase_ == phase::ready) send_call(number, one, now);
+    return;
+  }
+  const std::string what = "tool \"" + excerpt(one.tool, 80) + "\"";
+  tell_end(number, mcp_call_events::failed{of_http_ending(who_, what, end), end.sent});
+}
+
+void http_conversation::ring(exchange_id id, time_point now) {
+  look(id, now); // what came in time counts
+  const auto found = exchanges_.find(id);
+  if (found == exchanges_.end()) return;
+  exchange& one = found->second;
+  if (one.alarm > now) return;
+  const auto timeout = [&](std::string_view what, milliseconds limit) {
+    return fault{"mcp_timeout",
+                 who_ + ", " + std::string(what) + ": no answer after " + std::to_string(limit.count()) + " ms",
+                 {}};
+  };
+  const purpose why = one.why;
+  const call_number number = one.call;
+  const std::uint64_t request = one.request;
+  const bool sent = one.http->sent();
+  if (why == purpose::cancel && one.line) one.line->became("refused");
+  close(id);
+  if (why == purpose::call) {
+    if (sent && !stateless_) send_cancel(request, nullptr, "time is over", now);
+    if (const auto call = calls_.find(number); call != calls_.end())
+      tell_end(number,
+               mcp_call_events::failed{
+                   timeout("tool \"" + excerpt(call->second.tool, 80) + "\"", settings_.options.call_timeout), sent});
+  } else if (why == purpose::page) {
+    page_failed(timeout("list of tools", settings_.options.handshake_timeout), false, now);
+  } else if (why == purpose::handshake && phase_ == phase::probing) {
+    shake(phase::initializing, now);
+  } else if (why == purpose::handshake) {
+    handshake_failed(nullptr, timeout("handshake", settings_.options.handshake_timeout), now);
+  }
+}
+
+void http_conversation::end(time_point now) {
+  ended_ = true;
+  rest_ = time_point::max();
+  std::vector<exchange_id> over;
+  for (const auto& [id, one] : exchanges_)
+    if (one.why != purpose::cancel) over.push_back(id);
+  for (const exchange_id id : over) {
+    if (exchanges_.at(id).why == purpose::call) look(id, now); // what came in time counts
+    const auto found = exchanges_.find(id);
+    const call_number number = found != exchanges_.end() && found->second.why == purpose::call ? found->second.call : 0;
+    const bool sent = number != 0 && found->second.http->sent();
+    close(id);
+    if (number != 0)
+      tell_end(number, mcp_call_events::failed{{"mcp_unreachable", who_ + " is no longer wanted", {}}, sent});
+  }
+  const fault gone{"mcp_unreachable", who_ + " is no longer wanted", {}};
+  while (!calls_.empty()) tell_end(calls_.begin()->first, mcp_call_events::failed{gone, false});
+  answer_list(tl::unexpected(gone));
+  news_.clear();
+  if (!session_.empty()) open(purpose::goodbye, {}, {}, {}, after(settings_.options.cancel_timeout, now));
+}
+
+void http_conversation::abandon() {
+  for (auto& [id, one] : exchanges_)
+    if (one.line) one.line->became("ignored");
+  exchanges_.clear();
+  alarms_.clear();
+}
+
+} // namespace quell::integrations

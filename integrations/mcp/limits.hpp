@@ -1,0 +1,29 @@
+// What an MCP server may send us at most, in one place.
+#pragma once
+
+#include <cstddef>
+
+namespace quell::integrations::mcp_limits {
+
+constexpr std::size_t line_bytes = 4 * 1024 * 1024;     ///< one message on stdio, or one JSON body over HTTP
+constexpr std::size_t stream_bytes = 128 * 1024 * 1024; ///< one answer over HTTP with all its progress
+constexpr std::size_t result_bytes = 1024 * 1024;       ///< a tool's result as it is told
+constexpr std::size_t cut_text_bytes = 256 * 1024;      ///< what is kept of a longer one's text
+constexpr std::size_t tools = 1000;
+constexpr std::size_t pages = 100;                   ///< of the list of tools
+constexpr std::size_t tools_bytes = 8 * 1024 * 1024; ///< all of them together
+constexpr std::size_t tool_name_bytes = 128;
+constexpr std::size_t description_characters = 16'384;
+constexpr std::size_t schema_bytes = 128 * 1024;
+constexpr std::size_t cursor_bytes = 16 * 1024;
+constexpr std::size_t shown_characters = 300;   ///< of a server's own words in a fault or a complaint
+constexpr std::size_t message_characters = 500; ///< of a progress message, and of a cancel's reason
+constexpr std::size_t open_calls = 10'000;
+constexpr std::size_t remembered_cancels = 10'000; ///< whose late answer is waited for; the oldest goes first
+constexpr std::size_t complaints = 100;
+constexpr std::size_t relists = 3; ///< in a row, because the tools changed while they were listed
+constexpr std::size_t header_bytes = 64 * 1024;
+constexpr std::size_t session_id_bytes = 1024;
+constexpr std::size_t stream_requests = 100; ///< of a server to us, in one answer over HTTP; more are not answered
+
+} // namespace quell::integrations::mcp_limits

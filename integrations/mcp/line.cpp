@@ -1,0 +1,74 @@
+// What the holder of an MCP call and its server share.
+#include "integrations/mcp/line.hpp"
+
+#include <utility>
+
+namespace quell::integrations {
+namespace {
+
+/// What a cancel after this end hears; nothing for progress.
+const char* after(const mcp_call_event& event) {
+  if (std::holds_alternative<mcp_call_events::finished>(event)) return "too_late";
+  const auto* failed = std::get_if<mcp_call_events::failed>(&event);
+  if (!failed) return nullptr;
+  return !failed->sent ? "not_sent" : failed->why.code == "mcp_refused" ? "done" : "ignored";
+}
+
+} // namespace
+
+void mcp_line::tell(mcp_call_event event) {
+  const char* word = after(event);
+  listener dropped; // destroyed after the lock: what it holds may lead back here
+  {
+    const std::lock_guard lock(telling_);
+    if (ended_) return;
+    ended_ = word != nullptr;
+    if (!cut_ && listener_) {
+      inside_ = true;
+      listener_(std::move(event));
+      inside_ = false;
+    }
+    if (cut_ || ended_) dropped = std::exchange(listener_, nullptr);
+  }
+  // Also of a call whose cancel met its end on the way.
+  if (word) became(word);
+}
+
+void mcp_line::cut() {
+  listener dropped;
+  const std::lock_guard lock(telling_);
+  cut_ = true;
+  if (!inside_) dropped = std::exchange(listener_, nullptr);
+}
+
+bool mcp_line::is_over() const {
+  const std::lock_guard lock(telling_);
+  return cut_ || ended_;
+}
+
+void mcp_line::became(const std::string& what) {
+  std::vector<mcp_late> waiting;
+  {
+    const std::lock_guard lock(books_);
+    if (became_) return;
+    became_ = what;
+    waiting.swap(waiting_);
+  }
+  for (const mcp_late& late : waiting) late(what);
+}
+
+void mcp_line::hear(mcp_late late) {
+  if (!late) return;
+  std::string what;
+  {
+    const std::lock_guard lock(books_);
+    if (!became_) {
+      waiting_.push_back(std::move(late));
+      return;
+    }
+    what = *became_;
+  }
+  late(what);
+}
+
+} // namespace quell::integrations

@@ -1,0 +1,32 @@
+// Lines out of bytes that come in any pieces, each of a bounded length.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace quell::integrations {
+
+class line_splitter {
+ public:
+  /// `most`: bytes of a line, without its end.
+  explicit line_splitter(std::size_t most) : most_(most) {}
+
+  struct sink {
+    std::function<void(std::string_view line)> line; ///< without LF or CR LF; empty lines are dropped
+    /// A line that was longer: its first and last bytes (at most 512 each).
+    std::function<void(std::string_view first, std::string_view last)> too_long;
+  };
+  void take(std::string_view bytes, const sink& out);
+
+ private:
+  void end_line(std::string_view rest, const sink& out);
+
+  const std::size_t most_;
+  std::string line_;
+  std::string first_, last_; ///< of a line that is too long already
+  bool over_ = false;
+};
+
+} // namespace quell::integrations

@@ -1,0 +1,114 @@
+// The client's side of MCP over a pair of byte streams: calls, and the end.
+#include "integrations/mcp/session.hpp"
+
+#include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/session_parts.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations {
+
+using namespace mcp_effects;
+
+mcp_session::mcp_session(const std::string& name) : who_(mcp::who_is(name)), lines_(mcp_limits::line_bytes) {}
+mcp_session::~mcp_session() = default;
+
+std::vector<mcp_effect> mcp_session::effects() { return std::exchange(effects_, {}); }
+
+void mcp_session::send_line(std::string line) {
+  line += '\n';
+  effects_.emplace_back(send{std::move(line)});
+}
+
+// Complaints are for a log; a server that sends nothing but garbage shall not fill it.
+void mcp_session::complain(std::string what) {
+  if (++complaints_ <= mcp_limits::complaints) effects_.emplace_back(complaint{std::move(what)});
+}
+
+mcp_call_number mcp_session::begin_call(const std::string& tool, const std::string& input_json) {
+  const mcp_call_number number = ++next_id_;
+  const auto refuse = [&](fault why) {
+    effects_.emplace_back(tell{number, mcp_call_events::failed{std::move(why), false}});
+    return number;
+  };
+  if (phase_ == phase::over) return refuse(over_);
+  if (!mcp::input_object(input_json))
+    return refuse({"mcp_refused", "the input of tool \"" + excerpt(tool, 80) + "\" is no JSON object", {}});
+  if (calls_.size() - cancelled_.size() >= mcp_limits::open_calls)
+    return refuse({"mcp_refused", who_ + " has " + std::to_string(mcp_limits::open_calls) + " calls open already", {}});
+  call& one = calls_[number];
+  one.tool = tool;
+  one.input = input_json;
+  if (phase_ == phase::ready) send_call(number, one); // or else when it is
+  return number;
+}
+
+void mcp_session::send_call(mcp_call_number number, call& one) {
+  json params = mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), number);
+  if (stateless_) params = mcp::with_stateless_meta(std::move(params));
+  one.sent = true;
+  one.input = {};
+  send_line(rpc::request(number, "tools/call", std::move(params)));
+}
+
+bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end() || found->second.cancelled) return false;
+  if (!found->second.sent) {
+    calls_.erase(found);
+    effects_.emplace_back(late{number, "not_sent"});
+    return true;
+  }
+  found->second.cancelled = true;
+  cancelled_.insert(number);
+  send_line(rpc::notification("notifications/cancelled", mcp::cancel_params(number, reason)));
+  // Most are never answered: what is remembered of them must not grow for ever.
+  if (cancelled_.size() > mcp_limits::remembered_cancels) stop_waiting(*cancelled_.begin());
+  return true;
+}
+
+void mcp_session::stop_waiting(mcp_call_number number) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end() || !found->second.cancelled) return;
+  calls_.erase(found);
+  cancelled_.erase(number);
+  effects_.emplace_back(late{number, "ignored"});
+}
+
+void mcp_session::take_call_end(std::map<mcp_call_number, call>::iterator found, incoming& one) {
+  const mcp_call_number number = found->first;
+  const call ended = std::move(found->second);
+  calls_.erase(found);
+  const bool answered = one.message.what == rpc::message::kind::answer;
+  if (ended.cancelled) {
+    cancelled_.erase(number);
+    effects_.emplace_back(late{number, answered ? "too_late" : "done"});
+    return;
+  }
+  if (answered)
+    effects_.emplace_back(tell{number, mcp::ended_with(who_, one.message.body)});
+  else
+    effects_.emplace_back(
+        tell{number, mcp_call_events::failed{
+                         mcp::of_error(who_, "tool \"" + excerpt(ended.tool, 80) + "\"", one.message.body), true}});
+}
+
+void mcp_session::close(const std::string& reason) {
+  end({"mcp_unreachable", who_ + " is gone: " + excerpt(reason, mcp_limits::shown_characters), {}});
+}
+
+void mcp_session::end(fault why) {
+  if (phase_ == phase::over) return;
+  phase_ = phase::over;
+  over_ = std::move(why);
+  for (auto& [number, one] : std::exchange(calls_, {})) {
+    if (one.cancelled)
+      effects_.emplace_back(late{number, "ignored"});
+    else
+      effects_.emplace_back(tell{number, mcp_call_events::failed{over_, one.sent}});
+  }
+  cancelled_.clear();
+  pages_.reset();
+  if (std::exchange(wanted_, false)) effects_.emplace_back(list{tl::unexpected(over_)});
+}
+
+} // namespace quell::integrations

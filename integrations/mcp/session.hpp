@@ -1,0 +1,121 @@
+// The client's side of MCP over a pair of byte streams, as a pure state machine: no I/O, clock or threads. What happens
+// goes in, what is to be done comes out of `effects`.
+//
+// Handshake: `initialize` with the newest version that has one. A server that knows no `initialize` is asked with
+// `server/discover`, and then each request says the version that it is made in.
+//
+// Races: a cancel may meet its call's answer on the way; whichever is handed in first here wins, and an answer that
+// comes after its cancel is told as the cancel's `late`, never as an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "integrations/mcp/lines.hpp"
+#include "integrations/mcp/mcp.hpp"
+
+namespace quell::integrations {
+
+using mcp_call_number = std::uint64_t; ///< the id of its request too
+
+namespace mcp_effects {
+struct send {
+  std::string bytes; ///< whole lines
+};
+struct tell {
+  mcp_call_number call = 0;
+  mcp_call_event event;
+};
+struct late {
+  mcp_call_number call = 0;
+  std::string what; ///< see mcp_late
+};
+/// To everybody who has asked since the last one.
+struct list {
+  result<std::vector<mcp_tool>> tools;
+};
+struct ready {
+  std::string name, version, protocol;
+};
+struct tools_changed {};
+struct complaint {
+  std::string what;
+};
+} // namespace mcp_effects
+
+using mcp_effect = std::variant<mcp_effects::send, mcp_effects::tell, mcp_effects::late, mcp_effects::list,
+                                mcp_effects::ready, mcp_effects::tools_changed, mcp_effects::complaint>;
+
+class mcp_session {
+ public:
+  /// `name`: how the configuration calls the server.
+  explicit mcp_session(const std::string& name);
+  ~mcp_session();
+
+  /// Begins the handshake; once.
+  void start();
+  void receive(std::string_view bytes);
+  /// Ends with one `list`, at once if the tools are known.
+  void list_tools();
+  /// Ends with exactly one `tell` of `finished` or `failed`, or else with one `late`.
+  mcp_call_number begin_call(const std::string& tool, const std::string& input_json);
+  /// False: it is over, or cancelled already; nothing happens. True: exactly one `late` comes of it.
+  bool cancel(mcp_call_number call, std::string_view reason);
+  /// Its `late` is told now, if it is cancelled and nothing came so far.
+  void stop_waiting(mcp_call_number call);
+  /// The other side is gone. For good; twice: no effect.
+  void close(const std::string& reason);
+
+  /// In order; taken once.
+  std::vector<mcp_effect> effects();
+
+ private:
+  enum class phase : std::uint8_t { unstarted, shaking, discovering, ready, over };
+  struct call {
+    std::string tool, input;
+    bool sent = false, cancelled = false;
+  };
+  struct incoming;
+
+  void take_line(std::string_view line);
+  void take_cut_line(std::string_view first, std::string_view last);
+  void take_message(incoming& one);
+  void take_reply(incoming& one);
+  void take_notification(incoming& one);
+  void take_initialized(incoming& one);
+  void take_discovered(incoming& one);
+  void take_page(incoming& one);
+  void take_call_end(std::map<mcp_call_number, call>::iterator found, incoming& one);
+  void ask_page(const std::string& cursor);
+  void be_ready(std::string name, std::string version, std::string protocol);
+  void send_call(mcp_call_number number, call& one);
+  void send_line(std::string line);
+  void end(fault why);
+  void complain(std::string what);
+
+  const std::string who_;
+  phase phase_ = phase::unstarted;
+  bool stateless_ = false; ///< the version has no handshake
+  line_splitter lines_;
+  std::uint64_t next_id_ = 0;
+  std::uint64_t control_id_ = 0;          ///< of the handshake or the page that is waited for; 0: none
+  std::map<mcp_call_number, call> calls_; ///< open ones, and cancelled ones that may be answered late
+  std::set<mcp_call_number> cancelled_;   ///< of calls_
+  bool wanted_ = false, listing_ = false, stale_ = false;
+  std::size_t relists_ = 0, complaints_ = 0;
+  struct pages;
+  std::unique_ptr<pages> pages_; ///< of the list that is being read
+  std::optional<std::vector<mcp_tool>> tools_;
+  fault over_;          ///< why it is over
+  fault initialize_no_; ///< what was answered to `initialize`
+  std::vector<mcp_effect> effects_;
+};
+
+} // namespace quell::integrations

@@ -1,0 +1,173 @@
+// An MCP server whose standard input and output are somewhere else.
+//
+// One mutex guards the session. What comes of it is put into one queue under that mutex and performed outside of it by
+// whoever finds nobody else at it: so order holds across threads, and a listener that calls back in only adds to it.
+#include "integrations/mcp/stdio_server.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <thread>
+#include <unordered_map>
+
+#include "integrations/mcp/line.hpp"
+#include "integrations/mcp/session.hpp"
+
+namespace quell::integrations {
+
+struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
+  core(const std::string& name, std::function<void(std::string)> write, mcp_hooks hooks)
+      : session(name), write_(std::move(write)), hooks_(std::move(hooks)) {}
+
+  /// Does this to the session and performs what comes of it.
+  template <class Change>
+  void change(Change what) {
+    const auto alive = this->shared_from_this(); // a listener may drop the server
+    {
+      const std::lock_guard lock(guard);
+      what();
+      for (mcp_effect& one : session.effects()) queue_.push_back(std::move(one));
+    }
+    perform();
+  }
+
+  void perform() {
+    std::unique_lock lock(guard);
+    if (performer_ != std::thread::id()) return; // that one does it all
+    performer_ = std::this_thread::get_id();
+    while (!queue_.empty()) {
+      mcp_effect next = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      std::visit(*this, next);
+      lock.lock();
+    }
+    performer_ = {};
+    idle_.notify_all();
+  }
+
+  /// Until all is performed, unless this is done from inside of it.
+  void settle() {
+    std::unique_lock lock(guard);
+    if (performer_ == std::this_thread::get_id()) return;
+    idle_.wait(lock, [this] { return performer_ == std::thread::id() && queue_.empty(); });
+  }
+
+  void operator()(mcp_effects::send& what) const {
+    if (write_) write_(std::move(what.bytes));
+  }
+  void operator()(mcp_effects::tell& what) {
+    const bool last = !std::holds_alternative<mcp_call_events::progress>(what.event);
+    if (const auto line = line_of(what.call, last)) line->tell(std::move(what.event));
+  }
+  void operator()(const mcp_effects::late& what) {
+    if (const auto line = line_of(what.call, true)) line->became(what.what);
+  }
+  void operator()(const mcp_effects::list& what) {
+    std::vector<tools_reply> replies;
+    {
+      const std::lock_guard lock(guard);
+      replies.swap(askers);
+    }
+    for (const tools_reply& reply : replies)
+      if (reply) reply(what.tools);
+  }
+  void operator()(const mcp_effects::ready& what) const {
+    if (hooks_.ready) hooks_.ready(what.name, what.version, what.protocol);
+  }
+  void operator()(const mcp_effects::tools_changed&) const {
+    if (hooks_.tools_changed) hooks_.tools_changed();
+  }
+  void operator()(const mcp_effects::complaint& what) const {
+    if (hooks_.complaint) hooks_.complaint(what.what);
+  }
+
+  std::shared_ptr<mcp_line> line_of(mcp_call_number call, bool last) {
+    const std::lock_guard lock(guard);
+    const auto found = lines.find(call);
+    if (found == lines.end()) return nullptr;
+    auto line = found->second;
+    if (last) lines.erase(found);
+    return line;
+  }
+
+  // All guarded.
+  std::mutex guard;
+  mcp_session session;
+  std::unordered_map<mcp_call_number, std::shared_ptr<mcp_line>> lines; ///< of which something may still be told
+  std::vector<tools_reply> askers;
+
+ private:
+  std::deque<mcp_effect> queue_;
+  std::thread::id performer_;
+  std::condition_variable idle_;
+  // Never changed.
+  const std::function<void(std::string)> write_;
+  const mcp_hooks hooks_;
+};
+
+namespace {
+
+template <class Core>
+class held_call final : public mcp_call {
+ public:
+  held_call(std::shared_ptr<Core> core, std::shared_ptr<mcp_line> line, mcp_call_number number)
+      : core_(std::move(core)), line_(std::move(line)), number_(number) {}
+  ~held_call() override {
+    if (!line_->is_over()) cancel({}, nullptr);
+  }
+  void cancel(std::string reason, mcp_late late) override {
+    line_->cut();
+    line_->hear(std::move(late));
+    core_->change([&] {
+      core_->session.cancel(number_, reason); // not open: its end is told, or is in the queue
+    });
+  }
+  void stop_waiting() override {
+    core_->change([this] { core_->session.stop_waiting(number_); });
+  }
+
+ private:
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<mcp_line> line_;
+  const mcp_call_number number_;
+};
+
+} // namespace
+
+mcp_stdio_server::mcp_stdio_server(std::string name, std::function<void(std::string)> write, mcp_hooks hooks)
+    : core_(std::make_shared<core>(name, std::move(write), std::move(hooks))) {}
+
+mcp_stdio_server::~mcp_stdio_server() { closed("it is no longer wanted"); }
+
+void mcp_stdio_server::started() {
+  core_->change([this] { core_->session.start(); });
+}
+
+void mcp_stdio_server::received(std::string_view bytes) {
+  core_->change([&] { core_->session.receive(bytes); });
+}
+
+void mcp_stdio_server::closed(std::string reason) {
+  core_->change([&] { core_->session.close(reason); });
+  core_->settle();
+}
+
+void mcp_stdio_server::tools(tools_reply reply) {
+  core_->change([&] {
+    core_->askers.push_back(std::move(reply));
+    core_->session.list_tools();
+  });
+}
+
+std::unique_ptr<mcp_call> mcp_stdio_server::call(const std::string& tool, const std::string& input_json,
+                                                 std::function<void(mcp_call_event)> listener) {
+  auto line = std::make_shared<mcp_line>(std::move(listener));
+  mcp_call_number number = 0;
+  core_->change([&] {
+    number = core_->session.begin_call(tool, input_json);
+    core_->lines.emplace(number, line);
+  });
+  return std::make_unique<held_call<core>>(core_, std::move(line), number);
+}
+
+} // namespace quell::integrations

@@ -1,0 +1,77 @@
+// The conversations as plain values: what a row of the tables `message` and `call` says.
+//
+// A scope has one conversation; each sub-agent has one of its own beside it. An answer with calls is three things in
+// one transaction: the assistant's message, a row for each call, and the message of role tool under which the results
+// will be shown, in call order. A call has a result exactly once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/conversation.hpp"
+#include "storage/records.hpp"
+
+namespace quell::storage {
+
+enum class message_role : std::uint8_t { user, assistant, tool };
+
+} // namespace quell::storage
+
+namespace quell {
+template <>
+struct names_of<storage::message_role> {
+  static constexpr auto list = std::to_array<std::string_view>({"user", "assistant", "tool"});
+};
+} // namespace quell
+
+namespace quell::storage {
+
+struct message_record {
+  message_id id;
+  std::uint64_t seq = 0;
+  scope_path scope;
+  message_role role = message_role::user;
+  wall_time at{};
+  std::optional<operation_id> turn; ///< the turn or sub-agent that it belongs to
+  bool aside = false;               ///< of a sub-agent's conversation, not of the scope's
+  person author;                    ///< of role user
+  std::string client_id;            ///< the chat service's id of it; "" = none
+  std::string fingerprint;          ///< of the request's body, for a repeat with the same client_id
+  std::string text;
+  bool interrupted = false; ///< the model's stream was cut: `text` is what had come
+  bool discarded = false;   ///< its turn was stopped before it began: no part of the conversation
+  model_usage usage;        ///< of role assistant
+  friend bool operator==(const message_record&, const message_record&) = default;
+};
+
+/// What came of a call, as the model is told.
+struct call_outcome {
+  bool ok = true;
+  bool cancelled = false;
+  std::string result; ///< JSON text
+  friend bool operator==(const call_outcome&, const call_outcome&) = default;
+};
+
+struct call_record {
+  operation_id operation;     ///< of kind tool_call
+  std::uint64_t answer = 0;   ///< seq of the assistant's message that made it
+  std::uint32_t position = 0; ///< among the calls of that message
+  std::string call;           ///< the model's id of it
+  std::string name;
+  std::string input; ///< JSON text, or what the model wrote instead
+  std::optional<call_outcome> outcome;
+  friend bool operator==(const call_record&, const call_record&) = default;
+};
+
+/// A message as it is read: one of role assistant, and the one of role tool behind it, with the calls in their order.
+struct kept_message {
+  message_record message;
+  std::vector<call_record> calls;
+  friend bool operator==(const kept_message&, const kept_message&) = default;
+};
+
+} // namespace quell::storage

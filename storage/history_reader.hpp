@@ -1,0 +1,33 @@
+// Reading conversations: a page of messages, each with the calls that belong to it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/queries.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace quell::storage {
+
+/// Used by one thread. Every function throws what SQLiteCpp throws, and `corrupt_row`.
+class history_reader {
+ public:
+  explicit history_reader(SQLite::Database& database);
+  ~history_reader();
+
+  /// To be called inside a read transaction, so that messages and calls are of one instant.
+  std::vector<kept_message> messages(const message_filter& f);
+  std::optional<message_record> message_of_client(const scope_path& scope, const std::string& client_id);
+
+ private:
+  struct statements;
+  SQLite::Database& database_;
+  std::unique_ptr<statements> statements_;
+};
+
+} // namespace quell::storage

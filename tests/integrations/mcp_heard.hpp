@@ -1,0 +1,101 @@
+// Listeners that keep what an MCP call and its cancel tell, and wait for it with a deadline.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "integrations/mcp/mcp.hpp"
+#include "tests/integrations/http_server.hpp"
+
+namespace quell::testing {
+
+class mcp_heard {
+ public:
+  std::function<void(integrations::mcp_call_event)> listener() {
+    return [kept = kept_](integrations::mcp_call_event event) {
+      const std::lock_guard lock(kept->guard);
+      kept->events.push_back(std::move(event));
+      kept->changed.notify_all();
+    };
+  }
+  integrations::mcp_late late() {
+    return [kept = kept_](const std::string& what) {
+      const std::lock_guard lock(kept->guard);
+      kept->lates.push_back(what);
+      kept->changed.notify_all();
+    };
+  }
+  integrations::mcp_server::tools_reply reply() {
+    return [kept = kept_](result<std::vector<integrations::mcp_tool>> tools) {
+      const std::lock_guard lock(kept->guard);
+      kept->lists.push_back(std::move(tools));
+      kept->changed.notify_all();
+    };
+  }
+  std::vector<integrations::mcp_call_event> events() const {
+    const std::lock_guard lock(kept_->guard);
+    return kept_->events;
+  }
+  std::vector<std::string> lates() const {
+    const std::lock_guard lock(kept_->guard);
+    return kept_->lates;
+  }
+  std::size_t count_of_progress() const {
+    const std::lock_guard lock(kept_->guard);
+    return progress(*kept_);
+  }
+  void wait_for_progress(std::size_t count = 1) const {
+    wait("progress", [count](const kept& all) { return progress(all) >= count; });
+  }
+  integrations::mcp_call_events::finished finished() const {
+    wait("the end of a call", &mcp_heard::ended);
+    const auto all = events();
+    if (const auto* failed = std::get_if<integrations::mcp_call_events::failed>(&all.back()))
+      FAIL("failed: " << failed->why.code << ": " << failed->why.detail);
+    return std::get<integrations::mcp_call_events::finished>(all.back());
+  }
+  integrations::mcp_call_events::failed failed() const {
+    wait("the failure of a call", &mcp_heard::ended);
+    const auto all = events();
+    REQUIRE(std::holds_alternative<integrations::mcp_call_events::failed>(all.back()));
+    return std::get<integrations::mcp_call_events::failed>(all.back());
+  }
+  std::string wait_for_late(std::size_t count = 1) const {
+    wait("what became of a cancel", [count](const kept& all) { return all.lates.size() >= count; });
+    return lates()[count - 1];
+  }
+  result<std::vector<integrations::mcp_tool>> tools(std::size_t count = 1) const {
+    wait("a list of tools", [count](const kept& all) { return all.lists.size() >= count; });
+    const std::lock_guard lock(kept_->guard);
+    return kept_->lists[count - 1];
+  }
+
+ private:
+  struct kept {
+    std::mutex guard;
+    std::condition_variable changed;
+    std::vector<integrations::mcp_call_event> events;
+    std::vector<std::string> lates;
+    std::vector<result<std::vector<integrations::mcp_tool>>> lists;
+  };
+  static std::size_t progress(const kept& all) {
+    std::size_t found = 0;
+    for (const auto& one : all.events)
+      found += std::holds_alternative<integrations::mcp_call_events::progress>(one) ? 1 : 0;
+    return found;
+  }
+  static bool ended(const kept& all) { return all.events.size() > progress(all); }
+  template <class Done>
+  void wait(const std::string& what, Done done) const {
+    std::unique_lock lock(kept_->guard);
+    if (!kept_->changed.wait_for(lock, patience, [&] { return done(*kept_); })) FAIL("waited 30 s for " + what);
+  }
+  std::shared_ptr<kept> kept_ = std::make_shared<kept>();
+};
+
+} // namespace quell::testing

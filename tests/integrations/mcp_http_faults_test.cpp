@@ -1,0 +1,117 @@
+// The MCP client over HTTP against a real server: faults, limits, retries.
+#include "tests/integrations/mcp_old_server.hpp"
+
+using namespace quell;
+using namespace quell::integrations;
+using namespace quell::testing;
+
+TEST_CASE("a server that forgets every session is not asked for ever") {
+  old_server old([&](const http_ask&, const json&) -> moves { return {whole(404, "gone")}; });
+  auto client = open(old.server.url());
+  mcp_heard heard;
+  const auto call = client->call("echo", "", heard.listener());
+  CHECK(heard.failed().why.code == "mcp_refused");
+  CHECK(count(old.server, "tools/call") == 2);
+  CHECK(count(old.server, "initialize") == 2);
+}
+
+TEST_CASE("a call is never sent twice: lost connections, 5xx and 429 are its end") {
+  for (const moves& answer :
+       {moves{whole(503, "<html>down</html>", {}, "text/html")}, moves{whole(429, "{}")}, moves{reset_now()},
+        moves{chunked_head(), chunk(": hm\n\n"), reset_now()}, moves{chunked_head(), last_chunk()}}) {
+    old_server old([&](const http_ask&, const json&) -> moves { return answer; });
+    auto client = open(old.server.url());
+    mcp_heard heard;
+    const auto call = client->call("echo", "", heard.listener());
+    CHECK(heard.failed().sent);
+    CHECK_THAT(heard.failed().why.code, Catch::Equals("mcp_unreachable") || Catch::Equals("mcp_broken"));
+    client.reset();
+    CHECK(count(old.server, "tools/call") == 1);
+  }
+}
+
+TEST_CASE("handshake and list are tried again, with pauses, and then a fault says so") {
+  std::atomic<int> tries = 0;
+  http_server server([&](const http_ask& ask) -> moves {
+    if (ask.body.empty()) return {whole(200, "")};
+    const json message = json::parse(ask.body);
+    const std::string method = message["method"];
+    if (method == "server/discover") return {whole(404, "")};
+    if (method == "initialize")
+      return ++tries == 1 ? moves{whole(503, "")} : moves{answered(message["id"], {{"protocolVersion", "2024-11-05"}})};
+    if (method == "tools/list")
+      return ++tries < 4
+                 ? moves{reset_now()}
+                 : moves{answered(message["id"],
+                                  {{"tools", json::array({json{{"name", "a"}, {"inputSchema", json::object()}}})}})};
+    return {accepted()};
+  });
+  auto client = open(server.url());
+  mcp_heard heard;
+  client->tools(heard.reply());
+  CHECK(heard.tools()->size() == 1);
+  client->tools(heard.reply());
+  CHECK(heard.tools(2)->size() == 1);
+  CHECK(count(server, "tools/list") == 2); // kept
+  auto dead = mcp_http_server("gone", "http://127.0.0.1:1/mcp", "", quick());
+  mcp_heard nobody;
+  (*dead)->tools(nobody.reply());
+  CHECK(nobody.tools().error().code == "mcp_unreachable");
+  const auto call = (*dead)->call("x", "", nobody.listener());
+  CHECK_FALSE(nobody.failed().sent);
+}
+
+TEST_CASE("a key that is not taken is a clear fault without the key") {
+  http_server server([](const http_ask&) -> moves {
+    return {whole(401, R"({"error":{"message":"key-of-great-secrecy is not welcome"}})")};
+  });
+  auto client = open(server.url());
+  mcp_heard heard;
+  const auto call = client->call("x", "", heard.listener());
+  const auto failed = heard.failed();
+  CHECK(failed.why.code == "mcp_refused");
+  CHECK_FALSE(failed.sent);
+  CHECK_THAT(failed.why.detail,
+             Catch::Contains("401") && Catch::Contains("*** is not welcome") && Catch::Contains("check the key"));
+  CHECK_FALSE(mcp_http_server("x", "ftp://host/mcp", ""));
+  CHECK_FALSE(mcp_http_server("x", "no url", ""));
+  CHECK_FALSE(mcp_http_server("x", "http://host/mcp", "two\r\nlines"));
+}
+
+TEST_CASE("every time limit ends what it limits") {
+  http_server silent([](const http_ask&) -> moves { return {}; });
+  auto options = quick();
+  options.handshake_timeout = 150ms;
+  auto client = open(silent.url(), options);
+  mcp_heard heard;
+  client->tools(heard.reply());
+  CHECK(heard.tools().error().code == "mcp_timeout");
+  old_server old([](const http_ask&, const json&) -> moves { return {}; });
+  options = quick();
+  options.call_timeout = 200ms;
+  auto other = open(old.server.url(), options);
+  mcp_heard slow;
+  const auto call = other->call("slow", "", slow.listener());
+  CHECK(slow.failed().why.code == "mcp_timeout");
+  CHECK(slow.failed().sent);
+  old.server.until("the cancel of what took too long",
+                   [&] { return count(old.server, "notifications/cancelled") == 1; });
+}
+
+TEST_CASE("what is no MCP is a broken server, and nothing of it is read without end") {
+  const std::string big(5'000'000, 'y');
+  for (const auto& [answer, words] : std::initializer_list<std::pair<moves, std::string>>{
+           {{whole(200, "<html>portal</html>", {}, "text/html")}, "portal"},
+           {{whole(200, "nonsense")}, "sends no answer"},
+           {{whole(200, big)}, "longer than 4 MiB"},
+           {{head(200), {move::kind::send, "data: " + big, {}}}, "longer than 4 MiB"},
+           {{accepted()}, "202"},
+           {{whole(307, "", "Location: http://elsewhere.test/\r\n")}, "redirection"}}) {
+    old_server old([&](const http_ask&, const json&) -> moves { return answer; });
+    auto client = open(old.server.url());
+    mcp_heard heard;
+    const auto call = client->call("x", "", heard.listener());
+    CHECK_THAT(heard.failed().why.detail, Catch::Contains(words));
+    CHECK(heard.failed().why.detail.size() < 800);
+  }
+}

@@ -1,0 +1,124 @@
+// Stores of older versions: brought up to date with what is in them, also when the disk fails in the middle of that.
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <catch2/catch.hpp>
+
+#include "storage/schema.hpp"
+#include "tests/storage/faulty_disk.hpp"
+#include "tests/storage/fixture.hpp"
+
+using namespace quell;
+using namespace quell::storage;
+using namespace quell::storage::test;
+
+namespace {
+
+/// Packed parts as version 1 wrote them: another first byte, and nothing behind the task.
+void unpack_to_version_1(SQLite::Database& database, const std::string& table) {
+  SQLite::Statement rows(database, "SELECT seq, cold FROM " + table + " WHERE cold IS NOT NULL");
+  SQLite::Statement change(database, "UPDATE " + table + " SET cold = ? WHERE seq = ?");
+  while (rows.executeStep()) {
+    auto cold = rows.getColumn(1).getString();
+    REQUIRE(cold.front() == 2);
+    REQUIRE(cold.back() == 0); // an empty block
+    cold.front() = 1;
+    cold.pop_back();
+    change.bind(1, cold.data(), static_cast<int>(cold.size()));
+    change.bind(2, rows.getColumn(0).getInt64());
+    REQUIRE(change.exec() == 1);
+    change.reset();
+  }
+}
+
+/// Makes of a store of this version what an older build would have left.
+void take_back_to(int version, const std::string& directory) {
+  SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READWRITE);
+  database.exec("DROP TABLE message");
+  database.exec("DROP TABLE call");
+  unpack_to_version_1(database, "operation");
+  unpack_to_version_1(database, "operation_bulk");
+  if (version < 2)
+    for (const char* column : {"stop_reason", "stop_by", "stop_by_name"})
+      database.exec(std::string("ALTER TABLE operation DROP COLUMN ") + column);
+  database.exec("PRAGMA user_version=" + std::to_string(version));
+}
+
+/// A store of an older version with three operations, one of them large.
+struct old_store {
+  temp_directory directory{"/dev/shm"};
+  std::vector<operation_record> kept{full_operation(100), operation(101, "team/a"), operation(102, "team")};
+
+  explicit old_store(int version) {
+    kept[0].hot.ended_seq = 0;
+    kept[0].hot.now = status::running;
+    kept[2].task.env["BIG"] = std::string(100'000, 'x');
+    {
+      store s(directory.path());
+      REQUIRE_FALSE(s.write({reserve_seq{1'000}, put_operation{kept[0]}, put_operation{kept[1]}, put_operation{kept[2]},
+                             put_event{event(7, "audit")}}));
+    }
+    take_back_to(version, directory.path());
+  }
+
+  /// Everything is there, and what the older version did not know works.
+  void check_up_to_date() {
+    store s(directory.path());
+    CHECK(s.recovered.live == kept);
+    CHECK(s.recovered.next_seq == 1'000);
+    CHECK(s.recovered.next_event == 8);
+    CHECK(ask(directory.path(), "PRAGMA user_version") == std::to_string(schema_version));
+    auto said = message(s.recovered.next_seq, "team/a", message_role::user);
+    auto turn = operation(s.recovered.next_seq + 1, "team/a");
+    turn.kind = kind::turn;
+    turn.task = {};
+    turn.block = R"({"agent":"coder"})";
+    REQUIRE_FALSE(s.write({put_message{said}, put_operation{turn}}));
+    auto q = queries::open(directory.path());
+    REQUIRE(q);
+    const auto history = (*q)->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}}).value();
+    REQUIRE(history.size() == 1);
+    CHECK(history.front().message == said);
+    CHECK((*q)->operation(turn.id).value() == turn);
+    for (const auto& o : kept) CHECK((*q)->operation(o.id).value() == o);
+    CHECK(integrity(directory.path()) == "ok");
+  }
+};
+
+} // namespace
+
+TEST_CASE("a store of version 1 or 2 is brought up to date with what is in it") {
+  old_store old(GENERATE(1, 2));
+  old.check_up_to_date();
+}
+
+TEST_CASE("a store of version 1 can say who ordered a drain once it is up to date") {
+  old_store old(1);
+  store s(old.directory.path());
+  auto drained = ended(old.kept[1], 500, status::cancelled);
+  drained.hot.stop = stop_state{stop_cause::drain, 400, {}, {}, {}, receipt::killed, proof::cgroup_empty};
+  drained.hot.stop->reason = "kernel update";
+  drained.hot.stop->by = person{"root", "Root"};
+  REQUIRE_FALSE(s.write({drained}));
+  auto q = queries::open(old.directory.path());
+  REQUIRE(q);
+  CHECK((*(*q)->operation(old.kept[1].id))->hot == drained.hot);
+}
+
+TEST_CASE("a migration that fails at any call of the disk is done by the next start, and loses nothing") {
+  const auto calls = GENERATE(disk_calls::changes, disk_calls::all);
+  const auto what = GENERATE(disk_trouble::once, disk_trouble::full, disk_trouble::broken);
+  faulty_disk disk;
+  bool reached = true;
+  for (std::uint64_t nth = 1; reached; ++nth) {
+    INFO("trouble " << static_cast<int>(what) << " at call " << nth);
+    old_store old(2);
+    disk.fail(what, nth, calls);
+    auto opened = journal::open({.directory = old.directory.path()});
+    if (opened) opened->reset();
+    reached = disk.has_failed();
+    disk.heal();
+    old.check_up_to_date();
+    REQUIRE(nth < 1000);
+  }
+}

@@ -1,0 +1,32 @@
+// An ACP agent on the official SDK that talks until it is stopped, and asks when the prompt says so.
+// slow_acp_agent.mjs FOLDER-WITH-NODE_MODULES
+import { Readable, Writable } from 'node:stream';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const acp = await import(pathToFileURL(join(process.argv[2], 'node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js')).href);
+const stopped = new Set();
+const { initialize, session } = acp.methods.agent;
+
+acp.agent({ name: 'slow' })
+  .onRequest(initialize, () => ({ protocolVersion: 1, agentCapabilities: {}, agentInfo: { name: 'slow', version: '1' } }))
+  .onRequest(session.new, () => ({ sessionId: 'session-1' }))
+  .onNotification(session.cancel, ({ params }) => { stopped.add(params.sessionId); })
+  .onRequest(session.prompt, async ({ params, client }) => {
+    const { sessionId, prompt } = params;
+    stopped.delete(sessionId);
+    const say = (text) => client.notify(acp.methods.client.session.update,
+      { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } });
+    if (prompt[0].text === 'ask') {
+      const { outcome } = await client.request(acp.methods.client.session.requestPermission, { sessionId,
+        toolCall: { toolCallId: 't', title: 'delete it' }, options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }] });
+      await say(outcome.outcome === 'selected' ? `chose ${outcome.optionId}` : 'nobody chose');
+      return { stopReason: 'end_turn' };
+    }
+    for (let i = 0; i < (prompt[0].text === 'quick' ? 3 : 100000) && !stopped.has(sessionId); ++i) {
+      await say(`word${i}`);
+      await new Promise((go) => setTimeout(go, 20));
+    }
+    return { stopReason: stopped.has(sessionId) ? 'cancelled' : 'end_turn' };
+  })
+  .connect(acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));

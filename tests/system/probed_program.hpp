@@ -1,0 +1,65 @@
+// A program, its two pipes and a thread that reads what it prints: for the probes.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <thread>
+
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace quell::testing {
+
+class probed_program {
+ public:
+  /// `said` and then `ended` are called on the reading thread.
+  probed_program(char** command, std::function<void(std::string_view)> said, std::function<void()> ended) {
+    int in[2], out[2];
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in[0], 0);
+    posix_spawn_file_actions_adddup2(&files, out[1], 1);
+    if (posix_spawnp(&pid_, command[0], &files, nullptr, command, environ) != 0) pid_ = -1;
+    posix_spawn_file_actions_destroy(&files);
+    ::close(in[0]);
+    ::close(out[1]);
+    to_ = in[1];
+    from_ = out[0];
+    reader_ = std::thread([this, said = std::move(said), ended = std::move(ended)] {
+      char bytes[4096];
+      for (;;) {
+        const auto count = ::read(from_, bytes, sizeof bytes);
+        if (count <= 0) return ended();
+        said({bytes, static_cast<std::size_t>(count)});
+      }
+    });
+  }
+  ~probed_program() {
+    ::close(to_); // some servers go on for as long as their work does
+    if (pid_ > 0) ::kill(pid_, SIGTERM);
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+    if (reader_.joinable()) reader_.join();
+    ::close(from_);
+  }
+  probed_program(const probed_program&) = delete;
+  probed_program& operator=(const probed_program&) = delete;
+
+  void write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const auto count = ::write(to_, bytes.data(), bytes.size());
+      if (count <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int to_ = -1, from_ = -1;
+  std::thread reader_;
+};
+
+} // namespace quell::testing
