@@ -24,7 +24,7 @@ void finish(tool_pointer self, const tool_result& stands) {
 /// Says how it ended; what stands comes back and goes up.
 void close(tool_pointer self, const work_end& how) {
   const auto& s = self->state.start;
-  s.port->close_call(s.call, {s.what.call, s.what.name, how.ok, false, how.result},
+  s.port->close_call(s.call, {s.what.call, s.what.name, how.ok, how.cancelled, how.result},
                      [handle = caf::actor_cast<tool_actor>(self), self](const tool_result& stands) {
                        caf::anon_send(handle, continued{[self, stands] { finish(self, stands); }});
                      });

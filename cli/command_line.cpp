@@ -47,6 +47,7 @@ void declare_all(declaration& d) {
   declare_globals(d.app, d.line.globals);
   declare_cluster(d);
   declare_work(d);
+  declare_talk(d);
   declare_stop(d);
   fall_through(d.app);
 }
@@ -75,13 +76,18 @@ std::string inconsistency(const command_options& command) {
     if (r->detach && (r->input || r->pty)) return "--detach cannot go with -i or --pty: nobody would be there to type";
     if (r->env.size() > 4096) return "more than 4096 --env";
   }
+  if (const auto* r = std::get_if<say_options>(&command))
+    if (r->words.empty()) return "there is nothing to say: write quell say TEXT, or - for standard input";
+  if (const auto* r = std::get_if<approve_options>(&command))
+    if (r->reason && r->reason->size() > 2000) return "--reason is longer than 500 characters";
   if (const auto* r = std::get_if<resolve_options>(&command))
     if (!r->id && !r->worker) return "nothing to resolve is named: give an operation's id or --worker W";
   return {};
 }
 
 command_line_end wrong(const CLI::App& app, const std::string& why, bool json) {
-  const bool is_run = names_command(app, "run") || names_command(app, "wait");
+  const bool is_run = names_command(app, "run") || names_command(app, "wait") || names_command(app, "say") ||
+                      names_command(app, "chat");
   std::string name = "quell";
   for (const auto* sub : app.get_subcommands()) name += " " + sub->get_name();
   return {is_run ? exit_code::run_failed : exit_code::usage, name + ": " + why + ". See `" + name + " --help`.", json};
@@ -119,6 +125,7 @@ void describe(const CLI::App& app, const std::string& path, std::vector<command_
     for (const auto* option : sub->get_options()) {
       for (const auto& name : option->get_lnames()) c.flags.push_back("--" + name);
       if (option->get_positional() && option->get_name(true) == "ID" && path.empty()) c.takes_operation = true;
+      c.takes_paused = c.takes_operation && (c.path == "approve" || c.path == "deny");
       if (option->get_positional() && option->get_name(true) == "NAME" && sub->get_name() != "create" &&
           sub->get_name() != "add")
         c.takes_worker = true;

@@ -29,6 +29,7 @@ struct command_description {
   std::string summary;
   std::vector<std::string> flags;
   bool takes_operation = false; ///< its words are operation ids
+  bool takes_paused = false;    ///< those of calls that wait for a human
   bool takes_worker = false;    ///< its words are worker names
 };
 std::vector<command_description> command_descriptions();

@@ -6,6 +6,7 @@ namespace {
 
 const std::string global_flags = "--url --token-file --context --state --json --utc --color --help";
 const std::string ids = "quell ps -q 2>/dev/null | sed 's/.*\\(........\\)$/\\1/'";
+const std::string paused = "quell ps -q --status paused 2>/dev/null | sed 's/.*\\(........\\)$/\\1/'";
 const std::string workers = "quell workers -q 2>/dev/null";
 
 bool is_top(const command_description& c) { return c.path.find(' ') == std::string::npos; }
@@ -38,7 +39,7 @@ std::string branches(const std::vector<command_description>& commands) {
     if (c.path == "completion") words = "bash zsh fish";
     if (c.path == "help") words = top_names(commands) + " errors";
     out += "    '" + c.path + "') words=\"" + words + "\"";
-    if (c.takes_operation) out += "; dynamic=ids";
+    if (c.takes_operation) out += c.takes_paused ? "; dynamic=paused" : "; dynamic=ids";
     if (c.takes_worker) out += "; dynamic=workers";
     out += " ;;\n";
   }
@@ -65,6 +66,9 @@ std::string bash(const std::vector<command_description>& commands) {
          "  esac\n"
          "  [[ $dynamic == ids && $current != -* ]] && words=\"$words $(" +
          ids +
+         ")\"\n"
+         "  [[ $dynamic == paused && $current != -* ]] && words=\"$words $(" +
+         paused +
          ")\"\n"
          "  [[ $dynamic == workers && $current != -* ]] && words=\"$words $(" +
          workers +
@@ -98,6 +102,9 @@ std::string zsh(const std::vector<command_description>& commands) {
          "  [[ $dynamic == ids ]] && words=\"$words $(" +
          ids +
          ")\"\n"
+         "  [[ $dynamic == paused ]] && words=\"$words $(" +
+         paused +
+         ")\"\n"
          "  [[ $dynamic == workers ]] && words=\"$words $(" +
          workers +
          ")\"\n"
@@ -127,7 +134,8 @@ std::string fish(const std::vector<command_description>& commands) {
     }
     for (const auto& flag : c.flags) out += "complete -c quell -n '" + seen + "' -l " + flag.substr(2) + "\n";
     if (c.takes_operation)
-      out += "complete -c quell -n '" + seen + "' -a '(quell ps -q 2>/dev/null | string sub -s -8)'\n";
+      out += "complete -c quell -n '" + seen + "' -a '(quell ps -q" + (c.takes_paused ? " --status paused" : "") +
+             " 2>/dev/null | string sub -s -8)'\n";
     if (c.takes_worker) out += "complete -c quell -n '" + seen + "' -a '(" + workers + ")'\n";
   }
   for (const char* shell : {"bash", "zsh", "fish"})

@@ -34,6 +34,8 @@ int of_operation(const nlohmann::json& operation) {
   if (member(end, "code").is_number_integer()) return static_cast<int>(number_of(end, "code") & 0xff);
   if (const int n = signal_number(text_of(end, "signal")); n != 0) return 128 + n;
   if (error == "start_failed") return run_cannot_execute;
+  const std::string kind = text_of(operation, "kind");
+  if (status == "failed" && kind != "task" && kind != "external") return refused;
   return status == "completed" ? done : run_failed;
 }
 

@@ -3,11 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/columns.hpp"
 #include "cli/duration.hpp"
 #include "cli/fields.hpp"
 #include "cli/instant.hpp"
 #include "cli/short_id.hpp"
 #include "cli/terminal.hpp"
+#include "cli/turn_view.hpp"
 
 namespace quell::cli {
 namespace {
@@ -38,7 +40,13 @@ std::string command_text(const nlohmann::json& words) {
 }
 
 std::string operation_name(const nlohmann::json& operation) {
-  if (const auto title = text_of(operation, "title"); !title.empty()) return printable(title);
+  if (text_of(operation, "kind") == "tool_call")
+    return call_text(text_of(operation, "name"), member(member(operation, "tool"), "input"));
+  const auto kind = text_of(operation, "kind"), agent = text_of(operation, "name");
+  if (const auto title = text_of(operation, "title"); !title.empty()) {
+    const bool is_agent = (kind == "turn" || kind == "sub_agent") && !agent.empty();
+    return (is_agent ? printable(agent) + ": " : "") + one_line(title);
+  }
   if (const auto command = command_text(member(member(operation, "task"), "command")); !command.empty()) return command;
   if (const auto name = text_of(operation, "name"); !name.empty()) return printable(name);
   return printable(text_of(operation, "kind"));
@@ -97,9 +105,22 @@ std::vector<std::string> operation_reasons(const nlohmann::json& operation, cons
   std::vector<std::string> out;
   const auto& waiting = member(operation, "waiting_for");
   if (waiting.is_object()) {
-    std::string line = "waits for " + text_of(waiting, "what") + " since " + instant_and_age(waiting, "since_at", v);
-    if (const auto detail = text_of(waiting, "detail"); !detail.empty()) line += ": " + printable(detail);
+    const auto what = text_of(waiting, "what");
+    std::string line =
+        "waits for " + (what == "turn" ? "its turn" : what) + " since " + instant_and_age(waiting, "since_at", v);
+    if (const auto detail = text_of(waiting, "detail"); !detail.empty() && what != "approval" && what != "turn")
+      line += ": " + printable(detail);
     out.push_back(line);
+    if (what == "approval") {
+      const auto rule = text_of(member(operation, "tool"), "approval");
+      out.push_back("a human must say whether it may run" + (rule.empty() ? "" : ", by rule " + one_line(rule)) + ":");
+      for (const auto& command : approval_commands(text_of(operation, "id"))) out.push_back("  " + command);
+    }
+    if (what == "turn" && text_of(operation, "kind") == "turn")
+      out.push_back("the turns of a scope run one after the other: quell ps --scope " +
+                    printable(text_of(operation, "scope")) + " --kind turn shows what is before it");
+    else if (what == "turn")
+      out.push_back("an exclusive call of the same answer runs before it, or it is exclusive itself");
   }
   const auto& stop = member(operation, "stop");
   if (stop.is_object()) {

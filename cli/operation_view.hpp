@@ -19,7 +19,8 @@ struct view {
 
 /// The command as one could type it, arguments quoted where needed, at most 200 characters.
 std::string command_text(const nlohmann::json& words);
-/// The title, else the command, else the name, else the kind.
+/// The title, else the command, else the name, else the kind; of a turn or sub-agent
+/// who answers and what was said, of a tool call its name and what it is to do.
 std::string operation_name(const nlohmann::json& operation);
 /// `running`, `completed`, `failed exit 3`, `failed timeout`, `cancelled killed`, `pending (slot)`, `cancelling (kill
 /// in 1.2s)`, `running unreachable`.

@@ -17,8 +17,9 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", end.json ? local_problem("usage", end.text).document.c_str() : end.text.c_str());
     return end.code;
   }
-  const bool is_run =
-      std::holds_alternative<run_options>(line->command) || std::holds_alternative<wait_options>(line->command);
+  const bool is_run = std::holds_alternative<run_options>(line->command) ||
+                      std::holds_alternative<wait_options>(line->command) ||
+                      std::holds_alternative<say_options>(line->command);
   session s(line->globals, process_environment());
   int code = std::visit([&s](const auto& options) { return execute(s, options); }, line->command);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

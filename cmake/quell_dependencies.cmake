@@ -10,6 +10,7 @@ find_package(benchmark REQUIRED)
 find_package(CURL REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 find_package(valijson REQUIRED)
 
 add_library(quell_caf INTERFACE)  # libcaf-dev ships no CMake package

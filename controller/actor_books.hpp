@@ -42,6 +42,9 @@ struct own_outcome {
   proof evidence = proof::internal;
   std::optional<receipt> how = std::nullopt;                ///< likewise; absent: cooperative
   std::optional<storage::call_outcome> call = std::nullopt; ///< kind tool_call: its result
+  // Kind turn: what is told of its end, exactly once. Had it been told to stop before, that is why it was aborted.
+  std::optional<std::string> completed_data = std::nullopt; ///< JSON text: the data of its turn_complete
+  std::string abort_reason = "error";                       ///< else: of its turn_abort
 };
 
 /// A human's word on a call that waits for it.
@@ -72,8 +75,12 @@ class actor_books {
                         moment now) = 0;
   /// Gives the message its seq, and returns it.
   virtual std::uint64_t add_message(storage::message_record message, moment now) = 0;
+  /// Evidence that came after an end without proof: kept beside it, once.
+  virtual void note_outcome(const operation_id& id, std::string json) = 0;
   /// A call that never became an operation, with its result at once.
   virtual void add_closed_call(storage::call_record call) = 0;
+  /// Turns and sub-agents that the restart interrupted, oldest first; told once.
+  virtual std::vector<operation_id> interrupted() = 0;
   /// Live turns that have not ended their own work, oldest first: after a restart those that wait to begin or for a
   /// human.
   virtual std::vector<operation_id> open_turns() const = 0;

@@ -2,7 +2,6 @@
 #include "controller/controller_actor.hpp"
 
 #include <caf/all.hpp>
-#include <ctime>
 #include <malloc.h>
 #include <utility>
 
@@ -108,13 +107,6 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
 }
 
 } // namespace
-
-moment clock_now() {
-  timespec boot{};
-  clock_gettime(CLOCK_BOOTTIME, &boot);
-  return {std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()),
-          boot_time{static_cast<std::int64_t>(boot.tv_sec) * 1'000'000'000 + boot.tv_nsec}};
-}
 
 actors::controller_actor spawn_controller(caf::actor_system& system, core_maker make) {
   return system.spawn<caf::detached>(controller, std::move(make));

@@ -5,12 +5,10 @@
 #include <functional>
 
 #include "actors/interfaces.hpp"
+#include "controller/clock_now.hpp"
 #include "controller/core.hpp"
 
 namespace quell::controller {
-
-/// Reads both clocks.
-moment clock_now();
 
 /// Makes the core on the actor's own thread. `edges` must outlive the actor.
 using core_maker = std::function<std::unique_ptr<core>(moment now)>;

@@ -69,6 +69,15 @@ struct swarm_line {
 /// Orders over that line; they leave nothing behind once it is cut.
 inline turns::heart_link link_over(std::shared_ptr<swarm_line> line, const storage::journal& store) {
   turns::heart_link link;
+  link.knows_worker = [line](std::string worker, std::function<void(bool)> answer) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(
+        line->to, actors::asked<core>{[worker = std::move(worker), answer = std::move(answer)](core& c) {
+          c.turn([&](ledger&, fleet& f, moment) { return [answer, known = f.knows(worker)] { answer(known); }; },
+                 clock_now());
+        }});
+  };
   link.ask = [line = std::move(line)](std::function<std::function<void()>(ledger&, moment)> what) {
     const std::lock_guard lock(line->guard);
     if (!line->to) return;

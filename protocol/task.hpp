@@ -30,11 +30,12 @@ struct task_spec {
       default_cwd; ///< the caller's directory: used when `cwd` is not set, on the caller's host, if it exists there
   std::optional<std::string> default_cwd_host; ///< the caller's host name, to compare with the worker's label `host`
   std::optional<std::string> user;             ///< the user that it runs as; nullopt: the worker's own
+  bool is_asked_first = false; ///< a stop is told to it in its own language (ACP): the signal follows at half the grace
 
   template <class Inspector>
   friend auto inspect(Inspector& f, task_spec& x) {
     return f(x.command, x.cwd, x.env, x.pty, x.stdin_open, x.stop_signal, x.worker, x.on, x.slots, x.leader_exit,
-             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user);
+             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user, x.is_asked_first);
   }
   friend bool operator==(const task_spec&, const task_spec&) = default;
 };

@@ -29,6 +29,7 @@ void task_table::start(wire::start order, moment now, effects& out) {
   t.ancestors = order.ancestors;
   t.slots = order.spec.slots;
   t.pty = order.spec.pty;
+  t.is_asked_first = order.spec.is_asked_first;
   t.leader_exit = order.spec.leader_exit;
   t.lease = order.spec.lease;
   t.grace = std::clamp<milliseconds>(order.grace, 0ms, settings_.longest_grace);
@@ -108,14 +109,14 @@ void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment no
 void task_table::tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out) {
   const boot_time kill_at = now.boot + grace;
   std::optional<boot_time> signal_at;
-  if (t.pty && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
+  if ((t.pty || t.is_asked_first) && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
   const bool first = !t.stop;
   const bool claimed =
       t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now a controller's stop owns it
   if (!first && !claimed && kill_at >= t.stop->kill_at) return;
   if (first) {
     t.stop = applied_stop{seq, now, kill_at, signal_at};
-    if (signal_at) out.push_back(hang_up{t.operation});
+    if (signal_at && t.pty) out.push_back(hang_up{t.operation});
   } else {
     if (claimed) t.stop->seq = seq;
     t.stop->kill_at = std::min(t.stop->kill_at, kill_at);

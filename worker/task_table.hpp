@@ -87,7 +87,7 @@ class task_table {
     scope_path scope;
     std::vector<operation_id> ancestors;
     std::uint32_t slots = 0;
-    bool pty = false;
+    bool pty = false, is_asked_first = false;
     on_leader_exit leader_exit = on_leader_exit::wait;
     std::optional<milliseconds> lease;
     milliseconds grace{};

@@ -18,7 +18,7 @@ void agent::resume(conversation so_far, const std::vector<tool_result>& known, s
   for (std::size_t i = 0; i < calls.size() && i < last.calls.size(); ++i) {
     const bool is_answered =
         std::any_of(known.begin(), known.end(), [&](const tool_result& r) { return r.call == last.calls[i].call; });
-    calls_[static_cast<call_number>(i + 1)] = {calls[i], last.calls[i], is_answered, true};
+    calls_[static_cast<call_number>(i + 1)] = {calls[i], last.calls[i], is_answered};
   }
   take(turn_.resume(std::move(so_far), known, loop_.now()));
 }
@@ -35,7 +35,10 @@ void agent::stop(abort_reason why, const std::string& reason) {
 
 void agent::call_stopped(const operation_id& call, const std::string& reason) {
   const auto number = number_of(call);
-  if (!number) return;
+  if (!number) {
+    if (is_held_up_) stopped_early_.emplace_back(call, reason); // perhaps of the answer that is being stored
+    return;
+  }
   loop_.stop_tool(*number, reason);
   const known_call& known = calls_.at(*number);
   if (known.is_answered || is_over()) return;

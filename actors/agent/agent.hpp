@@ -43,7 +43,6 @@ class agent {
     operation_id operation;
     tool_call what;
     bool is_answered = false; ///< its result is stored, or on its way there
-    bool is_asked = false;    ///< a human
   };
 
   void take(std::vector<turn_effect> effects);
@@ -67,6 +66,7 @@ class agent {
   void hang_up();
   void end_if_nothing_is_left();
   void answer_stored(const turn_effects::store_answer& e, const result<std::vector<operation_id>>& calls);
+  void fail_the_end(const fault& why);
   void say_what_waits();
   bool say(call_number number, const agent_news& news);
   bool is_over() const { return turn_.phase() == turn_phase::done; }
@@ -89,6 +89,7 @@ class agent {
   std::deque<turn_effect> waiting_; ///< effects behind one that is not durable yet
   bool is_held_up_ = false;
   std::map<call_number, known_call> calls_;
+  std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< calls that are not known here yet, and why
   std::string stop_reason_;
 
   std::uint32_t asked_ = 0; ///< number of the model call that is open

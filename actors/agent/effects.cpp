@@ -80,12 +80,22 @@ bool agent::perform(turn_effects::store_answer& e) {
 void agent::answer_stored(const turn_effects::store_answer& e, const result<std::vector<operation_id>>& calls) {
   if (calls) {
     for (std::size_t i = 0; i < calls->size() && i < e.what.calls.size(); ++i)
-      calls_[e.first_call + static_cast<call_number>(i)] = {(*calls)[i], e.what.calls[i], false, false};
+      calls_[e.first_call + static_cast<call_number>(i)] = {(*calls)[i], e.what.calls[i], false};
   } else if (!is_over()) {
     auto more = turn_.fail(calls.error(), loop_.now());
     waiting_.insert(waiting_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  } else {
+    fail_the_end(calls.error());
   }
   held_up_no_more();
+  for (const auto& [call, reason] : std::exchange(stopped_early_, {})) call_stopped(call, reason);
+}
+
+/// A turn whose last answer could not be stored has not completed, whatever it was about to say.
+void agent::fail_the_end(const fault& why) {
+  for (auto& e : waiting_)
+    if (auto* end = std::get_if<turn_effects::end>(&e); end && !end->aborted)
+      end->aborted = abort_reason::error, end->error = why;
 }
 
 bool agent::perform(turn_effects::store_result& e) {
@@ -112,10 +122,9 @@ bool agent::perform(turn_effects::run_tool& e) {
 }
 
 bool agent::perform(turn_effects::ask_human& e) {
-  known_call* const call = call_of(e.number);
+  const known_call* const call = call_of(e.number);
   if (!call || call->is_answered || is_over()) return false;
-  if (!call->is_asked) port_.ask_human(call->operation, call->what, e.rule);
-  call->is_asked = true;
+  port_.ask_human(call->operation, call->what, e.rule);
   return false;
 }
 

@@ -27,7 +27,8 @@ class model_stream {
 /// How a tool's work ended, as the model will be told unless the call was told to stop before.
 struct work_end {
   bool ok = true;
-  std::string result; ///< JSON text
+  std::string result;     ///< JSON text
+  bool cancelled = false; ///< somebody cancelled the work itself, not the call; then it is not ok
 };
 
 /// What a running call does.

@@ -200,10 +200,13 @@ void turn::close_calls(abort_reason why, boot_time now) {
   for (auto& s : slots_) {
     if (s.result) continue;
     const bool began = s.state == call_state::running;
-    const std::string text = is_cancel
-                                 ? (began ? texts_.cancelled() : texts_.not_started())
-                                 : texts_.failed("interrupted", began ? "The turn ended before this call did."
-                                                                      : "The turn ended; this call was not started.");
+    const std::string text =
+        is_cancel ? (began ? texts_.cancelled() : texts_.not_started())
+        : why == abort_reason::timeout
+            ? texts_.failed("timeout", began ? "The turn ran out of its time before this call ended."
+                                             : "Tool call was not started: the turn ran out of its time.")
+            : texts_.failed("interrupted", began ? "The turn ended before this call did."
+                                                 : "The turn ended; this call was not started.");
     answer(s, result_of(s, false, is_cancel, text), call_state::cancelled, now);
     if (began) out_.push_back(stop_tool{number_of(s), false});
   }

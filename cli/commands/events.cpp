@@ -11,6 +11,7 @@
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
 #include "cli/short_id.hpp"
+#include "cli/turn_view.hpp"
 #include "cli/url.hpp"
 
 namespace quell::cli {
@@ -28,9 +29,12 @@ void show(const session& s, const json& event) {
   if (const auto worker = text_of(event, "worker"); !worker.empty()) line += "  " + printable(worker);
   if (const auto scope = text_of(event, "scope"); !scope.empty()) line += "  " + printable(scope);
   const auto& data = member(event, "data");
-  if (text_of(event, "type").starts_with("operation_")) line += "  " + operation_name(data);
-  if (text_of(event, "type") == "output")
+  if (text_of(event, "type").starts_with("operation_"))
+    line += "  " + operation_name(data);
+  else if (text_of(event, "type") == "output")
     line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.utf8);
+  else
+    line += event_words(event);
   s.print(cut(line, static_cast<std::size_t>(s.term.columns), v.utf8) + "\n");
   std::fflush(stdout);
 }

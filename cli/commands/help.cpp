@@ -28,7 +28,16 @@ Exit codes of run, and of wait for one operation
   124  its --timeout ran out
   125  quell failed: flags, no controller, refused, worker lost, contact lost for --reconnect
   126  the command cannot be executed; 127: it was not found on the worker
+  wait of a turn: as say
   wait of several: 0 if all completed with code 0, else 1; 4 if --timeout ran out
+
+Exit codes of say, and of chat
+  0    the turn completed; chat on a terminal: the person left and nothing is left running
+  1    a turn failed: the model, a limit, a repetition (what and why is on standard error)
+  130  it was cancelled (Ctrl-C, `quell cancel`, a parent); or one left before the end of what was stopped
+  124  the turn's time ran out (the agent's budget)
+  125  quell failed: flags, no controller, refused, the turn was interrupted by a restart, contact lost for --reconnect
+  chat from a pipe: that of the last line that did not complete; it ends at the first 125 or 130
 
 Error codes of the controller (`code` of the problem document, which --json prints on standard error)
   400  bad_json, bad_request: the request cannot be read

@@ -1,6 +1,9 @@
 // `quell show`: one operation.
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "cli/columns.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
@@ -8,11 +11,43 @@
 #include "cli/instant.hpp"
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
+#include "cli/turn_view.hpp"
 
 namespace quell::cli {
 namespace {
 
 using nlohmann::json;
+
+using row_writer = std::function<void(const std::string& name, const std::string& value)>;
+
+/// The block of a turn, a sub-agent or a tool call.
+void actor_rows(const json& operation, const row_writer& row, const view& v) {
+  const auto& turn = member(operation, "turn");
+  if (turn.is_object()) {
+    row("agent", printable(text_of(turn, "agent")));
+    row("model", printable(text_of(turn, "model")));
+    row("message", text_of(turn, "message"));
+    if (const auto tool = text_of(turn, "current_tool"); !tool.empty()) row("runs", printable(tool));
+    if (const auto calls = number_of(turn, "tool_calls"); calls > 0) row("tools", std::to_string(calls) + " calls");
+    row("usage", usage_text(member(turn, "usage")));
+    std::string name = "text", text = cut_columns(safe_text(text_of(turn, "text")), 4000, v.utf8);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const auto end = std::min(text.find('\n', begin), text.size());
+      row(std::exchange(name, ""), text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  const auto& tool = member(operation, "tool");
+  if (text_of(operation, "kind") == "sub_agent") row("agent", printable(text_of(operation, "name")));
+  if (!tool.is_object()) return;
+  row("tool", printable(text_of(operation, "name")));
+  row("call", printable(text_of(tool, "call")));
+  row("input", cut(printable(to_line(member(tool, "input"))), 2000, v.utf8));
+  if (member(tool, "exclusive") == true) row("runs", "alone: no other call of the turn beside it");
+  if (const auto limit = number_of(tool, "timeout_ms"); limit > 0) row("limit", duration_text(milliseconds{limit}));
+  if (const auto rule = text_of(tool, "approval"); !rule.empty())
+    row("approval", "asked a human, rule " + printable(rule));
+}
 
 std::string described(const json& operation, const view& v) {
   std::string out;
@@ -56,10 +91,12 @@ std::string described(const json& operation, const view& v) {
       sizes += ", dropped " + size_text(static_cast<std::uint64_t>(dropped));
     row("output", sizes);
   }
+  actor_rows(operation, row, v);
   const auto& exit = member(operation, "exit");
   if (member(exit, "code").is_number()) row("exit", "code " + std::to_string(number_of(exit, "code")));
   if (const auto signal = text_of(exit, "signal"); !signal.empty()) row("exit", "signal " + signal);
-  if (!member(operation, "result").is_null())
+  // The result of a turn is its text and usage, which were shown above.
+  if (!member(operation, "result").is_null() && !member(operation, "turn").is_object())
     row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
   return out;
 }

@@ -1,7 +1,8 @@
 // `quell up`: quelld and its workers as children in the foreground, restarted when they die, stopped in order.
 //
-// Order of a stop: workers first (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this
-// process be killed, the children get SIGTERM from the kernel.
+// Order of a stop: everything that runs is cancelled, so that no agent goes on about the end of its tools; then the
+// workers (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this process be killed, the
+// children get SIGTERM from the kernel.
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ using nlohmann::json;
 
 constexpr milliseconds start_patience{30'000};
 constexpr milliseconds stop_patience{60'000};
+constexpr milliseconds cancel_patience{3'000};
 constexpr milliseconds kill_patience{5'000};
 constexpr milliseconds between_looks{100};
 constexpr milliseconds first_pause{500};
@@ -249,16 +251,31 @@ class up_command {
     if (!std::exchange(stopping_, true)) {
       s_.hint("stopping; Ctrl-C again kills what runs");
       s_.loop.after(stop_patience, [this] { kill_all("it did not stop within 60 s"); });
-      for (auto& worker : workers_) tell(*worker, SIGTERM);
-      return stop_next();
+      return cancel_all();
     }
+    stop_workers();
     if (std::exchange(hurried_, true)) return kill_all("asked three times");
     for (auto* m : members()) tell(*m, SIGTERM); // a worker's second SIGTERM kills its tasks at once
     s_.loop.after(kill_patience, [this] { kill_all("it did not stop within 5 s"); });
   }
 
+  void cancel_all() {
+    if (api_ == nullptr || controller_.process.pid == 0) return stop_workers();
+    const nlohmann::json body = {
+        {"everything", true}, {"reason", "quell up ends"}, {"wait", "signalled"}, {"wait_ms", 2000}};
+    cancelling_ = api_->call("POST", "/v1/cancels", body, cancel_patience,
+                             [this](const answer<nlohmann::json>&) { stop_workers(); });
+  }
+
+  void stop_workers() {
+    if (std::exchange(workers_told_, true)) return;
+    for (auto& worker : workers_) tell(*worker, SIGTERM);
+    stop_next();
+  }
+
   /// When the last worker is gone, quelld is told.
   void stop_next() {
+    if (!workers_told_) return;
     for (const auto& worker : workers_)
       if (worker->process.pid != 0) return;
     if (!std::exchange(controller_told_, true)) tell(controller_, SIGTERM);
@@ -301,8 +318,9 @@ class up_command {
   std::chrono::steady_clock::time_point join_deadline_{};
   int inotify_ = -1;
   int code_ = exit_code::done;
-  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false,
+  bool ready_ = false, announced_ = false, stopping_ = false, hurried_ = false, killed_ = false, workers_told_ = false,
        controller_told_ = false;
+  event_loop::handle cancelling_{};
 };
 
 } // namespace

@@ -4,8 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include <ctime>
-
+#include "controller/clock_now.hpp"
 #include "protocol/codec.hpp"
 
 namespace quell::controller {
@@ -15,12 +14,6 @@ constexpr std::uint64_t feed_window_bytes = 256 * 1024; ///< what a worker buffe
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
 constexpr std::size_t most_waiting_bytes = 16 << 20;
-
-boot_time boot_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return {static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec};
-}
 } // namespace
 
 bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
@@ -65,7 +58,7 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
   }
   if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) {
     // An honest worker says one per connection and session; one that is dropped is said again with the next session.
-    if (hellos_.take(from.public_key, 1, boot_now())) said_hello(from, hello->session);
+    if (hellos_.take(from.public_key, 1, clock_now().boot)) said_hello(from, hello->session);
     return;
   }
   if (const auto worker = worker_on(from.route)) handle(from, *worker, std::move(*message));
@@ -74,7 +67,8 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
 
 void bulk_server::complain(const std::string& about, const std::string& what) {
   const std::lock_guard lock(complaints_mutex_);
-  if (const auto silent = complaints_.due(about, boot_now())) spdlog::warn("{}{}", what, complaints::and_more(*silent));
+  if (const auto silent = complaints_.due(about, clock_now().boot))
+    spdlog::warn("{}{}", what, complaints::and_more(*silent));
 }
 
 bool bulk_server::keep_waiting(const std::string& route, std::string_view bytes) {

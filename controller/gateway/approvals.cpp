@@ -7,13 +7,27 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Whether the same word was given before; the row tells.
+/// Whether the same word was given before, by the row.
 bool was_decided_so(const storage::operation_record& row, bool approved) {
   const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
   const bool was_asked = row.block.find(R"("approval":")") != std::string::npos;
   const bool goes_on =
       row.hot.now == status::running || row.hot.now == status::completed || row.hot.now == status::failed;
   return was_asked && goes_on && denied != approved;
+}
+
+/// The same by its event, which tells an approved call that was then cancelled from one that was cancelled first.
+/// Nothing if it is not kept any more.
+awaitable<std::optional<bool>> was_told_so(core& gw, operation_id call, bool approved) {
+  storage::event_filter told;
+  told.below = call;
+  told.types = {"approval_resolved"};
+  auto job = [told](storage::queries& q) { return q.events(told); };
+  const auto events = co_await gw.read<std::vector<storage::event_record>>(job);
+  const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
+  for (const auto& e : events)
+    if (e.operation == call) co_return e.data.find(word) != std::string::npos;
+  co_return std::nullopt;
 }
 
 awaitable<response> decide(exchange& x, bool approved) {
@@ -31,7 +45,9 @@ awaitable<response> decide(exchange& x, bool approved) {
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
-  if (!done && !was_decided_so(shown.row, approved))
+  std::optional<bool> repeated;
+  if (!done) repeated = co_await was_told_so(gw, id, approved);
+  if (!done && !repeated.value_or(was_decided_so(shown.row, approved)))
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                             ": it does not wait for a human (any more)"};

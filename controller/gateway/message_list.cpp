@@ -53,6 +53,9 @@ void write_message(json_writer& to, const storage::kept_message& kept) {
 awaitable<response> list_messages(exchange& x) {
   auto& gw = x.gw;
   need(x, right::read);
+  if (x.who.task)
+    throw problem{.code = "forbidden",
+                  .detail = "a task's token sees its own operation and what lies below it; no conversations"};
   query_reader query(x.req);
   const auto scopes = query.scopes("scope");
   if (scopes.size() != 1) query.complain("scope", "must be given once: the conversation to read");

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "controller/gateway/body.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
 
@@ -119,9 +120,7 @@ std::string program_name(const task_spec& task) {
   if (task.command.empty()) return {};
   auto name = std::filesystem::path(task.command.front()).filename().string();
   if (name.empty()) name = task.command.front();
-  std::size_t end = std::min<std::size_t>(name.size(), 128);
-  while (end > 0 && end < name.size() && (name[end] & 0xc0) == 0x80) --end;
-  return name.substr(0, end);
+  return std::string(utf8_prefix(name, 128));
 }
 
 } // namespace

@@ -98,6 +98,7 @@ void write_operation(json_writer& to, const shown_operation& op, milliseconds wo
   write_exit(to, row.hot.exit);
   to.raw_field("result", row.hot.result);
   write_error(to, row.hot.error);
+  to.raw_field("late", row.hot.late);
   if (row.kind == kind::task) write_task(to, row, worker_lease);
   if (row.kind == kind::turn) to.raw_field("turn", op.block);
   if (row.kind == kind::tool_call) to.raw_field("tool", row.block);

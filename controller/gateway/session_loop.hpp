@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include <ctime>
 #include <optional>
 #include <string>
 
@@ -25,6 +24,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <spdlog/spdlog.h>
 
+#include "controller/clock_now.hpp"
 #include "controller/gateway/reply_text.hpp"
 #include "controller/gateway/router.hpp"
 #include "controller/gateway/session.hpp"
@@ -101,7 +101,7 @@ class session_loop {
       co_await refuse(error, req.id);
       co_return false;
     }
-    req.received = boot_now();
+    req.received = clock_now().boot;
     auto& message = parser_->get();
     const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
     req.method = text(message.method_string());
@@ -268,12 +268,6 @@ class session_loop {
     if (!complete || end->gone || !chunked) co_return false;
     alive = co_await write_all(std::move(last_chunk));
     co_return alive&& keep_alive && !gw_->stopping;
-  }
-
-  static boot_time boot_now() {
-    timespec now{};
-    ::clock_gettime(CLOCK_BOOTTIME, &now);
-    return {static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec};
   }
 
   std::shared_ptr<core> gw_;

@@ -1,6 +1,7 @@
 // Operations that are actors of this process. Their work begins, waits for a human and ends by their actor's word,
 // unless a stop was there first; and what a restart leaves of them.
 #include <algorithm>
+#include <utility>
 
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
@@ -46,8 +47,8 @@ outcome<operation_id> core::decide(const operation_id& id, const decision& d,
   n.waiting = none;
   set_status(x, status::running);
   write_told("approval_resolved", d.told, x, now);
+  write_row(x);
   if (d.approved) {
-    write_row(x);
     write_event("operation_resumed", x, now);
     return id;
   }
@@ -77,8 +78,9 @@ bool core::end_own(const operation_id& id, const own_outcome& end, moment now) {
     return false;
   }
   if (end.call) close_call(x, *end.call);
+  asks_no_more(x, now);
   if (operations_[x].now == status::pending && end.as == status::completed) begin(x, now.wall, now);
-  end_own_work(x, {end.as, {}, end.evidence, {}, end.error}, now);
+  end_own_work(x, {end.as, {}, end.evidence, {}, end.error, end.completed_data, end.abort_reason}, now);
   return true;
 }
 
@@ -102,6 +104,13 @@ void core::add_closed_call(storage::call_record call) {
   call.outcome.reset();
   effects_.journal.emplace_back(storage::put_call{std::move(call)});
   effects_.journal.emplace_back(std::move(result));
+}
+
+void core::note_outcome(const operation_id& id, std::string json) {
+  storage::operation_hot* hot = silent_ends_.find(id);
+  if (hot == nullptr || !hot->late.empty()) return;
+  hot->late = std::move(json);
+  effects_.journal.emplace_back(storage::update_operation{id, *hot});
 }
 
 std::vector<operation_id> core::open_turns() const {
@@ -139,6 +148,44 @@ void core::write_told(std::string type, std::string data, index x, moment now) {
   add_event(std::move(e), now);
 }
 
+/// A call that ends while a human is still asked about it.
+void core::asks_no_more(index x, moment now) {
+  operation_node& n = operations_[x];
+  if (n.now != status::paused) return;
+  reasons_.release(n.waiting);
+  n.waiting = none;
+  set_status(x, status::running);
+  write_told("approval_resolved", dropped_question(n.id), x, now);
+  write_row(x);
+}
+
+void core::tell_turn_over(index x, const own_end& e, moment now) {
+  if (const auto stop = stop_of(x); stop && e.how)
+    write_told("turn_abort", R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + R"("})", x, now);
+  else if (e.completed_data && e.as == status::completed)
+    write_told("turn_complete", *e.completed_data, x, now);
+  else
+    write_told("turn_abort", R"({"reason":")" + e.abort_reason + R"("})", x, now);
+}
+
+/// The result of a call that is told to stop. Below another's stop the cause reads parent_ended: what the model is told
+/// is why that one was stopped.
+storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
+  const bool began = operations_[x].has_started && operations_[x].now != status::paused;
+  for (index at = operation_parent(x); cause == stop_cause::parent_ended && at != none; at = operation_parent(at)) {
+    const operation_node& above = operations_[at];
+    if (above.more && above.more->stop)
+      cause = above.more->stop->cause;
+    else if (above.has_own_end)
+      break;
+  }
+  if (cause == stop_cause::timeout) return late_call(began);
+  if (cause == stop_cause::parent_ended || cause == stop_cause::worker_lost) return left_call(began);
+  return began ? cancelled_call() : call_not_started();
+}
+
+std::vector<operation_id> core::interrupted() { return std::exchange(interrupted_, {}); }
+
 /// Nothing of this turn was lost with the process: it waits for a human, and for nothing else that had begun.
 bool core::waits_for_human(index x) const {
   if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
@@ -168,21 +215,26 @@ void core::interrupt_actors(moment now) {
   std::sort(gone.rbegin(), gone.rend());
   for (const auto& [seq, x] : gone) {
     if (!is_same(x, seq) || operations_[x].has_own_end) continue;
+    if (operations_[x].kind == quell::kind::turn || operations_[x].kind == quell::kind::sub_agent)
+      interrupted_.insert(interrupted_.begin(), operations_[x].id);
     if (const auto stop = stop_of(x)) {
       if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
       end_own_work(x, stopped_end(x, receipt::killed, proof::internal), now);
       continue;
     }
-    if (operations_[x].kind == quell::kind::tool_call) close_call(x, interrupted_call());
+    if (operations_[x].kind == quell::kind::tool_call)
+      close_call(x, operations_[x].now == status::paused ? interrupted_before_start() : interrupted_call());
     for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
       if (operations_[c].kind == quell::kind::tool_call && never_sent(c)) close_call(c, interrupted_before_start());
-    if (operations_[x].now == status::paused) set_status(x, status::running);
+    asks_no_more(x, now);
     end_own_work(x,
                  {status::failed,
                   {},
                   proof::internal,
                   {},
-                  storage::operation_error{"interrupted", "the controller was restarted while it ran"}},
+                  storage::operation_error{"interrupted", "the controller was restarted while it ran"},
+                  {},
+                  "interrupted"},
                  now);
   }
 }

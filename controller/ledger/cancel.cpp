@@ -224,13 +224,7 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
   cancel_run& run = runs_.emplace(seq, std::move(draft)).first->second;
   run_of_.emplace(run.record.id, seq);
   enter(run);
-  if (run.is_scope() && run.record.cutoff > scopes_[run.scope].cutoff) {
-    scope_node& node = scopes_[run.scope];
-    node.cutoff = run.record.cutoff;
-    node.cutoff_cancel = run.record.id;
-    effects_.journal.emplace_back(storage::put_cutoff{{node.path, node.cutoff, run.record.id}});
-    expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
-  }
+  raise_cutoff(run, now);
   if (covered > 0) {
     run.awaited = workers_below(run);
     for (const index w : run.awaited) run.record.report.workers.push_back(workers_[w]);
@@ -240,6 +234,15 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
   effects_.journal.emplace_back(storage::put_cancel{run.record});
   changed_.insert(run.record.id);
   return run;
+}
+
+void core::raise_cutoff(const cancel_run& run, moment now) {
+  if (!run.is_scope() || run.record.cutoff <= scopes_[run.scope].cutoff) return;
+  scope_node& node = scopes_[run.scope];
+  node.cutoff = run.record.cutoff;
+  node.cutoff_cancel = run.record.id;
+  effects_.journal.emplace_back(storage::put_cutoff{{node.path, node.cutoff, run.record.id}});
+  expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
 }
 
 void core::enter(cancel_run& run) {

@@ -43,6 +43,8 @@ struct own_end {
   std::optional<proof> evidence;
   std::optional<exit_state> exit;
   std::optional<storage::operation_error> error;
+  std::optional<std::string> completed_data = std::nullopt; ///< of a turn: see own_outcome
+  std::string abort_reason = "error";
 };
 
 enum class announce : bool { no, yes };
@@ -103,6 +105,8 @@ class core final : public ledger, public actor_books {
                 moment now) override;
   std::uint64_t add_message(storage::message_record message, moment now) override;
   void add_closed_call(storage::call_record call) override;
+  void note_outcome(const operation_id& id, std::string json) override;
+  std::vector<operation_id> interrupted() override;
   std::vector<operation_id> open_turns() const override;
 
  private:
@@ -195,6 +199,7 @@ class core final : public ledger, public actor_books {
   void tighten(cancel_run& run, milliseconds grace);
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
+  void raise_cutoff(const cancel_run& run, moment now);
   void enter(cancel_run& run); ///< makes it findable from its target
   void leave(cancel_run& run);
   void queue_sweep(const cancel_run& run);
@@ -226,6 +231,9 @@ class core final : public ledger, public actor_books {
   void close_call(index x, storage::call_outcome outcome);
   void signal(index x, milliseconds grace);
   void write_told(std::string type, std::string data, index x, moment now);
+  void asks_no_more(index x, moment now);
+  void tell_turn_over(index x, const own_end& e, moment now);
+  storage::call_outcome stopped_call(index x, stop_cause cause) const;
   void interrupt_actors(moment now);
   bool waits_for_human(index x) const;
 
@@ -289,6 +297,7 @@ class core final : public ledger, public actor_books {
   std::set<std::uint64_t> dirty_;
   std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
+  std::vector<operation_id> interrupted_; ///< by the restart that this life began with
 
   ended_memory recent_;
   bounded_memory<cancel_id, storage::cancel_record, 10'000> settled_;

@@ -30,13 +30,11 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
       state.reason = stop.words->reason;
       state.by = stop.words->by;
     }
-    if (n.kind == quell::kind::tool_call && !n.has_own_end)
-      close_call(x, n.has_started ? cancelled_call() : call_not_started());
+    if (n.kind == quell::kind::tool_call && !n.has_own_end) close_call(x, stopped_call(x, stop.cause));
     details(x).stop = state;
   }
   if (n.now == status::paused && !n.has_own_end) {
-    write_told("approval_resolved",
-               R"({"operation":")" + n.id.text() + R"(","decision":"cancelled","by":null,"reason":null})", x, now);
+    write_told("approval_resolved", dropped_question(n.id), x, now);
   }
   if (say == announce::no || n.now == status::cancelling) return;
   set_status(x, status::cancelling);
@@ -114,8 +112,10 @@ void core::end_own_work(index x, own_end e, moment now) {
   d.end_evidence = e.evidence;
   if (e.exit) d.exit = std::move(e.exit);
   if (e.error) d.error = std::move(e.error);
-  if (n.kind == quell::kind::turn && e.how == receipt::never_started)
-    effects_.journal.emplace_back(storage::discard_message{n.id});
+  if (n.kind == quell::kind::turn) {
+    if (e.how == receipt::never_started) effects_.journal.emplace_back(storage::discard_message{n.id});
+    tell_turn_over(x, e, now);
+  }
   d.unproven.reset();
   if (d.stop && e.how) {
     d.stop->how = e.how;

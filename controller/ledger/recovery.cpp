@@ -131,14 +131,7 @@ void core::recover_cancel(const storage::cancel_record& r, moment now) {
   run.is_fenced = run.record.report.fenced_ms.has_value();
   run.last_progress = now.boot;
   enter(run);
-  if (run.is_scope() && run.record.cutoff > scopes_[run.scope].cutoff) {
-    // A full disk refused the turn that accepted it and took a later one.
-    scope_node& node = scopes_[run.scope];
-    node.cutoff = run.record.cutoff;
-    node.cutoff_cancel = run.record.id;
-    effects_.journal.emplace_back(storage::put_cutoff{{node.path, node.cutoff, run.record.id}});
-    expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
-  }
+  raise_cutoff(run, now); // it is there already, unless a full disk refused the turn that accepted the cancel
   run.remaining = covered_list(run).size();
   // Ends that a full disk refused and that were over when the cancel came: they are covered and counted after all.
   const auto& counted = run.record.report.receipts;

@@ -79,6 +79,40 @@ storage::call_outcome interrupted_call() {
       R"({"ok":false,"error":{"code":"interrupted","message":"The controller was restarted while the call ran: what it did until then is unknown."}})"};
 }
 
+storage::call_outcome late_call(bool began) {
+  return {
+      false, false,
+      began
+          ? R"({"ok":false,"error":{"code":"timeout","message":"The turn ran out of its time before this call ended."}})"
+          : R"({"ok":false,"error":{"code":"timeout","message":"Tool call was not started: the turn ran out of its time."}})"};
+}
+
+storage::call_outcome left_call(bool began) {
+  return {
+      false, false,
+      began ? R"({"ok":false,"error":{"code":"interrupted","message":"The turn ended before this call did."}})"
+            : R"({"ok":false,"error":{"code":"interrupted","message":"The turn ended; this call was not started."}})"};
+}
+
+std::string_view abort_reason_of(stop_cause cause) {
+  switch (cause) {
+  case stop_cause::timeout:
+    return "timeout";
+  case stop_cause::parent_ended:
+    return "parent";
+  case stop_cause::superseded:
+    return "superseded";
+  case stop_cause::disconnect:
+    return "disconnect";
+  case stop_cause::worker_lost:
+    return "error";
+  case stop_cause::cancel:
+  case stop_cause::drain:
+    break;
+  }
+  return "user";
+}
+
 storage::call_outcome interrupted_before_start() {
   return {
       false, false,
@@ -87,6 +121,10 @@ storage::call_outcome interrupted_before_start() {
 
 std::pair<std::string, std::string> approval_reason() {
   return {"approval", "a human must approve or deny it: quell approve, quell deny"};
+}
+
+std::string dropped_question(const operation_id& call) {
+  return R"({"operation":")" + call.text() + R"(","decision":"cancelled","by":null,"reason":null})";
 }
 
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {

@@ -24,9 +24,16 @@ proof proof_of(containment level);
 storage::call_outcome cancelled_call();
 storage::call_outcome call_not_started();
 storage::call_outcome interrupted_call();
+/// Of a call whose turn ran out of time, or ended for a reason of its own.
+storage::call_outcome late_call(bool began);
+storage::call_outcome left_call(bool began);
+/// The `reason` of a turn_abort.
+std::string_view abort_reason_of(stop_cause cause);
 storage::call_outcome interrupted_before_start();
 /// What a paused call waits for, for `waiting_for`.
 std::pair<std::string, std::string> approval_reason();
+/// The data of an approval_resolved that no human gave.
+std::string dropped_question(const operation_id& call);
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
 } // namespace quell::controller::heart

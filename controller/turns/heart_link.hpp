@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "controller/ledger.hpp"
 
@@ -12,6 +13,8 @@ struct heart_link {
   /// Runs `what` on the controller's thread; the closure that it returns runs there too, once everything that was done
   /// and seen is durable. It must only hand over.
   std::function<void(std::function<std::function<void()>(ledger&, moment)> what)> ask;
+  /// Whether such a worker is enrolled.
+  std::function<void(std::string worker, std::function<void(bool)> answer)> knows_worker;
   /// The disk is almost full: nothing new is begun.
   std::function<bool()> is_low;
   std::function<moment()> now;

@@ -80,6 +80,8 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
       case storage::message_role::tool: {
         const bool is_last = is_own && i + 1 == groups[g].messages.size();
         const bool is_open = std::any_of(m.calls.begin(), m.calls.end(), [](const auto& c) { return !c.outcome; });
+        if (is_last)
+          for (const auto& c : m.calls) told.last.push_back(c.operation);
         if (is_last && is_open) {
           for (const auto& c : m.calls) {
             told.calls.push_back(c.operation);

@@ -19,6 +19,7 @@ struct told_history {
   // Of the last answer of `turn`, if that is what it ends with:
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
+  std::vector<operation_id> last; ///< the calls of that answer, also when all have their results
 };
 
 /// `kept`: in order of seq. Messages stand in the order of their turns, whatever came between them; what came after

@@ -72,6 +72,23 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
   return std::nullopt;
 }
 
+/// A rule that can never fit would guard nothing, and nobody would notice.
+std::optional<fault> rule_that_fits_nothing(const turn_settings& s, const approval_rule& rule) {
+  const auto place = "[[approval]] tool = \"" + rule.tool + "\": ";
+  if (rule.tool.find_first_of("*?") != std::string::npos) return std::nullopt;
+  if (rule.tool.starts_with("acp:")) {
+    std::vector<std::string> agents;
+    for (const auto& a : s.agents)
+      if (a.acp) agents.push_back(a.name);
+    const auto name = rule.tool.substr(4);
+    if (std::find(agents.begin(), agents.end(), name) != agents.end()) return std::nullopt;
+    return fault{"invalid_field", place + "no [[agents]] with acp has that name; " + instead_of(name, agents), {}};
+  }
+  if (const auto why = wrong_tool(s, rule.tool); !why.empty())
+    return fault{"invalid_field", place + "\"" + rule.tool + "\" " + why, {}};
+  return std::nullopt;
+}
+
 /// The value without the white space around it.
 result<std::string> key_in_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -158,6 +175,8 @@ std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
   for (const auto& [name, time] : s.timeouts)
     if (const auto why = wrong_tool(s, name); !why.empty())
       return fault{"invalid_field", "[tools.timeouts]: \"" + name + "\" " + why, {}};
+  for (const auto& rule : s.approvals)
+    if (auto wrong = rule_that_fits_nothing(s, rule)) return wrong;
   return std::nullopt;
 }
 

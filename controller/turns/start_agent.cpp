@@ -1,6 +1,7 @@
 // What an agent needs before its actor can run.
 #include "controller/turns/start_agent.hpp"
 
+#include "controller/turns/mcp_host.hpp"
 #include "controller/turns/turn_json.hpp"
 #include "protocol/utf8.hpp"
 
@@ -27,7 +28,14 @@ running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who
 
 void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent,
                 std::function<void(tool_set)> done) {
-  done(tools_for(parts->settings, agent, {}));
+  const auto servers = mcp_servers_of(parts->settings, agent);
+  if (servers.empty()) return done(tools_for(parts->settings, agent, {}));
+  parts->mcp->tools(servers, [parts, agent, done = std::move(done)](const std::vector<tool_definition>& of_mcp,
+                                                                    const std::string& note) {
+    auto tools = tools_for(parts->settings, agent, of_mcp);
+    if (!note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + note;
+    done(std::move(tools));
+  });
 }
 
 void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
@@ -65,18 +73,26 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
       m.author = context->owner;
       m.text = task;
       l.actors()->add_message(std::move(m), now);
-      return [=] {
-        actors::agent_start start;
-        start.so_far = {user_message{task}};
-        const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
-          const auto end = port->ended();
-          if (broken || !end) return done({false, parts->texts->failed("error", "the sub-agent broke down")});
-          if (end->aborted)
-            return done({false, parts->texts->failed("error", end->error ? end->error->detail : "it was stopped")});
-          done({true, ok_result(turn_result(end->text, end->usage, 0))});
-        };
-        runs(start_agent(parts, *context, std::move(start), over).line);
+      // At once, as a turn is: a stop must find it.
+      actors::agent_start start;
+      start.so_far = {user_message{task}};
+      const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
+        const auto end = port->ended();
+        if (broken || !end) {
+          parts->heart.ask([id = port->who().operation](ledger& books, moment at) -> std::function<void()> {
+            own_outcome how{status::failed, storage::operation_error{"error", "its actor broke down"}};
+            books.actors()->end_own(id, how, at);
+            return [] {};
+          });
+          return done({false, parts->texts->failed("error", "the sub-agent broke down")});
+        }
+        if (end->aborted == actors::abort_reason::user) return done({false, parts->texts->cancelled(), true});
+        if (end->aborted)
+          return done({false, parts->texts->failed("error", end->error ? end->error->detail : "it was stopped")});
+        done({true, ok_result(turn_result(end->text, end->usage, 0))});
       };
+      runs(start_agent(parts, *context, std::move(start), over).line);
+      return [] {};
     });
   });
 }

@@ -65,10 +65,14 @@ class sub_agent_work final : public actors::tool_work {
     auto run = std::make_shared<task_run>(parts_, std::move(*request));
     run->start(std::move(order), [done = std::move(done), settings = settings_,
                                   texts = parts_->texts](const task_end& end) {
-      if (!end.how.exit || end.how.as == status::cancelled) {
+      if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
+      if (!end.how.exit) {
         const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
         return done({false, texts->failed("error", why)});
       }
+      if (end.how.error && end.how.error->code == "start_failed")
+        return done({false, texts->failed("start_failed",
+                                          "agent " + settings.name + " cannot be started: " + end.how.error->message)});
       auto outcome = command_outcome_of(settings, *end.how.exit, end.out, end.err, end.dropped_bytes);
       done({outcome.ok, std::move(outcome.result)});
     });
@@ -117,6 +121,7 @@ std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<shared_pa
   if (!request) return refused(request.error());
   auto settings = sub_agent_settings(parts->settings, above->who().agent, *request);
   if (!settings) return refused(settings.error());
+  if (settings->acp) return make_acp_work(std::move(parts), std::move(above), call, *settings, request->task);
   return std::make_unique<sub_agent_work>(std::move(parts), std::move(above), call, std::move(*settings),
                                           request->task);
 }

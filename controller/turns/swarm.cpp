@@ -8,6 +8,9 @@
 #include <unordered_map>
 
 #include "controller/turns/history.hpp"
+#include "controller/turns/just_said.hpp"
+#include "controller/turns/mcp_host.hpp"
+#include "controller/turns/said.hpp"
 #include "controller/turns/start_agent.hpp"
 #include "protocol/utf8.hpp"
 
@@ -17,6 +20,8 @@ namespace {
 
 constexpr std::size_t most_waiting = 1000; ///< turns of one scope
 constexpr std::size_t title_bytes = 80;
+constexpr std::chrono::milliseconds look_again{20};
+constexpr int most_looks = 250; ///< 5 s until what waited for a human has its agent again
 
 tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
   return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
@@ -30,7 +35,7 @@ class real_swarm final : public swarm {
   void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
-  void signal(const actor_signal& s) override { parts_->who.signal(s); }
+  void signal(const actor_signal& s) override;
   void ended(const ended_operation& e) override;
   void heard(const storage::event_record& e) override {
     if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
@@ -44,14 +49,17 @@ class real_swarm final : public swarm {
     scope_path scope;
     bool resumes = false;
   };
+  void decide(operation_id call, decision d, int tries, reply<outcome<operation_id>> done);
   void begin(const queued& next);
   void prepare(const queued& next, storage::queries& store);
   void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
+  bool is_on_its_way(const operation_id& turn) const;
   const agent_settings* agent_of(const storage::operation_record& row) const;
 
   std::shared_ptr<shared_parts> parts_;
+  just_said said_; ///< the controller's thread's alone
   mutable std::mutex guard_;
   std::unordered_map<std::string, std::deque<queued>> scopes_; ///< the front runs
   std::unordered_map<operation_id, scope_path> places_;        ///< of queued turns
@@ -74,6 +82,8 @@ void real_swarm::take(message_order order, reply<outcome<message_accepted>> done
     return done(refuse("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
   parts_->heart.ask(
       [this, order = std::move(order), agent, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+        if (const auto* same = said_.find(order.scope, order.client_id, now.boot))
+          return [done, same = *same] { done(same); };
         const queued mine{operation_id::fresh(), order.scope, false};
         std::size_t before = 0;
         {
@@ -104,14 +114,19 @@ void real_swarm::take(message_order order, reply<outcome<message_accepted>> done
         if (!made) return [done, why = made.error()] { done(tl::unexpected(why)); };
         const auto id = m.id;
         const auto seq = l.actors()->add_message(std::move(m), now);
+        bool is_first = false; // also if those before it have left since they were counted
         {
           const std::lock_guard lock(guard_);
-          scopes_[order.scope.text()].push_back(mine);
+          auto& line = scopes_[order.scope.text()];
+          line.push_back(mine);
+          is_first = line.size() == 1;
           places_.emplace(mine.turn, order.scope);
         }
-        return [this, done, mine, before, id, seq] {
-          done(message_accepted{id, seq, mine.turn, before == 0, static_cast<std::uint32_t>(before), false});
-          if (before == 0) begin(mine);
+        const message_accepted taken{id, seq, mine.turn, before == 0, static_cast<std::uint32_t>(before), false};
+        said_.put(order.scope, order.client_id, taken, now.boot);
+        return [this, done, mine, is_first, taken] {
+          done(taken);
+          if (is_first) begin(mine);
         };
       });
 }
@@ -158,13 +173,19 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   who.tools = std::move(tools);
   parts_->heart.ask([this, next, who = std::move(who),
                      told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
-    if (!l.actors()->begin_own(next.turn, now)) return [this, next] { leave(next.turn, next.scope); };
+    if (!l.actors()->begin_own(next.turn, now)) { // told to stop before it had an agent: nobody else ends it
+      own_outcome end;
+      end.as = status::failed;
+      for (const auto& call : told.last) l.actors()->end_own(call, end, now);
+      l.actors()->end_own(next.turn, end, now);
+      return [this, next] { leave(next.turn, next.scope); };
+    }
     actors::agent_start start;
     start.so_far = std::move(told.messages);
     start.resumes = !told.calls.empty();
     start.known = std::move(told.known);
     start.calls = std::move(told.calls);
-    if (!start.resumes) {
+    if (!next.resumes) {
       auto said = turn_started(who.operation, who.block);
       l.add_event(shared_parts::event_of(who, std::move(said.type), std::move(said.data)), now);
     }
@@ -174,6 +195,12 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
                                  if (broken) give_up(next, "its actor broke down");
                                  leave(next.turn, next.scope);
                                });
+    for (const auto& call : told.last) { // stopped while nobody was there to be told, and to end it
+      const auto seen = l.view(call, now);
+      if (seen && seen->hot.now != status::cancelling) continue;
+      if (seen) l.actors()->end_own(call, {status::failed}, now);
+      running.line->stop_call(call, {});
+    }
     const std::lock_guard lock(guard_);
     running_[next.turn] = running.port;
     return [] {};
@@ -209,7 +236,25 @@ void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
     else if (was_first)
       next = line.front();
   }
-  if (next) begin(*next);
+  if (!next) return;
+  // Not before its own row is durable: it may have been taken in this very moment.
+  parts_->heart.ask(
+      [this, next = *next](ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
+}
+
+void real_swarm::signal(const actor_signal& s) {
+  parts_->who.signal(s);
+  if (!is_on_its_way(s.operation)) return;
+  // It has no agent yet that could end it, and tools may keep it waiting for one.
+  parts_->heart.ask([this, turn = s.operation](ledger& l, moment now) -> std::function<void()> {
+    if (is_on_its_way(turn)) l.actors()->end_own(turn, {status::failed}, now);
+    return [] {};
+  });
+}
+
+bool real_swarm::is_on_its_way(const operation_id& turn) const {
+  const std::lock_guard lock(guard_);
+  return places_.contains(turn) && !running_.contains(turn);
 }
 
 void real_swarm::ended(const ended_operation& e) {
@@ -225,18 +270,28 @@ void real_swarm::ended(const ended_operation& e) {
 }
 
 void real_swarm::decide(operation_id call, decision d, reply<outcome<operation_id>> done) {
-  parts_->heart.ask(
-      [this, call, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        const auto agent = parts_->who.agent_of_call(call); // a denied call is forgotten with its end
-        const storage::call_outcome denied{false, false, parts_->texts->denied(d.reason)};
-        auto told = d;
-        told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
-        const auto decided = l.actors()->decide(call, told, denied, now);
-        return [decided, done, agent, call, d] {
-          if (decided && agent) agent->decide(call, d.approved, d.reason);
-          done(decided);
-        };
-      });
+  decide(call, std::move(d), most_looks, std::move(done));
+}
+
+void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
+  parts_->heart.ask([this, call, tries, d = std::move(d), done = std::move(done)](ledger& l,
+                                                                                  moment now) -> std::function<void()> {
+    const auto agent = parts_->who.agent_of_call(call); // a denied call is forgotten with its end
+    const auto seen = l.view(call, now);
+    if (!agent && seen && seen->hot.now == status::paused && tries > 0) // after a restart: it is being picked up
+      return [this, call, tries, d, done] {
+        parts_->later->run_after(look_again,
+                                 [this, call, tries, d, done](storage::queries&) { decide(call, d, tries - 1, done); });
+      };
+    const storage::call_outcome denied{false, false, parts_->texts->denied(d.reason)};
+    auto told = d;
+    told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
+    const auto decided = l.actors()->decide(call, told, denied, now);
+    return [decided, done, agent, call, d] {
+      if (decided && agent) agent->decide(call, d.approved, d.reason);
+      done(decided);
+    };
+  });
 }
 
 void real_swarm::disconnected(operation_id turn) {
@@ -261,8 +316,10 @@ std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
 void real_swarm::pick_up() {
   parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
     auto open = l.actors()->open_turns();
-    return [this, open = std::move(open)] {
-      parts_->later->run([this, open](storage::queries& store) {
+    auto gone = l.actors()->interrupted();
+    return [this, open = std::move(open), gone = std::move(gone)] {
+      parts_->later->run([this, open, gone](storage::queries& store) {
+        for (const auto& id : gone) keep_what_was_said(*parts_, id, store);
         for (const auto& id : open) {
           const auto row = store.operation(id);
           if (!row || !*row) continue;
@@ -286,6 +343,7 @@ void real_swarm::pick_up() {
 void real_swarm::stop() {
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
+  parts_->mcp->end();
   std::unique_ptr<integrations::model_client> models;
   {
     const std::lock_guard lock(parts_->models_guard);
@@ -307,6 +365,8 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   parts->output = o.output;
   parts->settings = std::move(o.settings);
   parts->spawn = std::move(o.spawn);
+  parts->mcp = std::make_shared<mcp_host>(parts);
+  parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
   auto made = std::make_unique<real_swarm>(std::move(parts));
   made->pick_up();
   return made;

@@ -24,18 +24,31 @@ void task_run::start(create_order order, std::function<void(task_end)> done) {
   order.kind = kind::task;
   order.task = what_.spec;
   order.timeout = what_.timeout;
+  const auto named = what_.spec.worker;
+  if (!named || !parts_->heart.knows_worker) return create(std::move(order));
+  // A task for a worker that will never be there would wait for ever, and its call with it.
+  parts_->heart.knows_worker(
+      *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) mutable {
+        if (is_known) return self->create(std::move(order));
+        self->refuse({"no_such_worker", "there is no worker " + worker + "; nothing was started", {}});
+      });
+}
+
+void task_run::create(create_order order) {
   parts_->heart.ask(
       [self = shared_from_this(), order = std::move(order)](ledger& l, moment now) -> std::function<void()> {
         const auto made = l.create(order, self->id_, now);
         if (made) return [] {};
-        return [self, why = made.error().error] {
-          self->parts_->who.drop(self->id_);
-          task_end end;
-          end.how = {self->id_, status::failed};
-          end.refused = why;
-          self->finish(std::move(end));
-        };
+        return [self, why = made.error().error] { self->refuse(why); };
       });
+}
+
+void task_run::refuse(const fault& why) {
+  parts_->who.drop(id_);
+  task_end end;
+  end.how = {id_, status::failed};
+  end.refused = why;
+  finish(std::move(end));
 }
 
 void task_run::started(const std::string& worker) {
@@ -134,7 +147,9 @@ class task_work final : public actors::tool_work {
   void start(std::function<void(actors::work_end)> done) override {
     auto run = std::make_shared<task_run>(parts_, std::move(what_));
     run->start(std::move(order_), [done = std::move(done), tool = tool_, texts = parts_->texts](const task_end& end) {
-      if (!end.how.exit || end.how.as == status::cancelled) return done({false, told_of(end, *texts)});
+      if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
+      const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
+      if (!end.how.exit || never_ran) return done({false, told_of(end, *texts)});
       auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes);
       done({outcome.ok, std::move(outcome.result)});
     });

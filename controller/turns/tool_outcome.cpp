@@ -76,6 +76,20 @@ call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit
   return tool.offer.name == "exec" ? exec_outcome(exit, out, err, dropped_bytes) : answer_of(tool, exit, out, err);
 }
 
+call_outcome mcp_outcome_of(bool ok, const std::string& answer) {
+  if (ok) return {true, bounded_result(ok_result(answer), most_result_bytes, true)};
+  const auto whole = json::parse(answer, nullptr, false);
+  std::string message;
+  if (const auto content = whole.is_object() ? whole.find("content") : whole.end();
+      whole.is_object() && content != whole.end() && content->is_array())
+    for (const auto& part : *content)
+      if (part.is_object() && part.value("type", json()) == "text" && part.contains("text") && part["text"].is_string())
+        message += (message.empty() ? "" : "\n") + part["text"].get_ref<const std::string&>();
+  bool cut = false;
+  if (message.empty()) message = "the tool failed, and does not say why: " + answer;
+  return {false, json_result_texts().failed("tool_failed", bounded_text(message, most_stream_bytes, cut))};
+}
+
 call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
                                 const std::string& err, std::uint64_t dropped_bytes) {
   const bool ok = went_well(exit);

@@ -35,6 +35,8 @@ constexpr std::size_t most_stream_bytes = 64 << 10; ///< of each stream of exec 
 /// quell-tool's answer is passed on if it is one.
 call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
                              const std::string& err, std::uint64_t dropped_bytes);
+/// The same of an MCP tool's answer: `ok`, or an error of its own. `answer`: JSON text as of mcp_call_events::finished.
+call_outcome mcp_outcome_of(bool ok, const std::string& answer);
 /// The same of a command that is an agent: its stdout is the answer.
 call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
                                 const std::string& err, std::uint64_t dropped_bytes);

@@ -27,12 +27,12 @@ json usage_json(const model_usage& u) {
           {"cached_input_tokens", u.cached_input_tokens}};
 }
 
+} // namespace
+
 const char* name_of_reason(actors::abort_reason r) {
   static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
   return names[static_cast<std::size_t>(r)];
 }
-
-} // namespace
 
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model) {
   return text_of({{"message", message.text()}, {"agent", agent}, {"model", model}});
@@ -94,6 +94,16 @@ event_text call_news(const operation_id& call, const tool_call& what, const acto
                    {"truncated", is_cut}})};
 }
 
+event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
+                         std::optional<double> total) {
+  return {"tool_progress", text_of({{"call", what.call},
+                                    {"name", what.name},
+                                    {"elapsed_ms", elapsed.count()},
+                                    {"message", message.empty() ? json() : json(message)},
+                                    {"progress", progress},
+                                    {"total", total ? json(*total) : json()}})};
+}
+
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
   return {"approval_required",
           text_of({{"operation", call.text()}, {"name", what.name}, {"input", parsed(what.input)}, {"rule", rule}})};
@@ -107,9 +117,8 @@ event_text approval_resolved(const operation_id& call, bool approved, const stor
                                         {"reason", reason}})};
 }
 
-event_text turn_over(const actors::turn_effects::end& how) {
-  if (how.aborted) return {"turn_abort", text_of({{"reason", name_of_reason(*how.aborted)}})};
-  return {"turn_complete", text_of({{"text", how.text}, {"usage", usage_json(how.usage)}})};
+std::string completed_data(const actors::turn_effects::end& how) {
+  return text_of({{"text", how.text}, {"usage", usage_json(how.usage)}});
 }
 
 } // namespace quell::controller::turns

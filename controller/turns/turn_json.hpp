@@ -34,9 +34,14 @@ struct event_text {
 event_text turn_started(const operation_id& turn, const std::string& block);
 event_text text_said(std::uint64_t offset, const std::string& text);
 event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news);
+event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
+                         std::optional<double> total);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
 event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
                              const std::string& reason);
-event_text turn_over(const actors::turn_effects::end& how);
+/// Of the event turn_complete.
+std::string completed_data(const actors::turn_effects::end& how);
+/// The `reason` of a turn_abort.
+const char* name_of_reason(actors::abort_reason r);
 
 } // namespace quell::controller::turns

@@ -200,7 +200,7 @@ void turn_port::close_call(const operation_id& call, const tool_result& what, ac
         end.result = bounded_result(end.call->result, most_kept_with_call, what.ok);
         if (!what.ok) {
           end.as = status::failed;
-          end.error = storage::operation_error{"error", what.cancelled ? "its turn ended first"
+          end.error = storage::operation_error{"error", what.cancelled ? "cancelled with its turn or its work"
                                                                        : "the tool failed; see its result"};
         }
         if (const auto* tool = self->who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {

@@ -26,6 +26,13 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   /// Sub-agents that run now; false if there are as many as may be.
   bool take_place();
   void give_place_back();
+  // For the works of calls:
+  std::string failed_text(const std::string& code, const std::string& message) const;
+  void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
+                    std::optional<double> total);
+  /// What truly became of a call that was settled without knowing.
+  void record_late(const operation_id& call, const std::string& late) { record_late(call, late, 100); }
+  void later(std::chrono::milliseconds wait, std::function<void()> what);
 
   actors::tool_traits traits(const tool_call& call) override;
   void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
@@ -45,6 +52,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   void end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) override;
 
  private:
+  void record_late(const operation_id& call, const std::string& late, int tries);
   storage::call_outcome outcome_of(const tool_result& what) const;
 
   std::shared_ptr<shared_parts> parts_;
@@ -53,6 +61,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::shared_ptr<actors::agent_line> agent_;
   turn_now now_;
   std::uint32_t sub_agents_ = 0;
+  std::unordered_map<operation_id, boot_time> begun_; ///< calls that run
+  boot_time progress_not_before_{};
   std::optional<actors::turn_effects::end> end_;
 };
 
@@ -63,6 +73,10 @@ std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> 
 std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<shared_parts> parts,
                                                        std::shared_ptr<turn_port> above, const operation_id& call,
                                                        const tool_call& what);
+/// A sub-agent that is a command and speaks ACP over stdio.
+std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<shared_parts> parts, std::shared_ptr<turn_port> above,
+                                                 const operation_id& call, const agent_settings& settings,
+                                                 std::string task);
 /// What is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
 /// `session_status`: what this turn has done so far.

@@ -1,4 +1,5 @@
 // What an agent's port says: events for those who watch, the question to a human, the end.
+#include "controller/turns/mcp_host.hpp"
 #include "controller/turns/tool_input.hpp"
 #include "controller/turns/turn_port.hpp"
 
@@ -28,18 +29,62 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
   case tool_definition::runs::session_status:
     return make_answer({true, ok_result(session_status(so_far, parts_->heart.now().boot))});
   case tool_definition::runs::mcp:
-    break;
+    return parts_->mcp->work_for(shared_from_this(), call, *tool, what);
   }
-  return make_answer({false, parts_->texts->failed("unknown_tool", "the server of " + what.name + " is not there")});
+  return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+}
+
+std::string turn_port::failed_text(const std::string& code, const std::string& message) const {
+  return parts_->texts->failed(code, message);
+}
+
+void turn_port::say_progress(const operation_id& call, const tool_call& what, const std::string& message,
+                             double progress, std::optional<double> total) {
+  const auto now = parts_->heart.now().boot;
+  milliseconds elapsed{0};
+  {
+    const std::lock_guard lock(guard_);
+    if (const auto at = begun_.find(call); at != begun_.end())
+      elapsed = std::chrono::duration_cast<milliseconds>(now - at->second);
+    if (now < progress_not_before_) return; // a server may say it as often as it likes
+    progress_not_before_ = now + std::chrono::milliseconds{100};
+  }
+  auto said = call_progress(what, elapsed, message, progress, total);
+  parts_->heart.ask([self = shared_from_this(), said = std::move(said)](ledger& l, moment at) -> std::function<void()> {
+    l.add_event(shared_parts::event_of(self->who_, said.type, said.data), at);
+    return [] {};
+  });
+}
+
+/// What was known at once overtakes the end that it is kept beside.
+void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
+  parts_->heart.ask([self = shared_from_this(), call, late, tries](ledger& l, moment now) -> std::function<void()> {
+    const auto seen = l.view(call, now);
+    if (!seen || is_terminal(seen->hot.now) || tries == 0) {
+      l.actors()->note_outcome(call, R"({"server":")" + late + R"("})");
+      return [] {};
+    }
+    return [self, call, late, tries] {
+      self->later(std::chrono::milliseconds{100},
+                  [self, call, late, tries] { self->record_late(call, late, tries - 1); });
+    };
+  });
+}
+
+void turn_port::later(std::chrono::milliseconds wait, std::function<void()> what) {
+  parts_->later->run_after(wait, [what = std::move(what)](storage::queries&) { what(); });
 }
 
 void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
   {
     const std::lock_guard lock(guard_);
-    if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
+    if (std::holds_alternative<actors::turn_effects::say_call_started>(news)) {
       now_.current_tool = what.name;
-    else if (now_.current_tool == what.name)
-      now_.current_tool.clear();
+      begun_[call] = parts_->heart.now().boot;
+    } else {
+      if (now_.current_tool == what.name) now_.current_tool.clear();
+      begun_.erase(call);
+    }
   }
   parts_->heart.ask(
       [self = shared_from_this(), said = call_news(call, what, news)](ledger& l, moment now) -> std::function<void()> {
@@ -73,10 +118,10 @@ void turn_port::end(const actors::turn_effects::end& how, std::uint64_t tool_cal
     if (how.aborted) {
       end.as = status::failed;
       end.error = storage::operation_error{"error", how.error ? how.error->detail : "it was stopped"};
+      end.abort_reason = name_of_reason(*how.aborted);
+    } else {
+      end.completed_data = completed_data(how);
     }
-    auto said = turn_over(how);
-    if (!self->who_.is_sub_agent)
-      l.add_event(shared_parts::event_of(self->who_, std::move(said.type), std::move(said.data)), now);
     l.actors()->end_own(self->who_.operation, end, now);
     return done;
   });

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo: a cluster with two workers, a three-level tree of real processes on both, one branch cancelled, then the whole scope, and
-# the proof that nothing is left. Everything lives in a temporary directory and ends with this script.
+# The demo: a cluster with two workers, a three-level tree of real processes on both, one branch cancelled, then the whole scope; an agent's
+# turn with parallel tools and sub-agents on both workers, stopped half-way; and the proof that nothing is left. Everything lives in a temporary directory and ends with this script.
 set -euo pipefail
 bin=$(cd "${1:-build/bin}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,7 +44,8 @@ survivors() { grep -laz -- "$mark" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/
 count_is() { [ "$(quell ps -q --scope "$1" --status running | wc -l)" -eq "$2" ]; }
 
 step "A cluster on this machine: one controller, two workers"
-setsid quell up --workers 2 --slots 16 --listen 127.0.0.1:0 --state "$work/state" >"$work/up.log" 2>&1 &
+sed "s,@HERE@,$here,g" "$here/agents.toml" >"$work/agents.toml"
+setsid quell up --workers 2 --slots 16 --listen 127.0.0.1:0 --state "$work/state" --config "$work/agents.toml" >"$work/up.log" 2>&1 &
 up=$!
 wait_for "two workers to be ready" bash -c '[ "$(quell worker list --json | grep -o "\"status\": *\"ready\"" | wc -l)" -eq 2 ]'
 show workers
@@ -70,6 +71,20 @@ echo
 echo "other scopes were not touched:"
 show ps --scope demo
 show cancel --scope demo --grace 500ms >/dev/null 2>&1
+
+step "An agent's turn: parallel tools, a sub-agent on each worker, their processes deaf to SIGTERM"
+turn=$(quell say -d --scope demo/chat "survey $mark")
+two_scouts_run() { [ "$(quell ps --json --scope demo/chat --status running | grep -o '"kind": *"task"' | wc -l)" -eq 2 ]; }
+wait_for "both scouts to run" two_scouts_run
+show ps --tree --scope demo/chat
+echo "processes:"
+survivors
+
+step "Stop it half-way"
+show cancel "$turn" --reason "not now" --grace 500ms
+echo
+echo "the conversation is whole, and goes on:"
+show say --scope demo/chat "what happened?"
 
 step "The proof, looked up in /proc"
 left=$(survivors)

@@ -47,4 +47,12 @@ bool may_pass(const http_ending& end) {
   return end.status == 0 || end.status == 429 || end.status >= 500 || !end.transport.empty();
 }
 
+bool says_session_is_gone(const http_ending& end) {
+  if (end.status != 400) return end.status == 404;
+  std::string words = end.body;
+  for (char& c : words)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return words.find("session") != std::string::npos;
+}
+
 } // namespace quell::integrations

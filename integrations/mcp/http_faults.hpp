@@ -14,4 +14,8 @@ fault of_http_ending(const std::string& who, std::string_view what, const http_e
 /// Whether another try may help: nobody answered, or the server is overloaded or broken for now.
 bool may_pass(const http_ending& end);
 
+/// An exchange inside a session was refused unread, because the server does not know that session (any more): 404, or
+/// 400 in words of it, as many servers have it that were restarted.
+bool says_session_is_gone(const http_ending& end);
+
 } // namespace quell::integrations

@@ -1,7 +1,7 @@
 // The conversation with one MCP server over HTTP: handshake, list of tools, and how exchanges end.
 //
 // The newest version has no handshake, and says so to `server/discover`; every answer but that one means an older
-// server, and then `initialize` is tried. A session that is gone (404) is begun anew, once for each call.
+// server, and then `initialize` is tried. A session that is gone is begun anew, once for each call.
 #include <algorithm>
 #include <cmath>
 
@@ -207,7 +207,7 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
     return handshake_ended(end, now);
   case purpose::page:
     close(id);
-    if (end.status == 404 && !session.empty()) return session_gone(session, now);
+    if (!session.empty() && says_session_is_gone(end)) return session_gone(session, now);
     return page_failed(of_http_ending(who_, "list of tools", end), may_pass(end), now);
   case purpose::notice:
   case purpose::goodbye:
@@ -225,7 +225,7 @@ void http_conversation::call_ended(exchange_id id, const http_ending& end, time_
   call& one = found->second;
   one.at = 0;
   // The server knows no such session: it did nothing with the call.
-  if (end.status == 404 && !session.empty() && !one.again && !ended_) {
+  if (!session.empty() && says_session_is_gone(end) && !one.again && !ended_) {
     one.again = true;
     session_gone(session, now);
     if (phase_ == phase::ready) send_call(number, one, now);

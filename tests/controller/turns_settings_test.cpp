@@ -268,6 +268,10 @@ TEST_CASE("values of the wrong kind or size are refused", "[turns][settings]") {
   CHECK(says(refusal_of(agent + "instructions=\"" + std::string(70'000, 'x') + "\"\n"), "65536 bytes"));
   CHECK(says(refusal_of("[[approval]]\nmatch=\"x\"\n"), "must name a tool"));
   CHECK(says(refusal_of("[[approval]]\ntool=\"exec\"\nmatch=\"\"\n"), "leave it out"));
+  CHECK(says(refusal_of("[[approval]]\ntool=\"exce\"\n"), "nearest known one is \"exec\""));
+  CHECK(says(refusal_of("[[approval]]\ntool=\"mcp:nobody\"\n"), "no [[mcp]] has"));
+  CHECK(says(refusal_of("[[approval]]\ntool=\"acp:nobody\"\n"), "no [[agents]] with acp"));
+  CHECK(refusal_of("[[approval]]\ntool=\"mcp__nobody__*\"\n") == "(accepted)");
   CHECK(says(refusal_of(server), "either `command`"));
   CHECK(says(refusal_of(server + "command=[\"x\"]\nurl=\"http://h\"\n"), "either `command`"));
   CHECK(says(refusal_of(server + "url=\"ftp://h\"\n"), "http://"));

@@ -194,6 +194,26 @@ TEST_CASE("an agent that is a command gets its prompt in its arguments, or on st
   CHECK(json::parse(done.result)["result"]["agent"] == "coder");
 }
 
+TEST_CASE("an MCP tool's answer becomes the result, and its own error a failure in its words", "[turns][tasks]") {
+  const auto done = mcp_outcome_of(true, R"({"content":[{"type":"text","text":"hi"}],"structuredContent":{"a":1}})");
+  CHECK(done.ok);
+  CHECK(json::parse(done.result)["ok"] == true);
+  CHECK(json::parse(done.result)["result"]["structuredContent"]["a"] == 1);
+  const auto wrong = mcp_outcome_of(
+      false,
+      R"({"isError":true,"content":[{"type":"text","text":"cancelled: no"},7,{"type":"text"},{"type":"text","text":"b"}]})");
+  CHECK_FALSE(wrong.ok);
+  CHECK(json::parse(wrong.result)["ok"] == false);
+  CHECK(json::parse(wrong.result)["error"]["code"] == "tool_failed");
+  CHECK(json::parse(wrong.result)["error"]["message"] == "cancelled: no\nb");
+  for (const char* odd : {"", "7", "[]", "{}", R"({"content":7})", R"({"content":[{"type":7,"text":8}]})"}) {
+    INFO(odd);
+    const auto said = json::parse(mcp_outcome_of(false, odd).result)["error"]["message"].get<std::string>();
+    CHECK(said.find("does not say why") != std::string::npos);
+  }
+  CHECK(mcp_outcome_of(true, "\"" + std::string(3 << 20, 'x') + "\"").result.size() <= most_result_bytes);
+}
+
 TEST_CASE("a sub-agent is the named agent, or one like its parent, with fewer tools and less depth", "[turns][tasks]") {
   turn_settings s;
   s.agents = {coder(), agent_settings{}, agent_settings{}};

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "integrations/mcp/stdio_server.hpp"
@@ -195,7 +196,19 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
     for (int i = 0; i < 3; ++i) self.progress(request);
     if (request["id"].get<int>() % 3 != 0) self.answer(request, nothing);
   });
-  auto server = std::make_unique<mcp_stdio_server>("files", peer.writer());
+  // Lines come one at a time, and a cancel behind its call.
+  std::atomic<int> inside = 0, overlaps = 0, early = 0;
+  std::set<json> calls;
+  const auto write = [&, to_peer = peer.writer()](std::string line) {
+    if (++inside != 1) ++overlaps;
+    const json message = json::parse(line);
+    if (is_call(message)) calls.insert(message["id"]);
+    if (message.value("method", "") == "notifications/cancelled" && !calls.contains(message["params"]["requestId"]))
+      ++early;
+    to_peer(std::move(line));
+    --inside;
+  };
+  auto server = std::make_unique<mcp_stdio_server>("files", write);
   peer.serve(*server);
   std::vector<std::thread> users;
   std::atomic<int> lates = 0;
@@ -223,6 +236,8 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
   peer.stop();
   server.reset();
   CHECK(lates == threads * rounds);
+  CHECK(overlaps == 0);
+  CHECK(early == 0);
 }
 
 TEST_CASE("what is asked of a server that has gone fails at once, and nothing is written to it") {

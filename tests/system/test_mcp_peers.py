@@ -1,17 +1,13 @@
 """Other people's MCP servers (npm), over stdio and HTTP: lists, calls, progress, cancels and what becomes of what was cancelled."""
 import json
 import os
-import socket
-import subprocess
 
 import pytest
 
-from harness.peers import BIN, Program, installed
+from harness.peers import BIN, MCP_HOME, MCP_PACKAGES, Program, everything_on_the_web, installed, program_of
 from harness.waiting import until
 
 PROBE = os.path.join(BIN, "mcp_probe")
-PACKAGES = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31",
-            "@modelcontextprotocol/server@2.4.0"]
 NEWEST = os.path.join(os.path.dirname(__file__), "harness", "newest_mcp.mjs")
 KEY = "key-of-no-value-1234"
 
@@ -19,13 +15,9 @@ if not os.path.exists(PROBE):
     pytest.skip(f"there is no {PROBE}: build the target mcp_probe", allow_module_level=True)
 
 
-def program_of(home, package):
-    return os.path.join(home, "node_modules", "@modelcontextprotocol", package, "dist", "index.js")
-
-
 @pytest.fixture(scope="module")
 def home():
-    return installed("mcp-2026.8.31-2.4.0", PACKAGES)
+    return installed(MCP_HOME, MCP_PACKAGES)
 
 
 class Probe(Program):
@@ -47,38 +39,8 @@ class Probe(Program):
 @pytest.fixture(scope="module")
 def web(home, tmp_path_factory):
     """server-everything over HTTP, on loopback only: by itself it would listen on every address."""
-    log = open(tmp_path_factory.mktemp("everything") / "log", "w+")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(["node", "-e", LOOPBACK_ONLY, program_of(home, "server-everything"), "streamableHttp"], stdin=subprocess.DEVNULL, stdout=log,
-                               stderr=log, env={**os.environ, "PORT": str(port)})
-
-    def answers():
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return True
-        except OSError:
-            return False
-
-    def said(words):
-        with open(log.name) as text:
-            return text.read().count(words)
-    try:
-        until(answers, "server-everything to listen")
-        yield f"http://127.0.0.1:{port}/mcp", said
-    finally:
-        process.kill()
-        process.wait()
-        log.close()
-
-
-# Its listen() names no address, which would be every one; all that is listened on is made loopback.
-LOOPBACK_ONLY = """
-const net = require('node:net');
-const listen = net.Server.prototype.listen;
-net.Server.prototype.listen = function (port, ...rest) { return listen.call(this, Number(port), '127.0.0.1', ...rest.filter((x) => typeof x === 'function')); };
-import(require('node:url').pathToFileURL(process.argv[1]).href);
-"""
+    with everything_on_the_web(home, tmp_path_factory.mktemp("everything")) as server:
+        yield server
 
 
 @pytest.fixture(params=["stdio", "http"])

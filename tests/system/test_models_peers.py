@@ -1,23 +1,18 @@
 """Other people's model servers: aimock (npm) for both APIs, with its own view of our hang-up, and Node's TLS and HTTP/2."""
 import json
 import os
-import re
 import shutil
-import socket
 import subprocess
-import tempfile
 import threading
-import urllib.request
 
 import pytest
 
+from harness.aimock import PATHS, Aimock
 from harness.waiting import until
 
 BIN = os.environ.get("QUELL_BIN", "")
 PROBE = os.path.join(BIN, "model_probe")
-AIMOCK = "@copilotkit/aimock@1.43.0"
 H2_MODEL = os.path.join(os.path.dirname(__file__), "harness", "h2_model.mjs")
-PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 both = pytest.mark.parametrize("provider", sorted(PATHS))
 
 if not os.path.exists(PROBE):
@@ -78,68 +73,9 @@ def probe(provider, url, text, *flags, **environment):
     return Lines(PROBE, provider, url, "gpt-4o", text, "--key", "test-key-of-no-value", *flags, **environment)
 
 
-def installed_aimock():
-    """Installed once per build folder; a second installer at the same time loses the race and uses the first one's."""
-    home = os.path.join(os.path.dirname(BIN), "peers", "aimock-1.43.0")
-    cli = os.path.join(home, "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
-    if os.path.exists(cli):
-        return cli
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed, and so is no aimock")
-    os.makedirs(os.path.dirname(home), exist_ok=True)
-    fresh = tempfile.mkdtemp(dir=os.path.dirname(home))
-    try:
-        done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", fresh, AIMOCK],
-                              capture_output=True, text=True, timeout=180)
-        if done.returncode != 0:
-            pytest.skip(f"npm cannot install {AIMOCK}, perhaps without a network: {done.stderr[-300:]}")
-        if not os.path.exists(cli):
-            os.rename(fresh, home)
-    except (subprocess.TimeoutExpired, FileExistsError):
-        pass
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    if not os.path.exists(cli):
-        pytest.skip(f"npm did not install {AIMOCK} in time")
-    return cli
-
-
-class Aimock:
-    def __init__(self, cli, folder):
-        fixtures = folder / "fixtures.json"
-        fixtures.write_text(json.dumps({"fixtures": FIXTURES}))
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        self.root = f"http://127.0.0.1:{port}"
-        self.url = self.root + "/v1"
-        self.log = open(folder / "log", "w+")
-        self.process = subprocess.Popen(["node", cli, "-p", str(port), "-f", str(fixtures), "--metrics", "-l", "20", "-c", "6",
-                                         "--log-level", "warn"], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        until(self.answers, "aimock to answer")
-
-    def get(self, path):
-        with urllib.request.urlopen(self.root + path, timeout=10) as answer:
-            return answer.read().decode()
-
-    def answers(self):
-        try:
-            return self.get("/metrics")
-        except OSError:
-            return None
-
-    def hung_up(self, provider):
-        found = re.search(rf'aimock_requests_total{{method="POST",path="{PATHS[provider]}",status="destroyed"}} (\d+)', self.get("/metrics"))
-        return int(found.group(1)) if found else 0
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
-
-
 @pytest.fixture(scope="module")
 def aimock(tmp_path_factory):
-    server = Aimock(installed_aimock(), tmp_path_factory.mktemp("aimock"))
+    server = Aimock(tmp_path_factory.mktemp("aimock"), FIXTURES)
     yield server
     server.close()
 

@@ -171,6 +171,20 @@ TEST_CASE("a terminal is hung up first and signalled at half the grace", "[table
   CHECK(f.hung_up.size() == 1);
 }
 
+TEST_CASE("a task that is asked first is signalled at half the grace, and not hung up", "[table]") {
+  table_fixture f;
+  auto order = f.order("a", 1);
+  order.spec.is_asked_first = true;
+  f.start_arrives(order);
+  f.held("a");
+  f.scope_stopped("team", 5, 2s);
+  CHECK(f.hung_up.empty());
+  CHECK(f.stops.at(0).signal_at == f.now.boot + 1s);
+  CHECK(f.stops.at(0).kill_at == f.now.boot + 2s);
+  f.scope_stopped("team", 6, 0ms);
+  CHECK(f.stops.at(1).kill_at == f.now.boot);
+}
+
 TEST_CASE("with no grace a terminal is killed at once", "[table]") {
   table_fixture f;
   auto order = f.order("a", 1);

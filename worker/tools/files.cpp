@@ -30,12 +30,6 @@ std::size_t count_of(const std::string& text, const std::string& what) {
   return count;
 }
 
-/// Cuts between two characters.
-void cut(std::string& text, std::size_t limit) {
-  while (limit > 0 && (text[limit] & 0xc0) == 0x80) --limit;
-  text.resize(limit);
-}
-
 } // namespace
 
 result<json> read_file(const workspace& where, const json& input, const tool_limits& limits) {
@@ -63,7 +57,7 @@ result<json> read_file(const workspace& where, const json& input, const tool_lim
                      (content->empty() || content->back() == '\n' ? 0 : 1);
   std::string text = begin == std::string::npos ? std::string() : content->substr(begin, end - begin);
   const bool is_long = text.size() > limits.result_bytes;
-  if (is_long) cut(text, limits.result_bytes);
+  if (is_long) text.resize(utf8_prefix(text, limits.result_bytes).size());
   const auto shown = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) +
                      (text.empty() || text.back() == '\n' ? 0 : 1);
   return json{{"path", where.shown(path)}, {"text", std::move(text)},

@@ -39,9 +39,8 @@ bool fits(const std::string& glob, const found_entry& e) {
 }
 
 std::string shortened(std::string_view line) {
-  std::size_t length = std::min(line.size(), shown_line_bytes);
-  while (length < line.size() && length > 0 && (line[length] & 0xc0) == 0x80) --length;
-  return std::string(line.substr(0, length)) + (length < line.size() ? "…" : "");
+  const auto shown = utf8_prefix(line, shown_line_bytes);
+  return std::string(shown) + (shown.size() < line.size() ? "…" : "");
 }
 
 /// Appends the matching lines of one text; false when the limit is reached.

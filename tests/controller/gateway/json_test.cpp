@@ -38,7 +38,7 @@ const auto operation_fields = {
     "id",          "seq",        "kind",        "name",      "title",         "scope",       "parent",
     "root",        "owner",      "labels",      "supersede", "status",        "waiting_for", "worker",
     "unreachable", "timeout_ms", "deadline_at", "grace_ms",  "on_parent_end", "created_at",  "started_at",
-    "ended_at",    "stop",       "exit",        "result",    "error",         "task"};
+    "ended_at",    "stop",       "exit",        "result",    "error",         "late",        "task"};
 
 shown_operation plain_operation() {
   shown_operation op;
@@ -56,7 +56,7 @@ TEST_CASE("an operation shows every field, null where it does not apply") {
   const auto j = operation(plain_operation());
   CHECK(missing(j, operation_fields) == nothing);
   for (const char* name : {"parent", "supersede", "waiting_for", "worker", "unreachable", "deadline_at", "started_at",
-                           "ended_at", "stop", "exit", "result", "error"}) {
+                           "ended_at", "stop", "exit", "result", "error", "late"}) {
     INFO(name);
     CHECK(j[name].is_null());
   }

@@ -2,6 +2,7 @@
 // limits allow.
 #include "controller/gateway/admin_body.hpp"
 #include "controller/gateway/cancel_body.hpp"
+#include "controller/gateway/message_body.hpp"
 #include "controller/gateway/operation_body.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/samples.hpp"
@@ -42,10 +43,19 @@ void cancel(std::string_view body) {
   expect(request->wait_for.count() >= 0 && request->wait_for.count() <= 60'000, "a wait is bounded");
 }
 
+void message(std::string_view body) {
+  const auto request = read_message(body);
+  if (!taken(request)) return;
+  const auto& order = request->order;
+  expect(order.text.size() <= 64 * 1024 && is_utf8(order.text), "a text is bounded and UTF-8");
+  expect(!order.author.id.empty() && order.client_id.size() <= 4 * 128, "an author has an id, and ids are short");
+  expect(request->merge_text.count() >= 0 && request->merge_text.count() <= 10'000, "text is not held back for long");
+}
+
 void run(std::string_view bytes) {
   if (bytes.empty()) return;
   const auto body = bytes.substr(1);
-  switch (static_cast<unsigned char>(bytes.front()) % 9) {
+  switch (static_cast<unsigned char>(bytes.front()) % 11) {
   case 0:
     return create(body);
   case 1:
@@ -66,6 +76,13 @@ void run(std::string_view bytes) {
   case 7: {
     const auto size = read_resize(body);
     if (taken(size)) expect(size->rows >= 1 && size->columns >= 1, "a window has a size");
+    return;
+  }
+  case 9:
+    return message(body);
+  case 10: {
+    const auto said = read_decision(body, true);
+    if (taken(said)) expect(said->reason.size() <= 4 * 500, "a reason is short");
     return;
   }
   default:
@@ -101,6 +118,10 @@ std::vector<std::string> seeds() {
       "\7"
       R"({"rows":24,"columns":80})",
       "\x8{}",
+      "\x9"
+      R"({"id":"m-1","scope":"chat/a","text":"hello","author":{"id":"u","name":"U"},"modality":"text","final":true,"confidence":0.5,"addressed":null,"humans_present":2,"bot_names":["clanky"],"agent":null,"on_disconnect":"continue","coalesce_ms":1000})",
+      "\xa"
+      R"({"reason":"go on","by":{"id":"u"}})",
       std::string(1, '\0') + std::string(100, '['),
       std::string(1, '\0') + "{\"kind\":1e400,\"task\":-1,\"scope\":\"\\ud800\"}",
       std::string(1, '\0') + "{\"\\u0000\":1}"};

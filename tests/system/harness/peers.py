@@ -1,6 +1,8 @@
 """Other people's programs from npm, installed once per build folder, and programs that are spoken to in lines."""
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -41,6 +43,53 @@ def installed(name, packages):
     if not complete():
         pytest.skip(f"npm did not install {packages} in time")
     return home
+
+
+MCP_HOME = "mcp-2026.8.31-2.4.0"
+MCP_PACKAGES = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31",
+                "@modelcontextprotocol/server@2.4.0"]
+
+
+def program_of(home, package):
+    return os.path.join(home, "node_modules", "@modelcontextprotocol", package, "dist", "index.js")
+
+
+# server-everything's listen() names no address, which would be every one; all that is listened on is made loopback.
+LOOPBACK_ONLY = """
+const net = require('node:net');
+const listen = net.Server.prototype.listen;
+net.Server.prototype.listen = function (port, ...rest) { return listen.call(this, Number(port), '127.0.0.1', ...rest.filter((x) => typeof x === 'function')); };
+import(require('node:url').pathToFileURL(process.argv[1]).href);
+"""
+
+
+def answers_at(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def everything_on_the_web(home, folder, port=None):
+    """server-everything over HTTP, on loopback: its URL, and how often its log says some words."""
+    with open(os.path.join(folder, "everything.log"), "w+") as log:
+        if port is None:
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                port = free.getsockname()[1]
+        process = subprocess.Popen(["node", "-e", LOOPBACK_ONLY, program_of(home, "server-everything"), "streamableHttp"],
+                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "PORT": str(port)})
+
+        def said(words):
+            with open(log.name) as text:
+                return text.read().count(words)
+        try:
+            until(lambda: answers_at(port), "server-everything to listen")
+            yield f"http://127.0.0.1:{port}/mcp", said
+        finally:
+            process.kill()
+            process.wait()
 
 
 class Program:

@@ -1,25 +1,31 @@
 // An ACP agent on the official SDK that talks until it is stopped, and asks when the prompt says so.
-// slow_acp_agent.mjs FOLDER-WITH-NODE_MODULES
+// slow_acp_agent.mjs FOLDER-WITH-NODE_MODULES; what it is told to stop, it writes into the file $SEEN, if that is set.
+import fs from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const acp = await import(pathToFileURL(join(process.argv[2], 'node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js')).href);
 const stopped = new Set();
+if (process.env.STAYS) setInterval(() => {}, 1000);
 const { initialize, session } = acp.methods.agent;
 
 acp.agent({ name: 'slow' })
   .onRequest(initialize, () => ({ protocolVersion: 1, agentCapabilities: {}, agentInfo: { name: 'slow', version: '1' } }))
   .onRequest(session.new, () => ({ sessionId: 'session-1' }))
-  .onNotification(session.cancel, ({ params }) => { stopped.add(params.sessionId); })
+  .onNotification(session.cancel, ({ params }) => {
+    stopped.add(params.sessionId);
+    if (process.env.SEEN) fs.appendFileSync(process.env.SEEN, 'cancel\n');
+  })
   .onRequest(session.prompt, async ({ params, client }) => {
     const { sessionId, prompt } = params;
     stopped.delete(sessionId);
     const say = (text) => client.notify(acp.methods.client.session.update,
       { sessionId, update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } });
-    if (prompt[0].text === 'ask') {
+    if (prompt[0].text === 'ask' || prompt[0].text === 'choose') {
       const { outcome } = await client.request(acp.methods.client.session.requestPermission, { sessionId,
-        toolCall: { toolCallId: 't', title: 'delete it' }, options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }] });
+        toolCall: { toolCallId: 't', title: 'delete it' },
+        options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }, ...(prompt[0].text === 'choose' ? [{ optionId: 'no', name: 'No', kind: 'reject_once' }] : [])] });
       await say(outcome.outcome === 'selected' ? `chose ${outcome.optionId}` : 'nobody chose');
       return { stopReason: 'end_turn' };
     }

@@ -1,0 +1,87 @@
+// A conversation on a terminal: what is typed at the bottom, answers and tools above it, several messages under way.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/input_history.hpp"
+#include "cli/line_editor.hpp"
+#include "cli/live_screen.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
+#include "cli/turn_story.hpp"
+#include "cli/turn_stream.hpp"
+
+namespace quell::cli {
+
+class chat_room {
+ public:
+  chat_room(session& s, api& controller, const chat_options& o, std::string scope, std::string history_file);
+  ~chat_room();
+
+  /// False: this terminal cannot be edited on.
+  bool is_usable() const { return editor_.is_usable(); }
+  /// Until the person leaves; the exit code. `before` is the conversation so far.
+  int execute(const nlohmann::json& before);
+
+ private:
+  /// One message of ours and its turn.
+  struct spoken {
+    std::string text;
+    std::uint64_t number = 0; ///< 1 for the first
+    std::unique_ptr<turn_story> story;
+    std::unique_ptr<turn_stream> stream;
+    wall_time since{};
+    bool posted = false, decided = false, echoed = false, stopping = false, killing = false, over = false;
+  };
+
+  // What is typed and pressed.
+  void line(const std::string& typed);
+  void command(const std::string& typed);
+  void interrupted();
+  void leave(const std::string& reason);
+  void on_signal(int n);
+  // What is sent.
+  void send(const std::string& text);
+  void post_next();
+  bool stop_running(const std::string& reason);
+  void decide(const open_approval& open, bool approve, const std::string& reason);
+  void show_conversation();
+  // What comes.
+  turn_story::listener listener(spoken& one);
+  turn_stream::callbacks callbacks(spoken& one);
+  void ended(spoken& one, const nlohmann::json& operation);
+  void failed(spoken& one, const problem& p);
+  // What is shown.
+  void echo(spoken& one);
+  void note(const std::string& text, color c = color::dim);
+  void print_conversation(const nlohmann::json& messages);
+  void refresh();
+  void resize();
+  std::vector<std::string> rows() const;
+  std::string prompt() const;
+  std::vector<open_approval> approvals() const;
+  void sweep();
+
+  session& s_;
+  api& api_;
+  const chat_options& o_;
+  const std::string scope_;
+  input_history history_;
+  line_editor editor_;
+  live_screen screen_;
+  std::deque<std::unique_ptr<spoken>> spoken_;
+  std::vector<std::string> answered_; ///< approvals that we have answered, until an event says so
+  std::vector<event_loop::handle> calls_;
+  std::uint64_t last_sent_ = 0, last_echoed_ = 0;
+  std::optional<int> code_;
+  event_loop::handle ticking_ = 0, sweeping_ = 0;
+  std::string lost_; ///< why there is no contact; "" = there is
+  bool leaving_ = false;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,39 @@
+// The flags of say, chat, approve and deny.
+#include "cli/declare.hpp"
+
+namespace quell::cli {
+namespace {
+
+template <class Options>
+void conversation_fields(CLI::App& app, Options& o) {
+  add_scope(app, "--scope", o.scope, "the conversation (default: QUELL_SCOPE, chat/USER)");
+  add_text(app, "--agent", o.agent, "who answers (default: the agent that serves the scope)")->type_name("NAME");
+  add_duration(app, "--reconnect", o.reconnect,
+               "how long to try when contact with the controller is lost (default 60s)");
+}
+
+void say_fields(CLI::App& app, say_options& o) {
+  conversation_fields(app, o);
+  app.add_flag("-d,--detach,--no-wait", o.no_wait, "print the turn's id and return");
+  add_words(app, "TEXT", o.words, "what to say; - = standard input");
+}
+
+void decision_fields(CLI::App& app, approve_options& o) {
+  app.add_option("ID", o.id, "the call that waits: quell ps --status paused")->required();
+  add_text(app, "--reason", o.reason, o.approve ? "why, for the record" : "why; the model reads it");
+}
+
+} // namespace
+
+void declare_talk(declaration& d) {
+  d.command<say_options>(d.app, "say", "Say something to an agent and stream its answer", say_fields);
+  d.command<chat_options>(d.app, "chat", "Talk with an agent", conversation_fields<chat_options>);
+  d.command<approve_options>(d.app, "approve", "Let a call run that waits for a human", decision_fields);
+  d.command<approve_options>(d.app, "deny", "Refuse a call that waits for a human",
+                             [](CLI::App& app, approve_options& o) {
+                               o.approve = false;
+                               decision_fields(app, o);
+                             });
+}
+
+} // namespace quell::cli

@@ -1,0 +1,52 @@
+// The lower end of a terminal while things happen: text that flows upwards for good, and below it rows that change (the
+// line that still grows, what runs) above the line that is typed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/text_flow.hpp"
+
+namespace quell::cli {
+
+class live_screen {
+ public:
+  struct input_line {
+    std::function<std::size_t()> rows_above_cursor; ///< 0 if none is drawn
+    std::function<void()> draw;
+  };
+  live_screen(std::function<void(std::string_view)> write, input_line input, bool utf8)
+      : write_(std::move(write)), input_(std::move(input)), utf8_(utf8) {}
+
+  void set_size(std::size_t columns, std::size_t rows);
+  /// Streamed text.
+  void add_text(std::string_view safe_text);
+  /// Streamed text that comes now begins a new line.
+  void end_text();
+  /// A whole line of its own; it may be painted, and is broken by the terminal if it is too long.
+  void add_line(const std::string& line);
+  /// The rows that change, each cut to the width.
+  void set_rows(std::vector<std::string> rows);
+  /// Draws everything that changes, and the input line.
+  void draw();
+  /// Takes away what changes (not what has flowed): the cursor is then where the flow ends, at the start of a row.
+  void clear();
+  /// What was drawn is no longer there: begins anew at the start of a line.
+  void forget();
+  std::size_t columns() const { return columns_; }
+
+ private:
+  void change(const std::string& whole_lines);
+
+  std::function<void(std::string_view)> write_;
+  input_line input_;
+  text_flow flow_;
+  std::vector<std::string> rows_;
+  std::size_t columns_ = 80, height_ = 24;
+  std::size_t drawn_rows_ = 0; ///< above the input line
+  bool is_drawn_ = false, utf8_ = false;
+};
+
+} // namespace quell::cli

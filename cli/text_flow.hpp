@@ -1,0 +1,28 @@
+// Streamed text, broken into lines of a terminal at words: what can no longer change, and the line that still grows.
+// Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace quell::cli {
+
+class text_flow {
+ public:
+  /// 0 = lines are never broken.
+  void set_columns(std::size_t columns) { columns_ = columns; }
+  /// Takes safe text (`safe_text`); returns the lines that are now whole, each with its line break.
+  std::string add(std::string_view text);
+  /// Ends the growing line, if there is one.
+  std::string end_line();
+  /// The line that still grows: always shorter than the terminal is wide.
+  const std::string& growing() const { return growing_; }
+
+ private:
+  std::string broken();
+
+  std::size_t columns_ = 80;
+  std::string growing_;
+};
+
+} // namespace quell::cli

@@ -1,0 +1,183 @@
+// A turn told line by line.
+#include "cli/told_turn.hpp"
+
+#include <signal.h>
+
+#include <cstdio>
+
+#include "cli/columns.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+#include "cli/operation_view.hpp"
+#include "cli/short_id.hpp"
+#include "cli/signals.hpp"
+#include "cli/turn_view.hpp"
+
+namespace quell::cli {
+
+using nlohmann::json;
+
+namespace {
+constexpr milliseconds longest_farewell{1'000};
+}
+
+told_turn::told_turn(session& s, api& controller, json message, milliseconds reconnect, tell_aside aside)
+    : s_(s), api_(controller), aside_(aside), story_(listener()),
+      stream_(controller, std::move(message), reconnect,
+              {.decided = [this](const json& decision) { decided(decision); },
+               .event =
+                   [this](const json& event) {
+                     if (s_.json()) s_.print_line(event);
+                     story_.take(event, stream_.turn());
+                     notice_reader();
+                   },
+               .contact = [this](const std::string& lost) { this->aside(lost.empty() ? "contact is back" : lost); },
+               .stopping =
+                   [this](const json& cancel) {
+                     if (const auto n = number_of(member(cancel, "report"), "operations"); n > 0)
+                       this->aside("stopping " + std::to_string(n) + (n == 1 ? " operation" : " operations"));
+                     if (leaving_ != 0) leave();
+                   },
+               .ended = [this](const json& operation) { ended(operation); },
+               .failed = [this](const problem& p) { failed(p); }}),
+      out_is_shown_(s.term.out_is_terminal) {}
+
+told_turn::~told_turn() { s_.loop.forget(leaving_); }
+
+int told_turn::execute() {
+  ::signal(SIGPIPE, SIG_IGN);
+  signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int n) { on_signal(n); });
+  stream_.start();
+  s_.loop.run_until([this] { return code_.has_value(); });
+  return *code_;
+}
+
+turn_story::listener told_turn::listener() {
+  turn_story::listener to;
+  to.next_answer = [this] { fresh_line(); };
+  to.text = [this](const std::string& bytes) { text(bytes); };
+  const auto indented = [](std::size_t depth) { return std::string(2 + 2 * depth, ' '); };
+  to.tool_started = [this, indented](const tool_in_flight& tool) { aside(indented(tool.depth) + tool.what + " ..."); };
+  to.tool_ended = [this, indented](const tool_ending& end) {
+    aside(indented(end.depth) + end.what + "  " + duration_text(end.took) + "  " + end.outcome,
+          end.ok || end.cancelled ? color::dim : color::red);
+  };
+  to.asked = [this](const open_approval& open) {
+    aside("a human must say whether this may run (rule " + open.rule + "): " + open.what, color::yellow);
+    for (const auto& command : approval_commands(open.operation)) aside("  " + command, color::yellow);
+  };
+  to.answered = [this](const open_approval& open, const std::string& decision, const std::string& by) {
+    aside(printable(decision) + (by == "-" ? "" : " by " + by) + ": " + open.what);
+  };
+  to.aborted = [this](const std::string& reason) { aside("the turn is aborted (" + printable(reason) + ")"); };
+  return to;
+}
+
+void told_turn::decided(const json& decision) {
+  const auto what = text_of(decision, "decision"), turn = text_of(member(decision, "turn"), "id");
+  if (s_.json())
+    s_.print_line({{"type", "message_decided"}, {"operation", turn.empty() ? json() : json(turn)}, {"data", decision}});
+  if (what == "ignored") aside("the message was ignored: " + printable(text_of(decision, "why")));
+  if (what == "cancel") {
+    const auto& cancel = member(decision, "cancel");
+    aside("understood as a stop: cancel " + short_id(text_of(cancel, "id")) + ", " +
+          std::to_string(number_of(cancel, "operations")) + " operations");
+  }
+  if (turn.empty()) return;
+  const auto position = number_of(member(decision, "turn"), "position");
+  aside("turn " + short_id(turn) + (position > 0 ? ", behind " + std::to_string(position) + " others" : ""));
+}
+
+void told_turn::text(const std::string& bytes) {
+  if (s_.json() || bytes.empty()) return;
+  s_.print(s_.term.out_is_terminal ? safe_text(bytes) : bytes);
+  mid_line_ = !bytes.ends_with('\n');
+  std::fflush(stdout);
+}
+
+/// Nobody reads the answer: it is not worth going on.
+void told_turn::notice_reader() {
+  if (std::ferror(stdout) == 0 || interruptions_ > 0) return;
+  ++interruptions_;
+  stream_.stop("the reader of the output is gone");
+}
+
+void told_turn::fresh_line() {
+  if (!mid_line_) return;
+  s_.print("\n");
+  mid_line_ = false;
+}
+
+void told_turn::aside(const std::string& line, color c) {
+  if (s_.json() || (aside_ == tell_aside::on_terminal && !s_.term.err_is_terminal)) return;
+  if (out_is_shown_) fresh_line();
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", painted(line, c, s_.term.color_err).c_str());
+}
+
+void told_turn::ended(const json& operation) {
+  story_.end(operation);
+  if (!s_.json()) fresh_line();
+  if (operation.is_null()) { // the message was no turn
+    code_ = exit_code::done;
+    return;
+  }
+  if (s_.json()) s_.print_line({{"type", "operation"}, {"operation", operation}});
+  const auto status = text_of(operation, "status");
+  if (status == "cancelled") {
+    std::string names;
+    for (const auto& name : story_.interrupted()) names += (names.empty() ? "" : ", ") + name;
+    aside("stopped" + (names.empty() ? "" : ": " + names) +
+          (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())));
+    if (stream_.cancel().is_null())
+      for (const auto& line : operation_reasons(operation, {wall_now(), s_.globals.utc, false, false})) aside(line);
+  } else if (status == "failed") {
+    const auto& error = member(operation, "error");
+    const auto code = text_of(error, "code");
+    if (!s_.json())
+      s_.warn("turn " + short_id(stream_.turn()) + " failed" + (code == "error" ? "" : " (" + code + ")") + ": " +
+              text_of(error, "message"));
+  } else if (const auto used = usage_text(member(member(operation, "turn"), "usage")); !used.empty()) {
+    aside(used);
+  }
+  code_ = exit_code::of_operation(operation);
+}
+
+void told_turn::failed(const problem& p) {
+  if (!s_.json()) fresh_line();
+  s_.say(p);
+  if (!stream_.turn().empty())
+    s_.warn("turn " + stream_.turn() + " may go on: quell wait " + short_id(stream_.turn()) + ", quell cancel " +
+            short_id(stream_.turn()));
+  else if (stream_.may_exist())
+    s_.warn("the message may have been taken all the same: quell ps --kind turn");
+  code_ = exit_code::of_run_problem(p);
+}
+
+void told_turn::on_signal(int n) {
+  const char* what = n == SIGINT ? "Ctrl-C" : n == SIGHUP ? "hang-up" : "SIGTERM";
+  if (++interruptions_ == 1) {
+    aside(std::string("cancelling (") + what + "); again to leave at once");
+    return stream_.stop(std::string("interrupted: ") + what);
+  }
+  // At once, but not before the cancel is known to have arrived, if that takes but a moment.
+  if (interruptions_ > 2 || !stream_.cancel().is_null()) return leave();
+  leaving_ = s_.loop.after(longest_farewell, [this] { leave(); });
+}
+
+void told_turn::leave() {
+  if (code_) return;
+  if (!s_.json()) fresh_line();
+  const auto turn = short_id(stream_.turn());
+  if (!turn.empty() && !stream_.cancel().is_null())
+    s_.warn("turn " + turn + " is being stopped: quell why " + turn);
+  else if (!turn.empty())
+    s_.warn("the cancel of turn " + turn + " was not answered: quell cancel " + turn);
+  else
+    s_.warn("whether the message was taken is not known: quell ps --kind turn");
+  code_ = exit_code::run_cancelled;
+}
+
+} // namespace quell::cli

@@ -1,0 +1,53 @@
+// One turn told as it goes, without a screen: the answer on standard output, tools and questions as plain lines on
+// standard error, and the end as an exit code. What `quell say` is, and each line of a piped `quell chat`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/session.hpp"
+#include "cli/turn_story.hpp"
+#include "cli/turn_stream.hpp"
+
+namespace quell::cli {
+
+/// Who is told about tools, questions and what was stopped.
+enum class tell_aside : std::uint8_t { on_terminal, always };
+
+class told_turn {
+ public:
+  told_turn(session& s, api& controller, nlohmann::json message, milliseconds reconnect, tell_aside aside);
+
+  ~told_turn();
+  told_turn(const told_turn&) = delete;
+  told_turn& operator=(const told_turn&) = delete;
+
+  /// Until the turn has ended; the exit code (SURFACE 12, `say`).
+  int execute();
+
+ private:
+  void decided(const nlohmann::json& decision);
+  void ended(const nlohmann::json& operation);
+  void failed(const problem& p);
+  void on_signal(int n);
+  void leave();
+  void text(const std::string& bytes);
+  void aside(const std::string& line, color c = color::dim);
+  void fresh_line();
+  void notice_reader();
+  turn_story::listener listener();
+
+  session& s_;
+  api& api_;
+  tell_aside aside_;
+  turn_story story_;
+  turn_stream stream_;
+  std::optional<int> code_;
+  int interruptions_ = 0;
+  event_loop::handle leaving_ = 0;
+  bool mid_line_ = false;     ///< standard output stands behind text
+  bool out_is_shown_ = false; ///< standard output and error are one terminal
+};
+
+} // namespace quell::cli

@@ -1,0 +1,147 @@
+// Events of a turn, understood.
+#include "cli/turn_story.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/columns.hpp"
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+#include "cli/operation_view.hpp"
+#include "cli/turn_view.hpp"
+
+namespace quell::cli {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_remembered = 20'000; ///< nodes of one turn's tree
+
+/// The text behind its first `count` characters.
+std::string behind(const std::string& text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
+  return text.substr(at);
+}
+
+std::string key_of(const json& event) {
+  return text_of(event, "operation") + " " + text_of(member(event, "data"), "call");
+}
+
+} // namespace
+
+void turn_story::say(std::uint64_t offset, const std::string& text) {
+  const auto length = code_points(text);
+  if (offset + length <= told_) return;
+  const auto fresh = offset < told_ ? behind(text, told_ - offset) : text;
+  told_ = offset + length;
+  if (!fresh.empty() && to_.text) to_.text(fresh);
+}
+
+void turn_story::created(const json& operation, const std::string& turn) {
+  const auto kind = text_of(operation, "kind"), id = text_of(operation, "id"), parent = text_of(operation, "parent");
+  if (kind == "model_call" && parent == turn && to_.next_answer) to_.next_answer();
+  if ((kind != "sub_agent" && kind != "tool_call") || parents_.size() >= most_remembered) return;
+  parents_[id] = parent;
+  if (kind == "sub_agent") is_sub_agent_[id] = true;
+  const auto& tool = member(operation, "tool");
+  if (kind == "tool_call")
+    whats_[parent + " " + text_of(tool, "call")] = call_text(text_of(operation, "name"), member(tool, "input"));
+}
+
+std::size_t turn_story::depth_of(const std::string& agent) const {
+  std::size_t depth = 0;
+  auto at = parents_.find(agent);
+  for (std::size_t steps = 0; at != parents_.end() && steps < 64; ++steps) {
+    if (is_sub_agent_.contains(at->first)) ++depth;
+    at = parents_.find(at->second);
+  }
+  return depth;
+}
+
+void turn_story::tool_start(const json& event) {
+  const auto& data = member(event, "data");
+  tool_in_flight tool;
+  tool.key = key_of(event);
+  for (const auto& known : tools_)
+    if (known.key == tool.key) return;
+  tool.operation = text_of(data, "operation");
+  tool.name = printable(text_of(data, "name"));
+  tool.what = call_text(text_of(data, "name"), member(data, "input"));
+  tool.depth = depth_of(text_of(event, "operation"));
+  tool.since = instant_of(event, "at").value_or(wall_now());
+  tools_.push_back(tool);
+  if (to_.tool_started) to_.tool_started(tool);
+}
+
+void turn_story::tool_result(const json& event) {
+  const auto& data = member(event, "data");
+  const auto found =
+      std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.key == key_of(event); });
+  tool_ending ending;
+  const auto what = whats_.find(key_of(event));
+  ending.what = found != tools_.end()  ? found->what
+                : what != whats_.end() ? what->second
+                                       : printable(text_of(data, "name"));
+  ending.outcome = outcome_text(data);
+  ending.took = milliseconds{number_of(data, "duration_ms")};
+  ending.depth = found == tools_.end() ? depth_of(text_of(event, "operation")) : found->depth;
+  ending.ok = member(data, "ok") == true;
+  ending.cancelled = member(data, "cancelled") == true;
+  if (ending.cancelled && ending.depth == 0) interrupted_.push_back(printable(text_of(data, "name")));
+  if (found != tools_.end()) tools_.erase(found);
+  if (to_.tool_ended) to_.tool_ended(ending);
+}
+
+void turn_story::approval(const json& event) {
+  const auto& data = member(event, "data");
+  const auto id = text_of(data, "operation");
+  const auto found =
+      std::find_if(approvals_.begin(), approvals_.end(), [&](const auto& open) { return open.operation == id; });
+  if (text_of(event, "type") == "approval_required") {
+    if (found != approvals_.end()) return;
+    approvals_.push_back(
+        {id, call_text(text_of(data, "name"), member(data, "input")), one_line(text_of(data, "rule"))});
+    if (to_.asked) to_.asked(approvals_.back());
+    return;
+  }
+  if (found == approvals_.end()) return;
+  const auto open = *found;
+  approvals_.erase(found);
+  if (to_.answered) to_.answered(open, text_of(data, "decision"), person(member(data, "by")));
+}
+
+void turn_story::take(const json& event, const std::string& turn) {
+  const auto type = text_of(event, "type"), operation = text_of(event, "operation");
+  const auto& data = member(event, "data");
+  const bool is_ours = operation == turn;
+  if (type == "operation_created") return created(data, turn);
+  if (type == "tool_start") return tool_start(event);
+  if (type == "tool_result") return tool_result(event);
+  if (type == "approval_required" || type == "approval_resolved") return approval(event);
+  if (type == "operation_cancelling" || type == "operation_cancelled" || type == "operation_failed")
+    // A stop closes the question, whether an event says so or not.
+    std::erase_if(approvals_, [&](const auto& open) { return open.operation == operation; });
+  if (!is_ours) return;
+  if (type == "text_delta") say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if ((type == "turn_start" || type == "operation_started") && !started_) {
+    started_ = true;
+    if (to_.started) to_.started();
+  }
+  if (type == "turn_complete") over_ = true;
+  if (type == "turn_abort" && !over_) {
+    over_ = true;
+    if (to_.aborted) to_.aborted(text_of(data, "reason"));
+  }
+}
+
+void turn_story::end(const json& operation) {
+  over_ = true;
+  say(0, text_of(member(operation, "turn"), "text"));
+  tools_.clear();
+  approvals_.clear();
+}
+
+} // namespace quell::cli

@@ -1,0 +1,90 @@
+// One message to a conversation and the turn that answers it: posted, streamed, re-attached by event id when contact is
+// lost, stopped when asked.
+//
+// Every step may be repeated: the message carries an id of its own, so that a post whose answer was lost is the same
+// message when it is sent again; the cancel has a client-chosen id. The turn is never bound to the connection
+// (`on_disconnect: continue`): it is stopped by an explicit cancel or not at all.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/api.hpp"
+#include "cli/backoff.hpp"
+#include "cli/event_stream.hpp"
+
+namespace quell::cli {
+
+class turn_stream {
+ public:
+  struct callbacks {
+    /// The answer to the message (SURFACE 6), once.
+    std::function<void(const nlohmann::json& decision)> decided;
+    std::function<void(const nlohmann::json& event)> event;
+    /// Contact was lost, in a sentence; "": it came back.
+    std::function<void(const std::string& lost)> contact;
+    /// A cancel of ours was accepted (SURFACE 3).
+    std::function<void(const nlohmann::json& cancel)> stopping;
+    /// The turn's last state, once; null if there was no turn. Nothing is called after it.
+    std::function<void(const nlohmann::json& operation)> ended;
+    /// Refused, or contact given up; once, and nothing is called after it.
+    std::function<void(const problem&)> failed;
+  };
+
+  /// `message` is the body of POST /v1/messages without `id` and `on_disconnect`.
+  turn_stream(api& controller, nlohmann::json message, milliseconds reconnect, callbacks c);
+  ~turn_stream();
+  turn_stream(const turn_stream&) = delete;
+  turn_stream& operator=(const turn_stream&) = delete;
+
+  void start();
+  /// Cancels the turn, as soon as it is known; again with a smaller grace to tighten.
+  void stop(const std::string& reason, std::optional<int> grace_ms = std::nullopt);
+
+  /// "" until it is known.
+  const std::string& turn() const { return turn_; }
+  /// False: certainly no controller has received the message.
+  bool may_exist() const { return may_exist_; }
+  bool is_over() const { return over_; }
+  /// The last state of a cancel of ours, once `ended`; null if there was none.
+  const nlohmann::json& cancel() const { return cancel_; }
+
+ private:
+  void open();
+  void take(const stream_event& e);
+  void closed(const http_end& end);
+  void again(const problem& p);
+  void watch_silence();
+  void look();
+  void send_cancel(nlohmann::json body);
+  void finish(const nlohmann::json& operation);
+  void tell_end();
+  void give_up(const problem& p);
+  void contacted();
+  event_loop::handle keep(event_loop::handle call);
+
+  api& api_;
+  nlohmann::json message_;
+  callbacks callbacks_;
+  backoff contact_;
+  std::unique_ptr<event_parser> parser_;
+  std::string turn_, last_id_, refusal_;
+  nlohmann::json operation_, cancel_, pending_cancel_;
+  std::vector<event_loop::handle> calls_;
+  event_loop::handle transfer_ = 0, retry_ = 0, silence_ = 0, end_ = 0, cancel_retry_ = 0;
+  bool decided_ = false, refused_ = false, may_exist_ = false, over_ = false, ending_ = false;
+};
+
+/// Who says it, for the record: the login name, else `cli`.
+std::string login_name(const environment& env);
+/// --scope, QUELL_SCOPE, the context's, else `chat/<login name>`.
+std::string conversation_scope(const std::optional<std::string>& flag, const connection_flags& where,
+                               const environment& env);
+/// The body of a message without its id.
+nlohmann::json message_body(const std::string& scope, const std::string& text, const std::optional<std::string>& agent,
+                            const environment& env);
+
+} // namespace quell::cli

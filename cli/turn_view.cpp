@@ -1,0 +1,146 @@
+// Turns in words.
+#include "cli/turn_view.hpp"
+
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/columns.hpp"
+#include "cli/duration.hpp"
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+#include "cli/short_id.hpp"
+#include "cli/terminal.hpp"
+
+namespace quell::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_input = 160;
+constexpr std::size_t most_reason = 160;
+constexpr std::size_t most_of_old_message = 600;
+
+std::string counted(std::int64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+} // namespace
+
+std::string input_text(const json& input) {
+  constexpr std::array telling{"command", "argv", "path", "url", "task", "query", "pattern", "text", "message"};
+  std::string out;
+  for (const char* key : telling) {
+    const auto& value = member(input, key);
+    if (value.is_string()) out = one_line(value.get<std::string>());
+    if (value.is_array()) out = command_text(value);
+    if (!out.empty()) break;
+  }
+  if (out.empty() && input.is_string()) out = one_line(input.get<std::string>());
+  if (out.empty() && !input.is_null() && !input.empty()) out = one_line(to_line(input));
+  return cut_columns(out, most_input, false);
+}
+
+std::string call_text(const std::string& name, const json& input) {
+  const auto what = input_text(input);
+  return printable(name) + (what.empty() ? "" : " " + what);
+}
+
+std::string outcome_text(const json& said) {
+  if (member(said, "cancelled") == true) return "cancelled";
+  if (member(said, "ok") == true) {
+    const auto& code = member(member(member(said, "result"), "result"), "exit_code");
+    return code.is_number_integer() && code != 0 ? "exit " + std::to_string(whole_number(code)) : "ok";
+  }
+  const auto& error = member(member(said, "result"), "error");
+  const auto message = one_line(text_of(error, "message"));
+  return "failed" + (message.empty() ? "" : ": " + cut_columns(message, most_reason, false));
+}
+
+std::string usage_text(const json& usage) {
+  const auto in = number_of(usage, "input_tokens"), out = number_of(usage, "output_tokens"),
+             cached = number_of(usage, "cached_input_tokens");
+  if (in == 0 && out == 0) return {};
+  return std::to_string(in) + " tokens in" + (cached > 0 ? " (" + std::to_string(cached) + " cached)" : "") + ", " +
+         std::to_string(out) + " out";
+}
+
+std::vector<std::string> approval_commands(const std::string& operation) {
+  return {"quell approve " + short_id(operation), "quell deny " + short_id(operation) + " --reason WHY"};
+}
+
+std::string stop_summary(const json& cancel) {
+  const auto& report = member(cancel, "report");
+  std::string out = counted(number_of(report, "operations"), "operation"), kinds;
+  const auto& receipts = member(report, "receipts");
+  if (receipts.is_object())
+    for (const auto& [name, count] : receipts.items())
+      if (whole_number(count) > 0)
+        kinds += (kinds.empty() ? "" : ", ") + std::to_string(whole_number(count)) + " " + printable(name);
+  if (!kinds.empty()) out += ": " + kinds;
+  if (text_of(cancel, "status") != "settled")
+    return out + "; " + std::to_string(number_of(report, "unproven_total")) + " not proven dead yet";
+  out += member(report, "proven") == true ? "; all proven" : "; not all proven";
+  if (const auto& ms = member(report, "settled_ms"); ms.is_number())
+    out += " (" + duration_text(milliseconds{whole_number(ms)}) + ")";
+  return out;
+}
+
+std::string event_words(const json& event) {
+  const auto type = text_of(event, "type");
+  const auto& data = member(event, "data");
+  std::string out;
+  if (type == "turn_start") out = text_of(data, "agent") + " with " + text_of(data, "model");
+  if (type == "text_delta") out = one_line(text_of(data, "text"));
+  if (type == "tool_start" || type == "approval_required")
+    out = call_text(text_of(data, "name"), member(data, "input"));
+  if (type == "approval_required") out += "  (rule " + text_of(data, "rule") + ")";
+  if (type == "tool_progress") out = text_of(data, "name");
+  if (type == "tool_timeout")
+    out = text_of(data, "name") + "  after " + duration_text(milliseconds{number_of(data, "timeout_ms")});
+  if (type == "tool_result")
+    out = text_of(data, "name") + "  " + duration_text(milliseconds{number_of(data, "duration_ms")}) + "  " +
+          outcome_text(data);
+  if (type == "turn_abort") out = text_of(data, "reason");
+  if (type == "turn_complete") out = usage_text(member(data, "usage"));
+  if (type == "approval_resolved") {
+    out = text_of(data, "decision") + " by " + person(member(data, "by"));
+    if (const auto reason = text_of(data, "reason"); !reason.empty()) out += ": " + reason;
+  }
+  if (type == "message_decided") out = text_of(data, "decision") + ", " + text_of(data, "why");
+  if (type == "acknowledgement") out = text_of(data, "text") + text_of(data, "reaction");
+  return out.empty() ? out : "  " + cut(printable(out), 200, false);
+}
+
+std::vector<std::string> conversation_lines(const json& messages, const view& v, std::size_t columns) {
+  std::vector<std::string> out;
+  std::map<std::string, std::string> calls; // of the answer before its results
+  const auto add = [&](const std::string& line, color c) {
+    out.push_back(painted(cut_columns(line, columns, v.utf8), c, v.color));
+  };
+  for (const auto& message : messages) {
+    const auto role = text_of(message, "role");
+    const auto text = cut_columns(one_line(text_of(message, "text")), most_of_old_message, v.utf8);
+    const auto at = instant_of(message, "at");
+    if (role == "user") {
+      std::string line = (at ? clock_text(*at, v.now, v.utc) + " " : "") + person(member(message, "author")) + ": ";
+      line += text;
+      if (member(message, "discarded") == true) line += " (stopped before it began)";
+      add(line, color::bold);
+    } else if (role == "assistant") {
+      const std::string ending = member(message, "interrupted") == true ? " (interrupted)" : "";
+      if (!text.empty() || !ending.empty()) add(text + ending, color::none);
+      calls.clear();
+      for (const auto& call : member(message, "tool_calls"))
+        calls[text_of(call, "call")] = call_text(text_of(call, "name"), member(call, "input"));
+    } else {
+      for (const auto& result : member(message, "results")) {
+        const auto known = calls.find(text_of(result, "call"));
+        add("  " + (known == calls.end() ? printable(text_of(result, "name")) : known->second) + "  " +
+                outcome_text(result),
+            color::dim);
+      }
+    }
+  }
+  return out;
+}
+
+} // namespace quell::cli

@@ -1,0 +1,30 @@
+// Turns, tool calls and messages in words, one line each. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/operation_view.hpp"
+
+namespace quell::cli {
+
+/// What of a call's input says most, on one line: the command, the path, the address, the task; else all of it as JSON.
+std::string input_text(const nlohmann::json& input);
+/// `exec echo hello`: a tool's name and its input.
+std::string call_text(const std::string& name, const nlohmann::json& input);
+/// `ok`, `cancelled`, `failed: no such file`: how a call ended, from `{"ok","cancelled","result"}`.
+std::string outcome_text(const nlohmann::json& said);
+/// `120 in, 45 out`; "" if nothing was used.
+std::string usage_text(const nlohmann::json& usage);
+/// The two commands that answer the question whether this call may run.
+std::vector<std::string> approval_commands(const std::string& operation);
+/// What a settled or open cancel did, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
+/// (2.0s)`.
+std::string stop_summary(const nlohmann::json& cancel);
+/// What an event of a turn says, on one line behind two blanks; "" for every other event.
+std::string event_words(const nlohmann::json& event);
+/// Messages of a conversation (SURFACE 6), oldest first, as lines.
+std::vector<std::string> conversation_lines(const nlohmann::json& messages, const view& v, std::size_t columns);
+
+} // namespace quell::cli

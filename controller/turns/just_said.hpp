@@ -1,0 +1,44 @@
+// The messages of the last minute by the chat service's id of them: the store knows all earlier ones, but not yet one
+// that comes twice at the same time. Pure.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "controller/turns/swarm.hpp"
+
+namespace quell::controller::turns {
+
+/// One thread.
+class just_said {
+ public:
+  /// What came of it, as a duplicate; nullptr if it was not said, or has no id.
+  const message_accepted* find(const scope_path& scope, const std::string& client_id, boot_time now) const {
+    if (client_id.empty()) return nullptr;
+    const auto known = said_.find(scope.text() + ' ' + client_id);
+    return known != said_.end() && now - known->second.at < kept_for ? &known->second.taken : nullptr;
+  }
+  void put(const scope_path& scope, const std::string& client_id, message_accepted taken, boot_time now) {
+    if (client_id.empty()) return;
+    taken.is_duplicate = true;
+    order_.push_back(scope.text() + ' ' + client_id);
+    said_[order_.back()] = {taken, now};
+    if (order_.size() <= most) return;
+    said_.erase(order_.front());
+    order_.pop_front();
+  }
+
+ private:
+  static constexpr std::chrono::minutes kept_for{1};
+  static constexpr std::size_t most = 4096;
+  struct entry {
+    message_accepted taken;
+    boot_time at;
+  };
+  std::unordered_map<std::string, entry> said_;
+  std::deque<std::string> order_;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,177 @@
+// Bytes between a session here and a process on a worker.
+#include "controller/turns/piped_task.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t piece_bytes = 64 << 10;
+constexpr std::size_t most_unsent = 16 << 20; ///< of a server that reads nothing
+constexpr std::chrono::milliseconds look_again{20};
+constexpr int most_looks = 50; ///< 1 s for the last bytes of its output
+
+std::string end_text(const ended_operation& e) {
+  if (e.as == status::cancelled) return "was stopped";
+  if (e.error && e.error->code == "start_failed") return "cannot be started: " + e.error->message;
+  if (e.exit && e.exit->code) return "exited with status " + std::to_string(*e.exit->code);
+  if (e.exit && e.exit->signal) return "was ended by signal " + *e.exit->signal;
+  if (e.error) return "ended: " + e.error->message;
+  return "ended as " + std::string(name_of(e.as));
+}
+
+} // namespace
+
+void piped_task::start(create_order order, pipe_ends ends) {
+  ends_ = std::move(ends);
+  id_ = operation_id::fresh();
+  parts_->who.add_watcher(id_, shared_from_this());
+  order.kind = kind::task;
+  order.task.stdin_open = true;
+  parts_->heart.ask([self = shared_from_this(), order = std::move(order)](ledger& l,
+                                                                          moment now) -> std::function<void()> {
+    const auto made = l.create(order, self->id_, now);
+    if (made) return [] {};
+    return [self, why = made.error().error.detail] {
+      self->parts_->who.drop(self->id_);
+      self->parts_->later->run([self, why](storage::queries&) { self->finish("cannot be started: " + why, false); });
+    };
+  });
+}
+
+void piped_task::started(const std::string& worker) {
+  {
+    const std::lock_guard lock(guard_);
+    worker_ = worker;
+  }
+  parts_->later->run([self = shared_from_this()](storage::queries&) {
+    self->ends_.started();
+    self->begin_feeding();
+    self->read_more();
+  });
+}
+
+void piped_task::write(std::string bytes) {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || has_end_) return;
+    if (unsent_.size() + bytes.size() > most_unsent) {
+      spdlog::warn("{} reads nothing: what it should get is dropped", name_);
+      return;
+    }
+    unsent_ += bytes;
+  }
+  begin_feeding();
+}
+
+void piped_task::end_input() {
+  {
+    const std::lock_guard lock(guard_);
+    if (has_end_) return;
+    has_end_ = wants_end_ = true;
+  }
+  begin_feeding();
+}
+
+void piped_task::begin_feeding() {
+  std::string worker;
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || is_feeding_ || worker_.empty() || (unsent_.empty() && !wants_end_)) return;
+    is_feeding_ = true;
+    worker = worker_;
+  }
+  parts_->later->run([self = shared_from_this(), worker](storage::queries&) { self->feed(worker); });
+}
+
+void piped_task::feed(const std::string& worker) {
+  std::string piece;
+  std::uint64_t at = 0;
+  bool is_last = false;
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || (unsent_.empty() && !wants_end_)) {
+      is_feeding_ = false;
+      return;
+    }
+    piece = unsent_.substr(0, piece_bytes);
+    at = sent_;
+    is_last = wants_end_ && piece.size() == unsent_.size();
+  }
+  const auto taken = parts_->output->input(id_, worker, at, piece, is_last);
+  if (!taken && taken.error().code != "rate_limited") {
+    const std::lock_guard lock(guard_);
+    is_feeding_ = false;
+    return; // it reads no more: its end tells
+  }
+  if (taken) {
+    const std::lock_guard lock(guard_);
+    const auto moved = std::min<std::uint64_t>(*taken - std::min(*taken, sent_), unsent_.size());
+    unsent_.erase(0, moved);
+    sent_ += moved;
+    if (is_last && unsent_.empty()) wants_end_ = false; // it was said
+  }
+  parts_->later->run_after(taken ? std::chrono::milliseconds{0} : look_again,
+                           [self = shared_from_this(), worker](storage::queries&) { self->feed(worker); });
+}
+
+void piped_task::stop(stop_cause cause) {
+  parts_->heart.ask([id = id_, cause](ledger& l, moment now) -> std::function<void()> {
+    l.actors()->stop_own(id, cause, {}, now);
+    return [] {};
+  });
+}
+
+/// What has come; true: nothing more will.
+bool piped_task::read_all() {
+  for (;;) {
+    const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
+    if (!slice) return false;
+    if (slice->offset > read_) {
+      spdlog::warn("{}: {} bytes of its output were lost", name_, slice->offset - read_);
+      read_ = slice->offset;
+    }
+    read_ += slice->bytes.size();
+    if (!slice->bytes.empty()) ends_.received(slice->bytes);
+    if (slice->bytes.empty() || slice->end) return slice->end;
+  }
+}
+
+/// What has come, then a look-out for more.
+void piped_task::read_more() {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_) return;
+  }
+  if (read_all()) return;
+  parts_->output->watch(id_, read_, parts_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->parts_->later->run([self](storage::queries&) { self->read_more(); });
+  });
+}
+
+/// Its end and its output come on different ways.
+void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
+  if (read_all() || tries == 0) return finish(why, was_stopped);
+  parts_->later->run_after(look_again, [self = shared_from_this(), why, was_stopped, tries](storage::queries&) {
+    self->read_last(why, was_stopped, tries - 1);
+  });
+}
+
+void piped_task::ended(const ended_operation& e) {
+  parts_->later->run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](
+                         storage::queries&) { self->read_last(why, was_stopped, most_looks); });
+}
+
+void piped_task::finish(const std::string& why, bool was_stopped) {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_) return;
+    is_over_ = true;
+  }
+  std::exchange(ends_, {}).gone(why, was_stopped); // they may hold this
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,65 @@
+// A task on a worker that is talked to: bytes to its standard input, bytes of its standard output, and its end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "controller/turns/parts.hpp"
+
+namespace quell::controller::turns {
+
+/// Called on the errands' thread, one at a time: first `started`, at the end `gone`.
+struct pipe_ends {
+  std::function<void()> started;
+  std::function<void(std::string_view bytes)> received;
+  /// Once; `why` reads like "exited with status 1". `was_stopped`: somebody wanted it to end.
+  std::function<void(const std::string& why, bool was_stopped)> gone;
+};
+
+/// Must be held by a shared_ptr; any thread.
+class piped_task final : public operation_watcher, public std::enable_shared_from_this<piped_task> {
+ public:
+  /// `name`: for the log.
+  piped_task(std::shared_ptr<shared_parts> parts, std::string name)
+      : parts_(std::move(parts)), name_(std::move(name)) {}
+
+  /// `order` is completed to a task with open stdin.
+  void start(create_order order, pipe_ends ends);
+  /// In order; what is written before it has started waits. A task that reads nothing loses what is too much.
+  void write(std::string bytes);
+  /// Its standard input ends behind what was written.
+  void end_input();
+  /// It is wanted no more.
+  void stop(stop_cause cause);
+
+  void started(const std::string& worker) override;
+  void ended(const ended_operation& e) override;
+
+ private:
+  void begin_feeding();
+  void feed(const std::string& worker);
+  void read_more();
+  bool read_all();
+  void read_last(const std::string& why, bool was_stopped, int tries);
+  void finish(const std::string& why, bool was_stopped);
+
+  std::shared_ptr<shared_parts> parts_;
+  const std::string name_;
+  operation_id id_;
+  pipe_ends ends_;
+
+  std::mutex guard_;
+  std::string worker_; ///< "" = it has not started
+  std::string unsent_; ///< behind `sent_`
+  std::uint64_t sent_ = 0;
+  bool has_end_ = false;   ///< nothing more is written
+  bool wants_end_ = false; ///< and that is still to be said
+  bool is_feeding_ = false;
+  bool is_over_ = false;
+  std::uint64_t read_ = 0; ///< of its stdout; the errands' thread alone
+};
+
+} // namespace quell::controller::turns

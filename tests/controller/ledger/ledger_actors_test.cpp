@@ -1,0 +1,357 @@
+// Operations that are actors of this process: whoever comes first decides, and every call has one result that stands.
+// Cancels and crashes before and after each step.
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "tests/controller/ledger/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+namespace {
+
+const storage::call_outcome done_result{true, false, R"({"ok":true,"result":1})"};
+const storage::call_outcome failed_result{false, false, R"({"ok":false,"error":{"code":"error","message":"no"}})"};
+const storage::call_outcome late_result{false, false,
+                                        R"({"ok":false,"error":{"code":"timeout","message":"[TIMEOUT]"}})"};
+
+class actors_world : public world {
+ public:
+  void turn(const std::string& name, const std::string& scope = "s", bool later = false) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.kind = kind::turn;
+    o.scope = in(scope);
+    o.name = name;
+    o.later = later;
+    make(name, std::move(o));
+  }
+  bool call(const std::string& name, const std::string& turn) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.kind = kind::tool_call;
+    o.parent = id(turn);
+    o.name = name;
+    o.later = true;
+    o.call = storage::call_record{{}, heart->last_seq(), 0, name, name, "{}", {}};
+    return make(name, std::move(o));
+  }
+  bool begin(const std::string& name) { return did(heart->actors()->begin_own(id(name), now).has_value()); }
+  bool pause(const std::string& name) { return did(begin(name) && heart->actors()->pause(id(name), now)); }
+  bool decide(const std::string& name, bool yes) {
+    decision d{yes, "because", {"ann", "Ann"}, R"({"decision":"x"})"};
+    return did(heart->actors()->decide(id(name), d, failed_result, now).has_value());
+  }
+  bool ends(const std::string& name, const storage::call_outcome& result = done_result) {
+    own_outcome end;
+    end.as = result.ok ? status::completed : status::failed;
+    if (!result.ok) end.error = storage::operation_error{"error", "no"};
+    end.call = result;
+    return did(heart->actors()->end_own(id(name), end, now));
+  }
+  bool turn_ends(const std::string& name, bool well = true) {
+    own_outcome end;
+    end.as = well ? status::completed : status::failed;
+    if (well) end.completed_data = R"({"text":""})";
+    return did(heart->actors()->end_own(id(name), end, now));
+  }
+  bool times_out(const std::string& name) {
+    return did(heart->actors()->stop_own(id(name), stop_cause::timeout, late_result, now));
+  }
+  void cancels(const std::string& name) {
+    (void)try_cancel(order(storage::target_operation{id(name)}));
+    roll_out();
+  }
+
+  /// All that was ever said of a call's result; the first stands (the table refuses another).
+  std::vector<storage::call_outcome> results(const std::string& name) const {
+    std::vector<storage::call_outcome> said;
+    for (const auto& batch : batches)
+      for (const auto& e : batch)
+        if (const auto* r = std::get_if<storage::put_call_result>(&e); r && r->operation == id(name))
+          said.push_back(r->outcome);
+    return said;
+  }
+  storage::call_outcome result(const std::string& name) const {
+    const auto said = results(name);
+    if (said.empty()) FAIL("call " << name << " has no result");
+    return said.front();
+  }
+  std::vector<std::string> overs(const std::string& name) const {
+    std::vector<std::string> said;
+    for (const auto& e : store.events)
+      if (e.operation == id(name) && (e.type == "turn_abort" || e.type == "turn_complete"))
+        said.push_back(e.type + " " + e.data);
+    return said;
+  }
+  bool discarded(const std::string& name) const {
+    for (const auto& batch : batches)
+      for (const auto& e : batch)
+        if (const auto* d = std::get_if<storage::discard_message>(&e); d && d->turn == id(name)) return true;
+    return false;
+  }
+
+ private:
+  bool make(const std::string& name, create_order o) {
+    const auto made = heart->create(o, next_operation(), now);
+    if (made) names[name] = made->id;
+    return did(made.has_value());
+  }
+  bool did(bool what) {
+    take();
+    return what;
+  }
+};
+
+/// A turn with one call, as far as `steps` goes.
+enum class stage { pending, running, paused, approved, denied, ended, timed_out };
+constexpr std::array stages{stage::pending, stage::running, stage::paused,   stage::approved,
+                            stage::denied,  stage::ended,   stage::timed_out};
+
+void go_to(actors_world& w, stage s) {
+  w.turn("turn");
+  REQUIRE(w.call("call", "turn"));
+  if (s == stage::pending) return;
+  if (s == stage::paused || s == stage::approved || s == stage::denied)
+    REQUIRE(w.pause("call"));
+  else
+    REQUIRE(w.begin("call"));
+  if (s == stage::approved || s == stage::denied) REQUIRE(w.decide("call", s == stage::approved));
+  if (s == stage::ended) REQUIRE(w.ends("call"));
+  if (s == stage::timed_out) REQUIRE(w.times_out("call"));
+}
+
+bool is_over(stage s) { return s == stage::denied || s == stage::ended; }
+
+void ends_once(const actors_world& w, const std::string& name) {
+  CHECK(w.store.terminal_events.at(w.id(name)) == 1);
+  CHECK(is_terminal(w.row(name).now));
+}
+
+} // namespace
+
+TEST_CASE("a cancel of a call in every stage decides once, whatever its actor says afterwards") {
+  for (const auto s : stages) {
+    CAPTURE(static_cast<int>(s));
+    actors_world w;
+    go_to(w, s);
+    w.cancels("call");
+    CHECK_FALSE(w.begin("call"));
+    CHECK_FALSE(w.decide("call", true));
+    CHECK_FALSE(w.decide("call", false));
+    CHECK_FALSE(w.times_out("call"));
+    CHECK_FALSE(w.ends("call"));
+    ends_once(w, "call");
+    CHECK(w.status_of("turn") == "running");
+    const auto stands = w.result("call");
+    switch (s) {
+    case stage::pending:
+    case stage::paused:
+      CHECK(stands.cancelled);
+      CHECK(stands.result.find("not started") != std::string::npos);
+      CHECK(w.status_of("call") == "cancelled");
+      break;
+    case stage::running:
+    case stage::approved:
+      CHECK(stands.cancelled);
+      CHECK(stands.result.find("not started") == std::string::npos);
+      CHECK(w.status_of("call") == "cancelled");
+      break;
+    case stage::denied:
+      CHECK(stands == failed_result);
+      CHECK(w.status_of("call") == "failed");
+      break;
+    case stage::ended:
+      CHECK(stands == done_result);
+      CHECK(w.status_of("call") == "completed");
+      break;
+    case stage::timed_out:
+      CHECK(stands == late_result);
+      CHECK(w.row("call").error->code == "timeout");
+      break;
+    }
+    REQUIRE(w.turn_ends("turn"));
+    CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_complete {"text":""})"});
+  }
+}
+
+TEST_CASE("a cancel of the turn in every stage of its call: one result, one end, one word about the turn") {
+  for (const auto s : stages) {
+    CAPTURE(static_cast<int>(s));
+    actors_world w;
+    go_to(w, s);
+    w.cancel_scope("s");
+    w.roll_out();
+    w.ends("call");
+    CHECK_FALSE(w.turn_ends("turn"));
+    ends_once(w, "turn");
+    ends_once(w, "call");
+    CHECK(w.status_of("turn") == "cancelled");
+    CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"user"})"});
+    CHECK(w.result("call").cancelled == (!is_over(s) && s != stage::timed_out));
+    CHECK_FALSE(w.discarded("turn"));
+  }
+}
+
+TEST_CASE("a crash in every stage: what waits for a human only lives on, the rest is interrupted and has its result") {
+  for (const auto s : stages) {
+    CAPTURE(static_cast<int>(s));
+    actors_world w;
+    go_to(w, s);
+    w.restart();
+    w.roll_out();
+    if (s == stage::paused) {
+      CHECK(w.status_of("turn") == "running");
+      CHECK(w.status_of("call") == "paused");
+      CHECK(w.heart->actors()->open_turns() == std::vector<operation_id>{w.id("turn")});
+      CHECK(w.results("call").empty());
+      REQUIRE(w.decide("call", true));
+      w.restart();
+      w.roll_out();
+      CHECK(w.result("call").result.find("interrupted") != std::string::npos);
+    }
+    CHECK(w.heart->actors()->open_turns().empty());
+    ends_once(w, "turn");
+    ends_once(w, "call");
+    CHECK(w.row("turn").error->code == "interrupted");
+    CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"interrupted"})"});
+    CHECK_FALSE(w.result("call").cancelled);
+    CHECK(w.heart->actors()->interrupted() == std::vector<operation_id>{w.id("turn")});
+    CHECK(w.heart->actors()->interrupted().empty());
+  }
+}
+
+TEST_CASE("a crash while a cancel is on its way finishes that cancel") {
+  for (const auto s : stages) {
+    CAPTURE(static_cast<int>(s));
+    actors_world w;
+    go_to(w, s);
+    const auto c = w.cancel_task("turn");
+    w.restart();
+    w.roll_out();
+    ends_once(w, "turn");
+    ends_once(w, "call");
+    CHECK(w.status_of("turn") == "cancelled");
+    CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"user"})"});
+    CHECK(w.report(c).status == cancel_status::settled);
+    CHECK(w.count(c, receipt::unconfirmed) == 0);
+  }
+}
+
+TEST_CASE("a timeout of the turn is no cancel by a user, for its calls neither") {
+  for (const bool began : {false, true}) {
+    actors_world w;
+    create_order o;
+    w.turn("turn");
+    w.call("call", "turn");
+    if (began) w.begin("call");
+    CHECK(w.heart->actors()->stop_own(w.id("turn"), stop_cause::timeout, {}, w.now));
+    w.take();
+    w.roll_out();
+    w.ends("call");
+    w.turn_ends("turn", false);
+    const auto stands = w.result("call");
+    CHECK_FALSE(stands.cancelled);
+    CHECK(stands.result.find(R"("code":"timeout")") != std::string::npos);
+    CHECK((stands.result.find("not started") == std::string::npos) == began);
+    CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"timeout"})"});
+    CHECK(w.row("turn").error->code == "timeout");
+  }
+}
+
+TEST_CASE("a turn that fails leaves its calls with words that blame nobody") {
+  actors_world w;
+  w.turn("turn");
+  w.call("pending", "turn");
+  w.call("running", "turn");
+  w.begin("running");
+  REQUIRE(w.turn_ends("turn", false));
+  w.roll_out();
+  w.ends("running");
+  for (const auto* name : {"pending", "running"}) {
+    CHECK(w.result(name).result.find("interrupted") != std::string::npos);
+    CHECK_FALSE(w.result(name).cancelled);
+    ends_once(w, name);
+  }
+  CHECK(w.status_of("turn") == "failed");
+  CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"error"})"});
+}
+
+TEST_CASE("a turn that was stopped while it waited for its turn is discarded, and says so") {
+  actors_world w;
+  w.turn("turn", "s", true);
+  w.cancels("turn");
+  CHECK(w.status_of("turn") == "cancelled");
+  CHECK(w.row("turn").stop->how == receipt::never_started);
+  CHECK(w.discarded("turn"));
+  CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"user"})"});
+  CHECK_FALSE(w.begin("turn"));
+}
+
+TEST_CASE("whatever the order of steps, cancels and crashes: one result and one end for each") {
+  CHECK(rc::check("steps of actors", [] {
+    actors_world w;
+    std::vector<std::string> turns, calls;
+    const auto pick = [](const std::vector<std::string>& of) { return *rc::gen::elementOf(of); };
+    const auto steps = *rc::gen::inRange(5, 60);
+    for (int i = 0; i < steps; ++i) {
+      const auto what = *rc::gen::inRange(0, 17);
+      if (turns.empty() || what == 0) {
+        turns.push_back("t" + std::to_string(turns.size()));
+        w.turn(turns.back(), *rc::gen::element<std::string>("s", "s/a", "b"), *rc::gen::arbitrary<bool>());
+      } else if (calls.empty() || what <= 3) {
+        const auto name = "c" + std::to_string(i);
+        if (w.call(name, pick(turns))) calls.push_back(name);
+      } else if (what <= 5) {
+        w.begin(pick(calls));
+      } else if (what == 6) {
+        w.pause(pick(calls));
+      } else if (what == 7) {
+        w.decide(pick(calls), *rc::gen::arbitrary<bool>());
+      } else if (what <= 9) {
+        w.ends(pick(calls), *rc::gen::element(done_result, failed_result));
+      } else if (what == 10) {
+        w.times_out(pick(calls));
+      } else if (what == 11) {
+        w.turn_ends(pick(turns), *rc::gen::arbitrary<bool>());
+      } else if (what == 12) {
+        w.cancels(pick(*rc::gen::arbitrary<bool>() ? turns : calls));
+      } else if (what == 13) {
+        w.cancel_scope(*rc::gen::element<std::string>("s", "s/a", "b"));
+      } else if (what == 14) {
+        w.restart();
+      } else if (what == 15) {
+        w.begin(pick(turns));
+      } else {
+        w.pass(milliseconds{*rc::gen::inRange(1, 20'000)});
+      }
+    }
+    // The agents end what they were told to; then everything is stopped.
+    for (const auto* scope : {"s", "b"}) w.cancel_scope(scope);
+    w.roll_out();
+    for (const auto& c : calls) w.ends(c);
+    for (const auto& t : turns) w.turn_ends(t);
+    w.roll_out();
+    for (const auto& c : calls) {
+      const auto& row = w.row(c);
+      RC_ASSERT(is_terminal(row.now));
+      RC_ASSERT(w.store.terminal_events[w.id(c)] == 1);
+      const auto said = w.results(c);
+      RC_ASSERT(!said.empty());
+      RC_ASSERT(said.front().ok == (row.now == status::completed));
+      if (row.now == status::cancelled && row.stop->cause == stop_cause::cancel) RC_ASSERT(said.front().cancelled);
+      if (!row.stop) RC_ASSERT(!said.front().cancelled);
+    }
+    for (const auto& t : turns) {
+      RC_ASSERT(w.store.terminal_events[w.id(t)] == 1);
+      const auto said = w.overs(t);
+      RC_ASSERT(said.size() == 1U);
+      RC_ASSERT(said.front().starts_with("turn_complete") == (w.row(t).now == status::completed));
+    }
+    RC_ASSERT(w.heart->live_count() == 0U);
+  }));
+}

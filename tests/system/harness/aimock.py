@@ -1,0 +1,54 @@
+"""aimock (npm): both model APIs, slow on purpose, with its own view of who hung up."""
+import json
+import os
+import re
+import socket
+import subprocess
+import urllib.request
+
+from harness.peers import installed
+from harness.waiting import until
+
+PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+
+
+class Aimock:
+    """20 ms between pieces of 6 characters."""
+
+    def __init__(self, folder, fixtures):
+        home = installed("aimock-1.43.0", ["@copilotkit/aimock@1.43.0"])
+        cli = os.path.join(home, "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
+        path = os.path.join(folder, "fixtures.json")
+        with open(path, "w") as f:
+            json.dump({"fixtures": fixtures}, f)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.root = f"http://127.0.0.1:{port}"
+        self.url = self.root + "/v1"
+        self.log = open(os.path.join(folder, "log"), "w+")
+        self.process = subprocess.Popen(["node", cli, "-p", str(port), "-f", path, "--metrics", "-l", "20", "-c", "6", "--log-level", "warn"],
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        try:
+            until(self.answers, "aimock to answer")
+        except BaseException:
+            self.close()
+            raise
+
+    def get(self, path):
+        with urllib.request.urlopen(self.root + path, timeout=10) as answer:
+            return answer.read().decode()
+
+    def answers(self):
+        try:
+            return self.get("/metrics")
+        except OSError:
+            return None
+
+    def hung_up(self, provider):
+        found = re.search(rf'aimock_requests_total{{method="POST",path="{PATHS[provider]}",status="destroyed"}} (\d+)', self.get("/metrics"))
+        return int(found.group(1)) if found else 0
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()

@@ -1,0 +1,107 @@
+// Conversations as GET /v1/messages shows them, one JSON a line on stdin: each becomes what a model would be asked
+// next, through the production code; it must be whole, and both providers' request bodies must keep their rules.
+//
+// Prints a line for each: `ok N` (messages shown to the model), or what is wrong. For tests.
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "controller/turns/history.hpp"
+#include "integrations/models/message_rules.hpp"
+#include "integrations/models/translator.hpp"
+
+using namespace quell;
+using nlohmann::json;
+
+namespace {
+
+storage::message_role role_of(const std::string& name) {
+  if (name == "user") return storage::message_role::user;
+  return name == "assistant" ? storage::message_role::assistant : storage::message_role::tool;
+}
+
+std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::vector<storage::kept_message> read(const json& shown) {
+  std::vector<storage::kept_message> kept;
+  for (const auto& m : shown.at("messages")) {
+    storage::kept_message k;
+    k.message.seq = m.at("seq");
+    k.message.role = role_of(m.at("role"));
+    k.message.turn = operation_id::parse(m.at("turn").get<std::string>());
+    k.message.text = m.at("text");
+    k.message.interrupted = m.at("interrupted");
+    k.message.discarded = m.at("discarded");
+    for (const auto& c : m.at("tool_calls")) {
+      storage::call_record call;
+      call.call = c.at("call");
+      call.name = c.at("name");
+      call.input = text_of(c.at("input"));
+      k.calls.push_back(call);
+    }
+    for (const auto& r : m.at("results")) {
+      storage::call_record call;
+      call.call = r.at("call");
+      call.name = r.at("name");
+      call.outcome = storage::call_outcome{r.at("ok"), r.at("cancelled"), text_of(r.at("result"))};
+      k.calls.push_back(call);
+    }
+    kept.push_back(std::move(k));
+  }
+  return kept;
+}
+
+/// The translation mends what it is given, so that is judged before it: each call has its result, at once and in order.
+std::string broken_conversation(const conversation& messages) {
+  const assistant_message* open = nullptr;
+  for (const auto& m : messages) {
+    const auto* results = std::get_if<tool_results>(&m);
+    if ((results != nullptr) != (open != nullptr)) return open ? "calls without results" : "results without calls";
+    if (results) {
+      if (results->results.size() != open->calls.size()) return "calls and results are not as many";
+      for (std::size_t i = 0; i < open->calls.size(); ++i)
+        if (results->results[i].call != open->calls[i].call)
+          return "result " + std::to_string(i) + " names another call";
+    }
+    const auto* answer = std::get_if<assistant_message>(&m);
+    open = answer && !answer->calls.empty() ? answer : nullptr;
+  }
+  return {};
+}
+
+std::string judge(const std::string& line) {
+  auto kept = read(json::parse(line));
+  storage::kept_message next;
+  next.message.turn = operation_id::fresh();
+  next.message.text = "and what now?";
+  kept.push_back(next);
+  const auto told = controller::turns::history_for(kept, *next.message.turn);
+  if (const auto wrong = broken_conversation(told.messages); !wrong.empty()) return "conversation: " + wrong;
+  integrations::model_settings settings;
+  settings.name = settings.model = "m";
+  model_request request{"You help.", told.messages, {}};
+  for (const bool is_anthropic : {true, false}) {
+    settings.provider = is_anthropic ? integrations::provider::anthropic : integrations::provider::openai;
+    const auto made = is_anthropic ? integrations::anthropic_request(settings, request)
+                                   : integrations::openai_request(settings, request);
+    const std::string whose = is_anthropic ? "anthropic: " : "openai: ";
+    if (!made) return whose + made.error().detail;
+    if (const auto wrong = integrations::broken_rule(settings.provider, made->body)) return whose + *wrong;
+  }
+  return "ok " + std::to_string(told.messages.size());
+}
+
+} // namespace
+
+int main() {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    try {
+      std::puts(judge(line).c_str());
+    } catch (const std::exception& e) {
+      std::printf("unreadable: %s\n", e.what());
+    }
+  }
+  return 0;
+}

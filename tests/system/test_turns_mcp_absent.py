@@ -1,0 +1,67 @@
+"""MCP servers that cannot be had, in turns: they never last, do not exist, never answer, have no worker, or lose it. The turn does
+without their tools, and has them again when they are there."""
+from harness.odd_cluster import OddCluster, said, tool
+from harness.waiting import until
+
+
+def test_a_server_that_never_lasts_is_tried_less_and_less_and_says_why():
+    with OddCluster("short") as c:
+        assert c.ended(c.ask("one"))["status"] == "completed"
+        assert "mcp__odd__work" not in c.model.tools_offered("one") and "exec" in c.model.tools_offered("one")
+        for i in range(4):
+            assert c.ended(c.ask(f"more {i}"))["status"] == "completed"
+        begun = len(c.hosted("failed"))
+        # After 0.5, 1, 2 and 4 s; then a turn does not wait any more.
+        assert begun == 5, begun
+        assert c.ended(c.ask("last"), 2)["status"] == "completed"
+        assert len(c.hosted("failed")) == begun
+        log = c.log_text()
+        assert "MCP server odd exited with status 7, for the 5th time in a row; it is begun again in" in log, log[-3000:]
+        c.check_scope("odd")
+
+
+def test_a_command_that_does_not_exist_leaves_the_turn_without_its_tools():
+    with OddCluster("none", ["/no/such/program"]) as c:
+        assert c.ended(c.ask("hello"))["status"] == "completed"
+        assert set(c.model.tools_offered("hello")) == {"exec"}
+        log = c.log_text()
+        assert "MCP server odd" in log and "/no/such/program" in log, log[-3000:]
+        assert "unknown_tool" in str(c.asked("try", [tool("work")])[0]["result"])
+        c.check_scope("odd")
+
+
+def test_a_server_that_never_answers_is_waited_for_once():
+    with OddCluster("silent") as c:
+        turn = c.ask("hello")
+        cancelled = c.ask("stop me while you wait", scope="other")
+        until(lambda: c.seen("start"), "the server to be there")
+        done = c.cancel(operation=cancelled)
+        assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["settled_ms"] < 2000, done
+        c.check_scope("other")
+        assert c.ended(turn, 30)["status"] == "completed"
+        assert set(c.model.tools_offered("hello")) == {"exec"}
+        assert c.ended(c.ask("again"), 3)["status"] == "completed"
+        log = c.log_text()
+        assert "the MCP server odd has not answered within 20000 ms: its tools are left out" in log, log[-3000:]
+        c.check_scope("odd")
+
+
+def test_a_server_without_a_worker_leaves_turns_usable_and_begins_when_there_is_one():
+    with OddCluster("plain", workers=0) as c:
+        turn = c.ask("wait", [tool("work")])
+        c.wait_status(turn, "running")
+        c.add_worker("w1")
+        assert c.ended(turn)["status"] == "completed"
+        assert "worked on" in said(c.results("odd", turn)[0])
+
+
+def test_a_lost_worker_takes_its_server_along_and_another_hosts_the_next():
+    with OddCluster("plain", workers=2, settings=["workers.lease=2s", "workers.heartbeat=200ms"]) as c:
+        assert "worked on" in said(c.asked("work", [tool("work")])[0])
+        server, = c.hosted("running")
+        c.workers[server["worker"]].process.kill()
+        c.wait_status(server["id"], "failed", "cancelled")
+        assert "worked on" in said(c.asked("work again", [tool("work")])[0])
+        fresh, = c.hosted("running")
+        assert fresh["worker"] != server["worker"]
+        c.workers[server["worker"]].process.wait()
