@@ -77,6 +77,7 @@ void agent::model_said(std::uint32_t number, model_event event) {
 
 void agent::close_model_call(std::optional<fault> failed, const model_usage& usage) {
   if (!model_call_) return;
+  answer_usage_ = usage;
   port_.close_model_call(*model_call_, std::move(failed), usage);
   model_call_.reset();
   stream_.reset();

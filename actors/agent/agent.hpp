@@ -95,6 +95,7 @@ class agent {
   std::uint32_t asked_ = 0; ///< number of the model call that is open
   std::optional<operation_id> model_call_;
   std::unique_ptr<model_stream> stream_;
+  model_usage answer_usage_; ///< of the answer that is stored next
 
   // Text goes out one piece at a time, so that a slow store makes pieces larger and never makes a queue.
   std::string unsaid_;

@@ -71,7 +71,7 @@ bool agent::perform(turn_effects::store_answer& e) {
   std::vector<tool_traits> traits;
   for (const auto& c : e.what.calls) traits.push_back(port_.traits(c));
   const auto what = e.what;
-  port_.store_answer(what, traits,
+  port_.store_answer(what, traits, std::exchange(answer_usage_, {}),
                      back<result<std::vector<operation_id>>>(
                          [this, e](const result<std::vector<operation_id>>& calls) { answer_stored(e, calls); }));
   return true;

@@ -58,8 +58,9 @@ class agent_port {
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
 
   /// Stores the answer; its calls become operations that are still pending.
+  /// `usage`: what the answer cost.
   virtual void store_answer(const assistant_message& what, const std::vector<tool_traits>& traits,
-                            answer<result<std::vector<operation_id>>> done) = 0;
+                            const model_usage& usage, answer<result<std::vector<operation_id>>> done) = 0;
   /// The go: false if it must not begin any more.
   virtual void begin_call(const operation_id& call, answer<bool> done) = 0;
   /// The call is over, on our side; answers the result that stands, which is another if it was told to stop before.

@@ -44,6 +44,15 @@ void write_message(json_writer& to, const storage::kept_message& kept) {
       to.close_object();
     }
   to.close_array();
+  to.key("usage");
+  if (m.role == storage::message_role::assistant) {
+    to.open_object();
+    to.field("input_tokens", m.usage.input_tokens).field("output_tokens", m.usage.output_tokens);
+    to.field("cached_input_tokens", m.usage.cached_input_tokens);
+    to.close_object();
+  } else {
+    to.put(nullptr);
+  }
   to.field("interrupted", m.interrupted).field("discarded", m.discarded);
   to.close_object();
 }

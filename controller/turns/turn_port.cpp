@@ -125,13 +125,13 @@ void turn_port::close_model_call(const operation_id& id, std::optional<fault> fa
 }
 
 void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
-                             actors::answer<result<std::vector<operation_id>>> done) {
+                             const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) {
   if (parts_->heart.is_low()) return done(tl::unexpected(low_on_space()));
   {
     const std::lock_guard lock(guard_);
     now_.tool_calls += what.calls.size();
   }
-  parts_->heart.ask([self = shared_from_this(), what, traits,
+  parts_->heart.ask([self = shared_from_this(), what, traits, usage,
                      done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
     const auto& who = self->who_;
     storage::message_record m;
@@ -142,6 +142,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
     m.aside = who.is_sub_agent;
     m.text = what.text;
     m.interrupted = what.interrupted;
+    m.usage = usage;
     const auto seq = l.actors()->add_message(m, now);
     std::vector<operation_id> ids;
     for (std::size_t i = 0; i < what.calls.size(); ++i) {
@@ -175,6 +176,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
       m.role = storage::message_role::tool;
       m.text.clear();
       m.interrupted = false;
+      m.usage = {};
       l.actors()->add_message(m, now);
     }
     return [done, ids] { done(ids); };

@@ -40,7 +40,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
                                                   std::function<void(model_event)> listener) override;
   void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
   void store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
-                    actors::answer<result<std::vector<operation_id>>> done) override;
+                    const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) override;
   void begin_call(const operation_id& call, actors::answer<bool> done) override;
   void close_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;
   void time_out_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;

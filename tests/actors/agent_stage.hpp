@@ -99,7 +99,7 @@ class stage final : public agent_port, public agent_loop {
   void close_model_call(const operation_id& id, std::optional<fault>, const model_usage&) override {
     CHECK(open_model_calls_.erase(id) == 1);
   }
-  void store_answer(const assistant_message& what, const std::vector<tool_traits>&,
+  void store_answer(const assistant_message& what, const std::vector<tool_traits>&, const model_usage&,
                     answer<result<std::vector<operation_id>>> done) override {
     if (++stores_ == refused_store)
       return later([done] { done(tl::unexpected(fault{"storage_unavailable", "full", {}})); });

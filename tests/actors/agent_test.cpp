@@ -176,7 +176,7 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
     void open_model_call(std::uint32_t, answer<result<operation_id>>) override {}
     std::unique_ptr<model_stream> ask_model(conversation, std::function<void(model_event)>) override { return {}; }
     void close_model_call(const operation_id&, std::optional<fault>, const model_usage&) override {}
-    void store_answer(const assistant_message&, const std::vector<tool_traits>&,
+    void store_answer(const assistant_message&, const std::vector<tool_traits>&, const model_usage&,
                       answer<result<std::vector<operation_id>>>) override {}
     void begin_call(const operation_id&, answer<bool>) override {}
     void close_call(const operation_id&, const tool_result&, answer<tool_result>) override {}

@@ -1,5 +1,5 @@
-"""Agents that are other people's programs, as sub-agents of a turn: codex (npm) with aimock as its model, a plain shell script,
-and an ACP agent on the official SDK. A cancel of the turn ends them and everything that they have started."""
+"""Agents that are other people's programs, as sub-agents of a turn: codex (npm) with aimock as its model, and a plain shell script
+in its place. A cancel of the turn ends them and everything that they have started."""
 import os
 
 import pytest
@@ -11,8 +11,6 @@ from harness.peers import installed
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-ACP_AGENT = os.path.join(os.path.dirname(__file__), "harness", "slow_acp_agent.mjs")
-
 
 def spawn(agent, task):
     return {"name": "spawn_agent", "input": {"agent": agent, "task": task}}
@@ -23,7 +21,6 @@ def answer(result):
     return result["result"]["result"]
 
 
-# ---- codex, and a script in its place ---------------------------------------------------------------------------------
 def escaping(m):
     return f"sh -c 'sleep 1000; : {m}' & setsid sh -c 'sleep 1000; : {m}' & (trap '' TERM INT HUP; sh -c 'sleep 1000; : {m}')"
 
@@ -112,85 +109,3 @@ def test_a_prompt_without_a_place_in_the_arguments_comes_on_stdin():
         assert answer(deaf)["exit_code"] == 0, deaf
         assert not wrong["ok"] and "/no/such/agent" in str(wrong["result"]), wrong
         c.check_scope("agents")
-
-
-# ---- ACP --------------------------------------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def acp():
-    home = installed("acp-2.4.0", ["@agentclientprotocol/sdk@2.4.0", "zod@4"])
-    script = [{"when": {"user": f"{agent} {task}"}, "steps": [{"calls": [spawn(agent, task)]}]}
-              for agent in ("free", "ruled", "other", "broken", "stays") for task in ("quick", "slow", "ask", "choose")]
-    script += [{"when": {"result": ""}, "text": "Done: {{results}}"}, {"text": "You said {{text}}."}]
-    config = "".join(f'[[agents]]\nname = "{name}"\nacp = true\nworkspace = "WORKSPACE"\n'
-                     f'command = ["env", "SEEN=WORKSPACE/seen-{name}", "node", "{ACP_AGENT}", "{home}"]\n' for name in ("free", "ruled", "other"))
-    config += f'[[agents]]\nname = "stays"\nacp = true\ncommand = ["env", "STAYS=1", "node", "{ACP_AGENT}", "{home}", "seen-stays"]\n'
-    config += '[[agents]]\nname = "broken"\nacp = true\nworkspace = "WORKSPACE"\ncommand = ["sh", "-c", "echo hello; read line; exit 4"]\n'
-    config += '[[approval]]\ntool = "acp:ruled"\nmatch = "delete*"\n[[approval]]\ntool = "acp:other"\nmatch = "create*"\n'
-    with TurnCluster(script, config) as c:
-        yield c
-
-
-def acp_result(c, text):
-    scope = text.replace(" ", "-")
-    turn = c.say(scope, text)
-    assert c.ended(turn)["status"] == "completed", c.operation(turn)
-    c.check_scope(scope)
-    return c.results(scope, turn)[0]
-
-
-def agents_alive(c, name):
-    return [p for p in processes.marked(ACP_AGENT) if f"seen-{name}".encode() in processes.read(f"/proc/{p}/environ") and c.directory.encode() in processes.read(f"/proc/{p}/environ")]
-
-
-def test_the_text_of_an_acp_agent_is_the_result_of_the_call(acp):
-    result = acp_result(acp, "free quick")
-    assert answer(result)["text"] == "word0word1word2", result
-    assert not agents_alive(acp, "free")
-    task, = [o for o in acp.operations(scope="free-quick", kind="task")]
-    assert task["status"] == "completed" and task["stop"] is None, (task, acp.operations(scope="free-quick"))
-
-
-@pytest.mark.parametrize("name, task, said", [("free", "ask", "chose yes"), ("free", "choose", "chose yes"), ("other", "choose", "chose yes"),
-                                              ("ruled", "choose", "chose no"), ("ruled", "ask", "nobody chose")])
-def test_what_it_asks_for_is_allowed_unless_a_rule_wants_a_human(acp, name, task, said):
-    assert answer(acp_result(acp, f"{name} {task}"))["text"] == said
-
-
-def test_one_that_does_not_go_when_it_has_answered_is_ended(acp):
-    result = acp_result(acp, "stays quick")
-    assert answer(result)["text"] == "word0word1word2", result
-    task, = [o for o in acp.operations(scope="stays-quick", kind="task")]
-    assert task["stop"]["cause"] == "parent_ended" and task["stop"]["receipt"] in ("terminated", "killed"), task
-
-
-def test_an_acp_agent_that_speaks_something_else_and_ends_is_said(acp):
-    result = acp_result(acp, "broken quick")
-    assert not result["ok"] and "exited with status 4" in result["result"]["error"]["message"], result
-
-
-def test_a_cancelled_acp_agent_is_asked_first_and_is_gone(acp):
-    turn = acp.say("cancel", "free slow")
-    until(lambda: agents_alive(acp, "free"), "the agent to run")
-    task = until(lambda: acp.below(turn, kind="task", status="running"), "its task to run")[0]
-    until(lambda: acp.operation(task["id"])["task"]["output"]["stdout_bytes"] > 1000 or b"word" in acp.api(
-        "GET", f"/v1/operations/{task['id']}/output").body, "it to talk")
-    done = acp.cancel(operation=turn)
-    assert done["status"] == "settled" and done["report"]["proven"], done
-    assert processes.read(os.path.join(acp.workspace, "seen-free")) == b"cancel\n"
-    assert not agents_alive(acp, "free")
-    task = acp.operation(task["id"])
-    # It ended by itself: no signal was needed.
-    assert task["status"] == "cancelled" and task["stop"]["receipt"] == "cooperative" and task["exit"] == {"code": 0}, task
-    result, = acp.results("cancel", turn)
-    assert result["cancelled"], result
-    acp.next_message_is_taken("cancel")
-    acp.check_scope("cancel")
-
-
-def test_a_cancel_before_the_handshake_needs_no_answer(acp):
-    turn = acp.say("early", "other slow")
-    until(lambda: acp.below(turn, kind="task"), "its task to be there")
-    done = acp.cancel(operation=turn)
-    assert done["status"] == "settled" and done["report"]["proven"], done
-    assert not agents_alive(acp, "other")
-    acp.check_scope("early")

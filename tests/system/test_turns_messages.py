@@ -41,6 +41,9 @@ def test_a_stream_tells_the_whole_turn_in_order(world):
     assert [p["offset"] for p in pieces] == [sum(len(q["text"]) for q in pieces[:i]) for i in range(len(pieces))]
     whole = next(d["data"]["text"] for k, d in events if k == "turn_complete")
     assert "".join(p["text"] for p in pieces) == whole == "This takes a moment"
+    said, answered = c.api("GET", "/v1/messages?scope=chat").json["messages"]
+    assert said["usage"] is None and answered["usage"]["output_tokens"] > 0, answered
+    assert answered["usage"] == next(d["data"]["usage"] for k, d in events if k == "turn_complete")
     c.check_scope("chat")
 
 
