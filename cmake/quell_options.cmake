@@ -20,7 +20,10 @@ add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:
 # State this once for all targets: mixed values would break the one definition rule.
 add_compile_definitions(BOOST_ASIO_NO_DEPRECATED CAF_ENABLE_TYPE_ID_CHECKS)
 
+# How much longer than usual a test may take: see QUELL_TEST_PATIENCE in the Makefile.
+set(QUELL_TIMEOUT_FACTOR 1)
 if(QUELL_ASAN OR QUELL_TSAN)
+  set(QUELL_TIMEOUT_FACTOR 5)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer")
 endif()
 if(QUELL_ASAN)

@@ -29,5 +29,12 @@ function(quell_test room)
   # Test code itself is not what is measured: compile it fast.
   target_compile_options(test_${room} PRIVATE -O0)
   add_test(NAME ${room} COMMAND test_${room})
-  set_tests_properties(${room} PROPERTIES LABELS ${room} TIMEOUT 300)
+  set_tests_properties(${room} PROPERTIES LABELS ${room})
+  quell_timeout(${room} 300)
+endfunction()
+
+# quell_timeout(TEST SECONDS): more where sanitizers make everything slow.
+function(quell_timeout test seconds)
+  math(EXPR seconds "${seconds} * ${QUELL_TIMEOUT_FACTOR}")
+  set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds})
 endfunction()
