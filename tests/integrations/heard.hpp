@@ -81,7 +81,8 @@ class heard {
   template <class Done>
   void wait(const std::string& what, Done done) const {
     std::unique_lock lock(kept_->guard);
-    if (!kept_->changed.wait_for(lock, patience, [&] { return done(kept_->events); })) FAIL("waited 30 s for " + what);
+    if (!kept_->changed.wait_for(lock, patience, [&] { return done(kept_->events); }))
+      FAIL("waited " << patience.count() << " ms for " << what);
   }
   std::shared_ptr<kept> kept_ = std::make_shared<kept>();
 };

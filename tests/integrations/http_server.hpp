@@ -14,11 +14,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/patience.hpp"
+
 namespace quell::testing {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-constexpr auto patience = 30s; ///< far above what anything here needs; a loaded machine is slow
+inline const auto patience = patient(30s); ///< far above what anything here needs; a loaded machine is slow
 
 /// One thing that the server does with a connection, in order.
 struct move {

@@ -11,13 +11,14 @@
 #include <catch2/catch.hpp>
 
 #include "protocol/socket.hpp"
+#include "tests/patience.hpp"
 
 namespace quell::testing {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-constexpr auto patience = 20s; ///< far above what anything here needs; a loaded machine is slow
+inline const auto patience = patient(20s); ///< far above what anything here needs; a loaded machine is slow
 
 /// Runs a server and keeps what it got.
 class running_server {
@@ -45,7 +46,7 @@ class running_server {
   received next() {
     std::unique_lock lock(guard_);
     if (!changed_.wait_for(lock, patience, [this] { return taken_ < frames_.size(); }))
-      FAIL("waited 20 s for a frame at the server");
+      FAIL("waited in vain for a frame at the server");
     return frames_[taken_++];
   }
   std::size_t frame_count() {
@@ -54,7 +55,8 @@ class running_server {
   }
   std::string next_refused() {
     std::unique_lock lock(guard_);
-    if (!changed_.wait_for(lock, patience, [this] { return !refused_.empty(); })) FAIL("waited 20 s for a refused key");
+    if (!changed_.wait_for(lock, patience, [this] { return !refused_.empty(); }))
+      FAIL("waited in vain for a refused key");
     return refused_.front();
   }
   std::size_t refused_count() {
@@ -98,8 +100,7 @@ template <class Done>
 void until(client_socket& client, const std::string& what, Done done) {
   while (!done()) {
     pollfd p{client.descriptor(), POLLIN, 0};
-    if (::poll(&p, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) == 0)
-      FAIL("waited 20 s for " + what);
+    if (::poll(&p, 1, static_cast<int>(patience.count())) == 0) FAIL("waited in vain for " + what);
   }
 }
 

@@ -11,6 +11,8 @@
 #include <map>
 #include <mutex>
 
+#include "tests/patience.hpp"
+
 namespace quell::storage::test {
 
 temp_directory::temp_directory() : temp_directory(std::filesystem::temp_directory_path().string()) {}
@@ -45,8 +47,8 @@ notices::notices(journal& of) : state_(std::make_shared<state>()) {
 std::optional<fault> notices::outcome(std::uint64_t ticket) {
   std::unique_lock guard(state_->mutex);
   const auto known = [&] { return !state_->all.empty() && state_->all.back().ticket >= ticket; };
-  if (!state_->came.wait_for(guard, std::chrono::seconds(60), known))
-    throw std::runtime_error("waited 60 s for the commit of ticket " + std::to_string(ticket));
+  if (!state_->came.wait_for(guard, testing::patient(std::chrono::seconds(60)), known))
+    throw std::runtime_error("waited in vain for the commit of ticket " + std::to_string(ticket));
   for (const auto& notice : state_->all)
     if (notice.ticket == ticket) return notice.failure;
   return std::nullopt; // covered by a later one

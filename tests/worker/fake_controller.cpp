@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/patience.hpp"
 #include "worker/clocks.hpp"
 
 extern char** environ;
@@ -171,7 +172,7 @@ void fake_controller::bulk_frame(const peer& from, std::string_view bytes) {
 
 bool fake_controller::until(const std::function<bool()>& test, std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, limit, test);
+  return changed_.wait_for(lock, testing::patient(limit), test);
 }
 
 wire::task_ended fake_controller::ended(const operation_id& operation, std::chrono::milliseconds limit) {

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "protocol/lease.hpp"
+#include "tests/patience.hpp"
 #include "tests/worker/guardian_ward.hpp"
 
 using namespace quell;
@@ -34,11 +35,12 @@ TEST_CASE("when the lease is over all is dead by its end, and nothing starts unt
       w.await_held(held);
       eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
       const auto base = now();
-      w.client->lease(base, 700ms);
+      const auto lease = testing::patient(700ms);
+      w.client->lease(base, lease);
       const auto& story = w.end_of(running);
       CHECK(story.ended->sent == task_ended_here::force::killed);
-      CHECK(story.ended_at >= base + 700ms - kill_margin(700ms));
-      CHECK(story.ended_at < base + 700ms);
+      CHECK(story.ended_at >= base + lease - kill_margin(lease));
+      CHECK(story.ended_at < base + lease);
       CHECK(!w.end_of(held).ended->exit);
       CHECK(!w.go(held));
       CHECK(living(mark).empty());

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "tests/patience.hpp"
 #include "tests/worker/guardian_ward.hpp"
 
 using namespace quell;
@@ -114,7 +115,7 @@ TEST_CASE("SIGTERM that is ignored: the task is killed when its grace is over, a
     CHECK(story.ended->sent == force::killed);
     CHECK(story.ended->exit->signal == "KILL");
     CHECK(story.ended_at - before >= 300ms);
-    CHECK(story.ended_at - before < 1500ms);
+    CHECK(story.ended_at - before < testing::patient(1500ms));
     CHECK(living(mark).empty());
     w.close();
   }
@@ -251,7 +252,7 @@ TEST_CASE("500 processes of one task die together") {
     const auto before = now();
     SECTION("at once") {
       stop_at_once(w, id, mark);
-      CHECK(w.stories[id].ended_at - before < 3s);
+      CHECK(w.stories[id].ended_at - before < testing::patient(3s));
     }
     SECTION("after a grace that nobody honours") {
       w.stop(id, 200ms);

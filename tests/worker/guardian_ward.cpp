@@ -13,6 +13,7 @@
 #include <random>
 #include <sstream>
 
+#include "tests/patience.hpp"
 #include "worker/guardian/cgroup.hpp"
 #include "worker/guardian/system.hpp"
 
@@ -103,6 +104,7 @@ int own_zombies() {
 }
 
 void eventually(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit) {
+  limit = testing::patient(limit);
   const auto end = now() + limit;
   while (!condition()) {
     if (now() >= end) FAIL("waited " << limit.count() << " ms in vain for: " << what);
@@ -188,6 +190,7 @@ const task_story& ward::end_of(const operation_id& id, std::chrono::milliseconds
 }
 
 void ward::until(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit) {
+  limit = testing::patient(limit);
   const auto end = now() + limit;
   while (!condition()) {
     if (gone) FAIL("the guardian is gone (" << *gone << ") while waiting for: " << what);

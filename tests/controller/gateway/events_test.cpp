@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/controller/gateway/world.hpp"
+#include "tests/patience.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -188,9 +189,9 @@ TEST_CASE("a silent stream carries comments, and a client that goes is noticed")
   CHECK(open_streams() == "1");
   stream->close();
   bool gone = false;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds(10));
   while (!gone && std::chrono::steady_clock::now() < deadline) gone = open_streams() == "0";
-  INFO("waited 10 s for the stream to be noticed as closed");
+  INFO("waited in vain for the stream to be noticed as closed");
   CHECK(gone);
 }
 
@@ -199,7 +200,7 @@ TEST_CASE("a client that goes while nothing happens is noticed without a write")
   auto stream = watch(world, "/v1/events");
   stream->close();
   bool gone = false;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds(10));
   while (!gone && std::chrono::steady_clock::now() < deadline)
     gone = world.get("/metrics").body.find("\nquell_http_event_streams 0\n") != std::string::npos;
   CHECK(gone);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "tests/patience.hpp"
+
 namespace quell::controller::test {
 
 namespace {
@@ -60,8 +62,8 @@ void fake_controller::post(std::function<void()> work) {
 void fake_controller::commit(std::vector<storage::entry> batch) {
   const auto ticket = journal_->submit(std::move(batch));
   std::unique_lock lock(mutex_);
-  if (!wake_.wait_for(lock, std::chrono::seconds(20), [&] { return committed_ >= ticket; }))
-    throw std::runtime_error("waited 20 s for a commit of the journal");
+  if (!wake_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] { return committed_ >= ticket; }))
+    throw std::runtime_error("waited in vain for a commit of the journal");
 }
 
 void fake_controller::publish(storage::event_record event, std::vector<storage::entry> batch) {

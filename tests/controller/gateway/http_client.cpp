@@ -11,18 +11,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/patience.hpp"
+
 namespace quell::controller::test {
 
 namespace {
 
-constexpr int deadline_seconds = 20;
+const auto deadline = std::chrono::duration_cast<std::chrono::seconds>(testing::patient(std::chrono::seconds(20)));
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error("the test client " + what + ": " + std::strerror(errno));
 }
 
 void set_deadline(int socket) {
-  const timeval limit{deadline_seconds, 0};
+  const timeval limit{deadline.count(), 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
@@ -94,7 +96,7 @@ void http_client::send_request(const std::string& method, const std::string& tar
 bool http_client::fill() {
   char bytes[16 * 1024];
   const auto n = ::recv(socket_, bytes, sizeof bytes, 0);
-  if (n < 0) fail("waited " + std::to_string(deadline_seconds) + " s for bytes");
+  if (n < 0) fail("waited " + std::to_string(deadline.count()) + " s for bytes");
   if (n == 0) return false;
   buffer_.append(bytes, static_cast<std::size_t>(n));
   return true;

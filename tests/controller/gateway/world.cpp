@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "tests/patience.hpp"
+
 namespace quell::controller::test {
 
 temp_directory::temp_directory() {
@@ -57,12 +59,12 @@ void memory_output::end(const operation_id& id) {
 
 void memory_output::wait_for_watcher(const operation_id& id) {
   std::unique_lock lock(mutex_);
-  const bool came = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+  const bool came = changed_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] {
     for (const auto& [ticket, watcher] : watchers_)
       if (watcher.first == id) return true;
     return false;
   });
-  if (!came) throw std::runtime_error("waited 20 s for a watcher of the output");
+  if (!came) throw std::runtime_error("waited in vain for a watcher of the output");
 }
 
 std::vector<std::string> memory_output::inputs() {
