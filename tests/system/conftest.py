@@ -1,5 +1,45 @@
-"""Puts the harness on the path; every test gets its own cluster from `Cluster`."""
+"""Puts the harness on the path; every test gets its own cluster from `Cluster`. What a sanitizer says in any program fails the test."""
 import os
+import shutil
 import sys
+import tempfile
+
+import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
+from harness.cluster import BIN  # noqa: E402
+from harness.faults import sanitizers  # noqa: E402
+
+SANITIZED = bool(sanitizers(os.path.join(BIN, "quelld")))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reports():
+    """A program's own stderr may go anywhere and nobody may look at its exit code, so its sanitizer writes into a folder that is looked at."""
+    if not SANITIZED:
+        yield None
+        return
+    folder = tempfile.mkdtemp(prefix="quell-test-reports-")
+    os.chmod(folder, 0o1777)  # for programs that run as somebody else
+    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+        os.environ[name] = f"{os.environ.get(name, '')}:log_path={folder}/report".lstrip(":")
+    yield folder
+    said = taken_from(folder)  # by clusters that lived longer than a test
+    shutil.rmtree(folder)
+    assert not said, said
+
+
+@pytest.fixture(autouse=True)
+def no_sanitizer_spoke(reports):
+    yield
+    said = reports and taken_from(reports)
+    assert not said, said
+
+
+def taken_from(folder):
+    said = ""
+    for entry in os.scandir(folder):
+        with open(entry.path, errors="replace") as report:
+            said += f"{entry.name}:\n{report.read()[:6000]}\n"
+        os.unlink(entry.path)
+    return said
