@@ -177,9 +177,9 @@ bool fake_controller::until(const std::function<bool()>& test, std::chrono::mill
 
 wire::task_ended fake_controller::ended(const operation_id& operation, std::chrono::milliseconds limit) {
   if (!until([&] { return find<wire::task_ended>(operation) != nullptr; }, limit))
-    FAIL("waited in vain for the end of task " << operation.text() << " through " << hellos.size() << " sessions");
-  const std::lock_guard lock(mutex_);
-  return *find<wire::task_ended>(operation);
+    FAIL("waited in vain for the end of task " << operation.text() << " through " << see([&] { return hellos.size(); })
+                                               << " sessions");
+  return see([&] { return *find<wire::task_ended>(operation); });
 }
 
 std::string worker_process::binary() {

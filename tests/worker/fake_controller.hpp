@@ -42,7 +42,14 @@ class fake_controller {
   /// Waits (bounded) until `test` is true of everything heard so far.
   bool until(const std::function<bool()>& test, std::chrono::milliseconds limit = std::chrono::seconds{10});
 
-  // What was heard; look at it only inside `until` or through these.
+  /// What `look` returns, seen while nothing more is heard.
+  template <class Look>
+  auto see(Look look) {
+    const std::lock_guard lock(mutex_);
+    return look();
+  }
+
+  // What was heard, on other threads: look at it only inside `until` or `see`.
   std::vector<wire::hello> hellos;
   std::vector<wire::message> messages;
   std::vector<std::string> order; ///< "ack:N", "stopping", … as they came, for questions of order

@@ -31,11 +31,14 @@ struct cluster {
   void start_worker() {
     std::vector<std::string> arguments{"--join", controller.join_text(), "--state", state.path, "--slots",
                                        "8",      "--work-dir",           "/tmp"};
-    const auto before = controller.hellos.size();
+    const auto before = hellos();
     worker = std::make_unique<worker_process>(arguments);
     const bool came = controller.until([&] { return controller.hellos.size() > before; });
     INFO(worker->log());
     REQUIRE(came);
+  }
+  std::size_t hellos() {
+    return controller.see([&] { return controller.hellos.size(); });
   }
   wire::start order(std::vector<std::string> command) {
     wire::start s;
@@ -64,7 +67,7 @@ struct cluster {
     const bool ended = controller.until([&] { return controller.output_ended[{id, which}]; });
     INFO(worker->log());
     REQUIRE(ended);
-    return controller.output[{id, which}];
+    return controller.see([&] { return controller.output[{id, which}]; });
   }
   bool runs(const operation_id& id) {
     return controller.until([&] { return controller.find<wire::task_started>(id) != nullptr; });
@@ -99,9 +102,10 @@ TEST_CASE("a stopped sleep is terminated, and the stop is acknowledged before th
   CHECK(end.exit == exit_state{std::nullopt, "TERM"});
   CHECK(end.evidence != proof::never_ran);
   // Frame 1 is the welcome, 2 the start, 3 the stop.
-  const auto acknowledged = std::find(c.controller.order.begin(), c.controller.order.end(), "ack:3");
-  const auto stopping = std::find(c.controller.order.begin(), c.controller.order.end(), "stopping");
-  REQUIRE(acknowledged != c.controller.order.end());
+  const auto order = c.controller.see([&] { return c.controller.order; });
+  const auto acknowledged = std::find(order.begin(), order.end(), "ack:3");
+  const auto stopping = std::find(order.begin(), order.end(), "stopping");
+  REQUIRE(acknowledged != order.end());
   CHECK(acknowledged < stopping);
 }
 
@@ -192,17 +196,18 @@ TEST_CASE("after a lost session the worker comes back, its task lives, its resul
   const auto quick = c.run({"true"});
   REQUIRE(c.runs(sleeper));
   c.controller.ended(quick);
-  const auto hellos = c.controller.hellos.size();
+  const auto hellos = c.hellos();
   c.controller.answering_heartbeats(false);
   REQUIRE(c.controller.until([&] { return c.controller.hellos.size() > hellos; }));
   c.controller.answering_heartbeats(true);
-  const auto again = c.controller.hellos.back();
+  const auto [first, again] =
+      c.controller.see([&] { return std::pair(c.controller.hellos.front(), c.controller.hellos.back()); });
   REQUIRE(again.results.size() == 1);
   CHECK(again.results[0].operation == quick);
   REQUIRE(again.inventory.size() == 1);
   CHECK(again.inventory[0].operation == sleeper);
   CHECK(again.inventory[0].phase == wire::task_phase::running);
-  CHECK(again.incarnation == c.controller.hellos.front().incarnation);
+  CHECK(again.incarnation == first.incarnation);
   c.controller.storing_results(true);
   c.stop("team", 0ms);
   CHECK(c.controller.ended(sleeper).how == receipt::killed);
@@ -215,7 +220,7 @@ TEST_CASE("frames of another session are dropped unread", "[program]") {
   c.controller.tell_raw({session_id::fresh(), 2, 0, ghost});
   const auto id = c.run({"true"});
   c.controller.ended(id);
-  CHECK(c.controller.find<wire::task_ended>(ghost.operation) == nullptr);
+  CHECK(c.controller.see([&] { return c.controller.count<wire::task_ended>(ghost.operation); }) == 0);
   CHECK_FALSE(std::filesystem::exists(c.state.path + "/ghost"));
 }
 
@@ -266,10 +271,10 @@ TEST_CASE("a worker refuses a lower epoch than it has seen", "[program]") {
     REQUIRE(controller.until([&] { return controller.order.size() > 1; })); // it beats, so it was welcomed
   }
   controller.epoch(6);
-  const auto before = controller.hellos.size();
+  const auto before = controller.see([&] { return controller.hellos.size(); });
   worker_process second(arguments);
   REQUIRE(controller.until([&] { return controller.hellos.size() >= before + 2; }));
-  CHECK(controller.hellos.back().epoch_seen == 7);
+  CHECK(controller.see([&] { return controller.hellos.back().epoch_seen; }) == 7);
   CHECK(second.log().find("epoch 6 is below 7") != std::string::npos);
 }
 
@@ -326,7 +331,7 @@ TEST_CASE("ten megabytes arrive whole although the session is lost on the way", 
   cluster c(200ms);
   const auto id = c.run({"sh", "-c", "seq 1 1400000"});
   REQUIRE(c.controller.until([&] { return c.controller.output[{id, stream::out}].size() > 100'000; }));
-  const auto hellos = c.controller.hellos.size();
+  const auto hellos = c.hellos();
   c.controller.answering_heartbeats(false);
   REQUIRE(c.controller.until([&] { return c.controller.hellos.size() > hellos; }));
   c.controller.answering_heartbeats(true);
@@ -341,7 +346,7 @@ TEST_CASE("ten megabytes arrive whole although the session is lost on the way", 
 
 TEST_CASE("a task whose output nobody stores is not blocked for ever, and what is dropped is said", "[program]") {
   cluster c;
-  c.controller.acknowledging_output = false;
+  c.controller.see([&] { return c.controller.acknowledging_output = false; });
   const auto id = c.run({"head", "-c", "5000000", "/dev/zero"});
   const auto end = c.controller.ended(id, 20s);
   CHECK(end.exit == exit_state{0, std::nullopt});
@@ -362,5 +367,5 @@ TEST_CASE("a thousand starts racing a stop: each ends once, none lives on, and t
     const auto end = c.controller.ended(id);
     REQUIRE(end.stop_seq != 0);
   }
-  for (const auto& id : all) CHECK(c.controller.count<wire::task_ended>(id) == 1);
+  for (const auto& id : all) CHECK(c.controller.see([&] { return c.controller.count<wire::task_ended>(id); }) == 1);
 }
