@@ -40,6 +40,6 @@ def taken_from(folder):
     said = ""
     for entry in os.scandir(folder):
         with open(entry.path, errors="replace") as report:
-            said += f"{entry.name}:\n{report.read()[:6000]}\n"
+            said += f"{entry.name}:\n" + "".join(line[:240].rstrip("\n") + "\n" for line in report)[:30000]  # templates have long names
         os.unlink(entry.path)
     return said

@@ -6,7 +6,7 @@ import threading
 
 from harness import processes
 from harness.cluster import Cluster, marker
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 ROUNDS = int(os.environ.get("QUELL_CRASH_ROUNDS", "100"))
 
@@ -64,7 +64,9 @@ class Load:
 def test_kill_9_at_random_instants_loses_and_resurrects_nothing():
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
-    with Cluster(workers=2, slots=32, settings=["workers.lease=30s", "workers.heartbeat=200ms"]) as c:
+    # The lease outlives a controller that is slow to come back again and again: none is to run out here.
+    lease = f"workers.lease={round(30 * PATIENCE)}s"
+    with Cluster(workers=2, slots=32, settings=[lease, "workers.heartbeat=200ms"]) as c:
         m, kept = marker("load"), marker("kept")
         log = os.path.join(c.directory, "kept.log")
         survivor = c.start("bash", "-c", f"echo begun; echo $$ >> {log}; read -r line; echo after; exit 7", kept, scope="kept/alive", task_stdin=True)
