@@ -130,9 +130,9 @@ class zmq_client final : public client_socket {
   }
 
   void disconnect() {
-    // Out of the epoll set before libzmq closes them: a number could be taken again at once.
-    unwatch(dealer_fd_);
-    unwatch(monitor_fd_);
+    // A number could be taken again as soon as libzmq has closed it.
+    unwatch_before_zmq_closes(dealer_fd_);
+    unwatch_before_zmq_closes(monitor_fd_);
     if (dealer_) (void)zmq_socket_monitor(dealer_->handle(), nullptr, 0);
     monitor_.reset();
     dealer_.reset();
@@ -171,7 +171,7 @@ class zmq_client final : public client_socket {
     interest.data.fd = fd;
     (void)::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &interest);
   }
-  void unwatch(int& fd) {
+  void unwatch_before_zmq_closes(int& fd) {
     if (fd >= 0) (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
     fd = -1;
   }

@@ -11,9 +11,10 @@ import pytest
 from harness import processes
 from harness.cluster import Cluster, marker
 from harness.network import DOWN, UP, Namespace, Relay, add_far_worker, namespaces_allowed
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
-SHORT_LEASE = ["workers.heartbeat=200ms", "workers.lease=2s"]
+LEASE = 2.0 * PATIENCE  # what is true only for a lease must be seen within it
+SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(LEASE * 1000)}ms"]
 ENDED = ("completed", "failed", "cancelled")
 SEED = int(os.environ.get("QUELL_FAULT_SEED", random.randrange(1 << 30)))
 
@@ -71,7 +72,7 @@ FAULTS = {
     "cut to the worker": (lambda r: r.cut(DOWN), True),
     "half open": (lambda r: (r.set(mute=True), r.forget()), True),
     "refused": (lambda r: (r.set(refuse=True), r.reset()), True),
-    "slower than the lease": (lambda r: r.set(delay=2.4), True),
+    "slower than the lease": (lambda r: r.set(delay=1.2 * LEASE), True),
     "reset": (lambda r: r.reset(), False),
     "half open for a moment": (lambda r: r.forget(), False),
     "slow": (lambda r: r.set(delay=0.25), False),
