@@ -102,6 +102,9 @@ class zmq_client final : public client_socket {
     try {
       dealer_.emplace(context_, zmq::socket_type::dealer);
       set_link_options(*dealer_, options_.max_frame_bytes);
+      dealer_->set(zmq::sockopt::heartbeat_ivl, 2000);
+      dealer_->set(zmq::sockopt::heartbeat_timeout, 6000);
+      dealer_->set(zmq::sockopt::heartbeat_ttl, 8000);
       dealer_->set(zmq::sockopt::sndhwm, queue_frames);
       dealer_->set(zmq::sockopt::rcvhwm, queue_frames);
       dealer_->set(zmq::sockopt::immediate, true); // queue nothing for a peer that is not there
