@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from harness.cluster import BIN, Cluster, die_with_us, end
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 STAY = "while :; do sleep 1000; done"
 
@@ -96,7 +96,7 @@ def test_a_token_that_has_expired_already_is_refused(cluster):
 
 
 def test_the_dead_by_instant_stands_still():
-    with Cluster(workers=1, settings=["workers.lease=20s", "workers.heartbeat=500ms"]) as c:
+    with Cluster(workers=1, settings=[f"workers.lease={round(20 * PATIENCE)}s", "workers.heartbeat=500ms"]) as c:
         o = c.start("bash", "-c", STAY, scope="cut", grace_ms=0)
         c.wait_status(o["id"], "running")
         c.workers["w1"].process.send_signal(signal.SIGSTOP)
