@@ -6,7 +6,7 @@ import pytest
 
 from harness import processes, trees
 from harness.cluster import BIN, Cluster, marker
-from harness.waiting import until
+from harness.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_not_proven_when_the_wait_runs_out_is_4(cluster):
     m = marker()
     id = cluster.quell("run", "-d", "--grace", "10m", "--", *trees.term_ignored(m), check=0).stdout.decode().strip()
     until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
-    done = cluster.quell("cancel", id, "--timeout", "500ms", check=4)
+    done = cluster.quell("cancel", id, "--timeout", f"{round(500 * PATIENCE)}ms", check=4)
     assert b"in_grace" in done.stdout + done.stderr or b"grace" in done.stdout + done.stderr
     why = cluster.quell("why", id, check=0).stdout.decode()
     assert "kill" in why
