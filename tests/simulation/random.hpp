@@ -55,7 +55,8 @@ template <class Id>
 Id id_of(wall_time at, std::uint64_t salt) {
   std::array<std::uint8_t, 10> bytes{};
   const std::uint64_t a = mix(salt), b = mix(salt, 7);
-  for (std::size_t i = 0; i < 10; ++i) bytes[i] = static_cast<std::uint8_t>((i < 8 ? a >> (8 * i) : b >> (8 * i)));
+  for (std::size_t i = 0; i < 10; ++i)
+    bytes[i] = static_cast<std::uint8_t>((i < 8 ? a >> (8 * i) : b >> (8 * (i - 8))));
   return Id{make_uuid7(at, bytes)};
 }
 
