@@ -66,7 +66,7 @@ TEST_CASE("when the worker is frozen, its tasks are dead by the end of the lease
       const pid_t worker = in_another_process([&] {
         ward w(level, true, subtree);
         w.shell(stubborn(mark), mark);
-        w.client->lease(now(), 1500ms);
+        w.client->lease(now(), testing::patient(1500ms));
         while (true) w.hear(1000);
       });
       await_stubborn(mark, 1);
