@@ -31,11 +31,10 @@ def test_cancels_work_on_a_full_disk(small_disk):
         for t in tasks:
             c.wait_status(t["id"], "running")
         filler = os.path.join(small_disk, "filler")
-        with open(filler, "wb") as f:
+        with open(filler, "wb", buffering=0) as f:
             try:
                 while True:
                     f.write(b"x" * 65536)
-                    f.flush()
             except OSError:
                 pass
         refused = until(lambda: (lambda a: a if a.status == 503 else None)(

@@ -220,11 +220,10 @@ def test_a_turn_on_a_full_disk_ends_with_a_clear_error_and_can_be_cancelled(smal
         runs = c.say("full/runs", "runs")
         until(lambda: processes.marked(m), "the command to run")
         filler = os.path.join(small_disk, "filler")
-        with open(filler, "wb") as f:
+        with open(filler, "wb", buffering=0) as f:
             try:
                 while True:
                     f.write(b"x" * 65536)
-                    f.flush()
             except OSError:
                 pass
         refused = until(lambda: (lambda a: a if a.status == 503 else None)(c.post("full/new", "hello")), "new messages to be refused")
