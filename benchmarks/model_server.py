@@ -55,7 +55,7 @@ async def serve(reader, writer):
             if hung_up.done():
                 last_close = time.monotonic()
                 answering.cancel()
-                await asyncio.gather(answering, return_exceptions=True)
+                await asyncio.gather(answering, hung_up, return_exceptions=True)
                 return
             hung_up.cancel()
             await asyncio.gather(hung_up, return_exceptions=True)
