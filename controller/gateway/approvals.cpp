@@ -43,6 +43,7 @@ awaitable<response> decide(exchange& x, bool approved) {
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
   auto call = [&gw, id, d](auto reply) { gw.options.turns->decide(id, d, std::move(reply)); };
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
+  if (!done && done.error().error.code == "not_ready") throw from_refusal(done.error());
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   std::optional<bool> repeated;

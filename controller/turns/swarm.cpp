@@ -278,11 +278,17 @@ void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<
                                                                                   moment now) -> std::function<void()> {
     const auto agent = parts_->who.agent_of_call(call); // a denied call is forgotten with its end
     const auto seen = l.view(call, now);
-    if (!agent && seen && seen->hot.now == status::paused && tries > 0) // after a restart: it is being picked up
+    if (!agent && seen && seen->hot.now == status::paused) { // after a restart: it is being picked up
+      if (tries == 0)
+        return [done] {
+          done(
+              refuse("not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
+        };
       return [this, call, tries, d, done] {
         parts_->later->run_after(look_again,
                                  [this, call, tries, d, done](storage::queries&) { decide(call, d, tries - 1, done); });
       };
+    }
     const storage::call_outcome denied{false, false, parts_->texts->denied(d.reason)};
     auto told = d;
     told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
@@ -366,8 +372,9 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   parts->settings = std::move(o.settings);
   parts->spawn = std::move(o.spawn);
   parts->mcp = std::make_shared<mcp_host>(parts);
+  auto made = std::make_unique<real_swarm>(parts);
+  // Also hands what was made here over to the errands' thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
-  auto made = std::make_unique<real_swarm>(std::move(parts));
   made->pick_up();
   return made;
 }
