@@ -29,6 +29,7 @@ outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
 bool core::pause(const operation_id& id, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].has_own_end || operations_[x].now != status::running || stop_of(x)) return false;
+  if (operations_[x].was_approved) return false; // an agent that was picked up after a restart asks late
   set_status(x, status::paused);
   operations_[x].waiting = reasons_.hold(approval_reason());
   write_row(x);
@@ -49,6 +50,7 @@ outcome<operation_id> core::decide(const operation_id& id, const decision& d,
   write_told("approval_resolved", d.told, x, now);
   write_row(x);
   if (d.approved) {
+    n.was_approved = true;
     write_event("operation_resumed", x, now);
     return id;
   }

@@ -70,6 +70,7 @@ struct operation_node {
   bool is_stopped : 1 = false; ///< more->stop is set; it stands in its scope's list of stopping ones
   bool has_own_end : 1 = false;
   bool is_held : 1 = false;         ///< assigned to `worker`, not proven gone there
+  bool was_approved : 1 = false;    ///< a human was asked, and is not asked again
   bool waits_for_older : 1 = false; ///< superseding what still lives
 };
 

@@ -179,6 +179,15 @@ TEST_CASE("a cancel of a call in every stage decides once, whatever its actor sa
   }
 }
 
+TEST_CASE("a call that a human has approved is not asked about again") {
+  actors_world w;
+  go_to(w, stage::approved);
+  CHECK_FALSE(w.pause("call")); // its agent was picked up after a restart, and asks late
+  CHECK(w.status_of("call") == "running");
+  CHECK(w.ends("call"));
+  ends_once(w, "call");
+}
+
 TEST_CASE("a cancel of the turn in every stage of its call: one result, one end, one word about the turn") {
   for (const auto s : stages) {
     CAPTURE(static_cast<int>(s));
