@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::cli {
 namespace {
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Length of the character that begins with this byte; 0 if none does.
 std::size_t character_length(unsigned char byte) {
@@ -20,23 +20,12 @@ std::size_t character_length(unsigned char byte) {
 
 } // namespace
 
-std::string base64(std::string_view bytes) {
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : digits[group >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
-
 std::string from_base64(std::string_view text) {
   std::string out;
   std::uint32_t group = 0;
   int bits = 0;
   for (const char c : text) {
-    const auto at = digits.find(c);
+    const auto at = base64_digits.find(c);
     if (at == std::string_view::npos) continue;
     group = group << 6 | static_cast<std::uint32_t>(at);
     bits += 6;

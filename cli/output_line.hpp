@@ -11,7 +11,6 @@ namespace quell::cli {
 /// `{"type":"output","operation","stream","offset","text"|"base64"}`: text if the bytes are UTF-8.
 nlohmann::json output_line(const std::string& operation, const std::string& stream, std::uint64_t offset,
                            std::string_view bytes);
-std::string base64(std::string_view bytes);
 /// The bytes; what is no base64 is skipped.
 std::string from_base64(std::string_view text);
 /// How many bytes at the end are the beginning of a character that is not whole yet (0 to 3).

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "protocol/base64.hpp"
+
 namespace quell {
 namespace {
 
 constexpr std::string_view prefix = "qwj1.";
-constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t max_text_bytes = 8 * 1024;
 constexpr std::size_t max_endpoints = 16;
 
@@ -20,18 +21,6 @@ std::uint32_t crc32(std::string_view bytes) {
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xedb88320U & (0U - (crc & 1U)));
   }
   return ~crc;
-}
-
-std::string to_base64(std::string_view bytes) {
-  std::string text;
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : bytes) {
-    bits = (bits << 8) | static_cast<std::uint8_t>(c);
-    for (held += 8; held >= 6; held -= 6) text += alphabet[(bits >> (held - 6)) & 63];
-  }
-  if (held > 0) text += alphabet[(bits << (6 - held)) & 63];
-  return text;
 }
 
 void put_number(std::string& to, std::uint32_t value, int bytes) {
@@ -98,7 +87,7 @@ std::string to_text(const join_line& line) {
   put_number(bytes, static_cast<std::uint32_t>(fields.size()), 2);
   bytes += fields;
   put_number(bytes, crc32(bytes), 4);
-  return std::string(prefix) + to_base64(bytes);
+  return std::string(prefix) + base64url(bytes);
 }
 
 result<join_line> parse_join(std::string_view text) {
@@ -119,7 +108,7 @@ result<join_line> parse_join(std::string_view text) {
   std::uint32_t bits = 0;
   int held = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto value = alphabet.find(text[i]);
+    const auto value = base64url_digits.find(text[i]);
     if (value == std::string_view::npos)
       return bad("is mistyped: character " + std::to_string(prefix.size() + i + 1) + " cannot occur in one");
     bits = (bits << 6) | static_cast<std::uint32_t>(value);
@@ -133,7 +122,7 @@ result<join_line> parse_join(std::string_view text) {
   if (!length || bytes.size() < *length + 6) return bad("is cut short");
   if (bytes.size() > *length + 6) return bad("is mistyped: it is longer than it says itself");
   const auto sum = reader(std::string_view(bytes).substr(*length + 2)).number(4);
-  if (sum != crc32(std::string_view(bytes).substr(0, *length + 2)) || to_base64(bytes) != text)
+  if (sum != crc32(std::string_view(bytes).substr(0, *length + 2)) || base64url(bytes) != text)
     return bad("is mistyped: its checksum is wrong");
 
   reader fields(std::string_view(bytes).substr(2, *length));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "controller/gateway/encoding.hpp"
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {

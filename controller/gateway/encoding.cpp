@@ -1,4 +1,4 @@
-// Hashes, random secrets and base64.
+// Hashes, random secrets, and reading base64.
 #include "controller/gateway/encoding.hpp"
 
 #include <array>
@@ -9,25 +9,11 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include "protocol/base64.hpp"
+
 namespace quell::controller::http {
 
 namespace {
-
-constexpr std::string_view plain_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::string_view url_alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-std::string encode(std::string_view bytes, std::string_view alphabet) {
-  std::string text;
-  text.reserve(bytes.size() * 4 / 3 + 4);
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : bytes) {
-    bits = (bits << 8) | static_cast<std::uint8_t>(c);
-    for (held += 8; held >= 6; held -= 6) text += alphabet[(bits >> (held - 6)) & 63];
-  }
-  if (held > 0) text += alphabet[(bits << (6 - held)) & 63];
-  return text;
-}
 
 std::string hex(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -42,20 +28,12 @@ std::string hex(std::string_view bytes) {
 
 } // namespace
 
-std::string base64(std::string_view bytes) {
-  auto text = encode(bytes, plain_alphabet);
-  while (text.size() % 4 != 0) text += '=';
-  return text;
-}
-
-std::string base64url(std::string_view bytes) { return encode(bytes, url_alphabet); }
-
 std::optional<std::string> from_base64url(std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;
   int held = 0;
   for (const char c : text) {
-    const auto value = url_alphabet.find(c);
+    const auto value = base64url_digits.find(c);
     if (value == std::string_view::npos) return std::nullopt;
     bits = (bits << 6) | static_cast<std::uint32_t>(value);
     held += 6;

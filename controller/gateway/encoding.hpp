@@ -1,4 +1,4 @@
-// Hashes, random secrets and base64, over OpenSSL.
+// Hashes and random secrets, over OpenSSL, and base64 that comes back.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,6 @@
 
 namespace quell::controller::http {
 
-/// Standard alphabet with padding.
-std::string base64(std::string_view bytes);
-/// URL alphabet without padding (RFC 4648 section 5).
-std::string base64url(std::string_view bytes);
 /// nullopt for anything that `base64url` does not write.
 std::optional<std::string> from_base64url(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "controller/gateway/encoding.hpp"
+#include "protocol/base64.hpp"
 
 namespace quell::controller::http {
 

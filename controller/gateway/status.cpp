@@ -4,6 +4,7 @@
 #include "controller/gateway/openapi.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
+#include "protocol/base64.hpp"
 
 namespace quell::controller::http {
 

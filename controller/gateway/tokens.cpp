@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controller/gateway/encoding.hpp"
+#include "protocol/base64.hpp"
 
 namespace quell::controller {
 
@@ -23,7 +24,7 @@ std::string bare_hex(const operation_id& id) {
 
 std::string mint_task_token(const operation_id& id, std::string_view key) {
   const auto hex = bare_hex(id);
-  return std::string(task_prefix) + hex + http::base64url(http::hmac_sha256(key, "task " + hex));
+  return std::string(task_prefix) + hex + base64url(http::hmac_sha256(key, "task " + hex));
 }
 
 std::optional<operation_id> verify_task_token(std::string_view token, std::string_view key) {
@@ -39,7 +40,7 @@ result<std::string> fresh_token_secret() {
   const auto bytes = http::random_bytes(32);
   if (!bytes)
     return failure("internal", "the kernel gave no random bytes for a new token; nothing was made, try again");
-  return std::string(stored_prefix) + http::base64url(*bytes);
+  return std::string(stored_prefix) + base64url(*bytes);
 }
 
 std::string token_hash(std::string_view secret) { return http::sha256_hex(secret); }

@@ -6,6 +6,7 @@
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/base64.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -17,18 +18,6 @@ constexpr auto release_time = milliseconds(1'000); ///< after the answer, for th
 bool fits_in_header(std::string_view text) {
   return !text.empty() && text.front() != ' ' && text.back() != ' ' && !text.starts_with("=?base64?") &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7F; });
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string made;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) made += i + k > bytes.size() ? '=' : digits[three >> (18 - 6 * k) & 63];
-  }
-  return made;
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "cli/output_line.hpp"
 #include "cli/short_id.hpp"
 #include "cli/url.hpp"
+#include "protocol/base64.hpp"
 
 using namespace quell;
 using namespace quell::cli;

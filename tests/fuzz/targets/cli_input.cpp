@@ -10,6 +10,7 @@
 #include "cli/problem.hpp"
 #include "cli/run_request.hpp"
 #include "cli/url.hpp"
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -2,6 +2,7 @@
 #include "controller/gateway/encoding.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"
