@@ -2,26 +2,14 @@
 #include "integrations/mcp/http_exchange.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "integrations/mcp/limits.hpp"
+#include "integrations/models/web_request.hpp"
 
 namespace quell::integrations {
 namespace {
 
 constexpr std::size_t error_body_bytes = 16 * 1024;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) { return std::tolower(c); });
-  return made;
-}
 
 bool is_session_id(std::string_view text) {
   return !text.empty() && text.size() <= mcp_limits::session_id_bytes &&
@@ -48,7 +36,6 @@ void http_exchange::set_options() {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
   set(CURLOPT_URL, what_.url.c_str());
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTPHEADER, headers_);
   if (what_.never_twice) set(CURLOPT_FRESH_CONNECT, 1L);
   if (what_.how == http_ask::method::post) {
@@ -57,16 +44,7 @@ void http_exchange::set_options() {
   } else {
     set(CURLOPT_CUSTOMREQUEST, "DELETE");
   }
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(CURLOPT_USERAGENT, "quell");
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L); // a cancel must not wait for a name that is being looked up
-  set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(what_.connect_timeout.count())));
-  set(CURLOPT_ERRORBUFFER, error_);
-  if (!what_.ca_file.empty()) set(CURLOPT_CAINFO, what_.ca_file.c_str());
+  set_common_options(easy_, what_.connect_timeout, what_.ca_file, error_);
   set(CURLOPT_HEADERFUNCTION, &http_exchange::on_header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &http_exchange::on_body);
@@ -89,12 +67,10 @@ bool http_exchange::give_up(std::string why) {
 bool http_exchange::take_header(std::string_view line) {
   if ((header_bytes_ += line.size()) > mcp_limits::header_bytes) return give_up("its headers are too long");
   if (line.starts_with("HTTP/")) type_.clear(), session_.clear(); // an answer behind a 1xx one
-  const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return true;
-  const std::string name = lower(line.substr(0, colon));
-  const std::string_view value = trimmed(line.substr(colon + 1));
-  if (name == "content-type") type_ = lower(value);
-  if (name == "mcp-session-id" && is_session_id(value)) session_ = value;
+  const auto field = header_field_of(line);
+  if (!field) return true;
+  if (field->name == "content-type") type_ = lower(field->value);
+  if (field->name == "mcp-session-id" && is_session_id(field->value)) session_ = field->value;
   return true;
 }
 

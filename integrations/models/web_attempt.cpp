@@ -1,23 +1,16 @@
 // One try over HTTP: a request sent, its stream of events read as it comes.
 #include "integrations/models/web_attempt.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <ctime>
 
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "integrations/models/web_request.hpp"
 
 namespace quell::integrations {
 namespace {
 
 constexpr std::size_t after_end_bytes = 64 * 1024; ///< more than that behind the answer's end is not read
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
 
 } // namespace
 
@@ -40,20 +33,10 @@ void web_attempt::set_options() {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
   set(CURLOPT_URL, plan_->request.url.c_str());
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTPHEADER, headers_);
   set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(plan_->request.body.size()));
   set(CURLOPT_POSTFIELDS, plan_->request.body.c_str()); // not copied; the plan outlives the transfer
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(CURLOPT_USERAGENT, "quell");
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L); // a cancel must not wait for a name that is being looked up
-  set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(plan_->connect_timeout.count())));
-  set(CURLOPT_ERRORBUFFER, error_);
-  if (!plan_->ca_file.empty()) set(CURLOPT_CAINFO, plan_->ca_file.c_str());
+  set_common_options(easy_, plan_->connect_timeout, plan_->ca_file, error_);
   set(CURLOPT_HEADERFUNCTION, &web_attempt::on_header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &web_attempt::on_body);
@@ -74,11 +57,7 @@ bool web_attempt::take_header(std::string_view line) {
     return false;
   }
   if (line.starts_with("HTTP/")) response_.headers.clear(); // an answer behind a 1xx one
-  const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return true;
-  std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  response_.headers[name] = trimmed(line.substr(colon + 1));
+  if (const auto field = header_field_of(line)) response_.headers[field->name] = field->value;
   return true;
 }
 
