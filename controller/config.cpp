@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "controller/toml_file.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/settings.hpp"
 #include "protocol/duration.hpp"
-#include "protocol/toml.hpp"
 
 namespace quell::controller {
 
@@ -108,17 +108,9 @@ std::optional<std::string> scalar(const toml::node& node) {
 }
 
 result<void> read_file(config& c, const std::string& file) {
-  toml::table table;
-  try {
-    table = toml::parse_file(file);
-  } catch (const toml::parse_error& e) {
-    std::ostringstream where;
-    where << e.source().begin;
-    return failure("invalid_field", file + ": " + std::string(e.description()) + " (" + where.str() + ")");
-  } catch (const std::exception& e) {
-    return failure("invalid_field", file + ": " + e.what());
-  }
-  for (const auto& [section, node] : table) {
+  const auto table = parse_toml_file(file);
+  if (!table) return tl::unexpected(table.error());
+  for (const auto& [section, node] : *table) {
     if (is_turn_section(section.str())) continue; // `read_turn_settings` reads those
     const auto* keys = node.as_table();
     if (node.is_array_of_tables())

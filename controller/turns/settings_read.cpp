@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
+#include "controller/toml_file.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/toml_table.hpp"
 
@@ -181,17 +181,9 @@ void each(const toml::table& root, const std::string& section, std::size_t most,
 }
 
 result<toml::table> parsed(const std::string& file) {
-  try {
-    if (std::error_code error; std::filesystem::file_size(file, error) > most_file_bytes && !error)
-      return failure("invalid_field", file + ": a configuration has at most 4 MiB");
-    return toml::parse_file(file);
-  } catch (const toml::parse_error& e) {
-    std::ostringstream where;
-    where << e.source().begin;
-    return failure("invalid_field", file + ": " + std::string(e.description()) + " (" + where.str() + ")");
-  } catch (const std::exception& e) {
-    return failure("invalid_field", file + ": " + e.what());
-  }
+  if (std::error_code error; std::filesystem::file_size(file, error) > most_file_bytes && !error)
+    return failure("invalid_field", file + ": a configuration has at most 4 MiB");
+  return parse_toml_file(file);
 }
 
 } // namespace
