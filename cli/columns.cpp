@@ -83,11 +83,4 @@ std::string safe_text(std::string_view text) {
   return out;
 }
 
-std::size_t code_points(std::string_view text) {
-  std::size_t count = 0;
-  for (const char c : text)
-    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++count;
-  return count;
-}
-
 } // namespace quell::cli

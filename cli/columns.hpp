@@ -15,6 +15,5 @@ std::string cut_columns(std::string_view text, std::size_t columns, bool utf8);
 std::string one_line(std::string_view text);
 /// What others wrote, with its line breaks and tabs; every other control character (a terminal's escapes) is `?`.
 std::string safe_text(std::string_view text);
-std::size_t code_points(std::string_view text);
 
 } // namespace quell::cli

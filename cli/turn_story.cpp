@@ -9,6 +9,7 @@
 #include "cli/instant.hpp"
 #include "cli/operation_view.hpp"
 #include "cli/turn_view.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::cli {
 

@@ -80,9 +80,4 @@ tool_definition mcp_tool_definition(const turn_settings& settings, const std::st
   return d;
 }
 
-tool_definition mcp_tool_definition(const std::string& server, const std::string& name, const std::string& description,
-                                    const std::string& input_schema, bool read_only, bool destructive) {
-  return mcp_tool_definition(turn_settings{}, server, {name, description, input_schema, read_only, destructive});
-}
-
 } // namespace quell::controller::turns

@@ -39,9 +39,6 @@ struct mcp_tool_facts {
 /// Offered as `mcp__SERVER__TOOL` in `[A-Za-z0-9_-]{1,64}`: the same for the same two names, another for others.
 tool_definition mcp_tool_definition(const turn_settings& settings, const std::string& server,
                                     const mcp_tool_facts& facts);
-/// Separately, as the protocol has them.
-tool_definition mcp_tool_definition(const std::string& server, const std::string& name, const std::string& description,
-                                    const std::string& input_schema, bool read_only, bool destructive);
 
 /// What one agent has.
 struct tool_set {

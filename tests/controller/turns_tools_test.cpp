@@ -34,6 +34,13 @@ bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// What a server with no settings of its own makes of one tool.
+tool_definition mcp_tool_definition(const std::string& server, const std::string& name, const std::string& description,
+                                    const std::string& schema, bool read_only, bool destructive) {
+  return controller::turns::mcp_tool_definition(turn_settings{}, server,
+                                                {name, description, schema, read_only, destructive});
+}
+
 tool_definition with_schema(const std::string& schema) {
   return mcp_tool_definition("s", "t", "", schema, false, false);
 }

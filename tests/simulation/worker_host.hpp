@@ -71,6 +71,7 @@ class worker_host {
   void session_state_changed();
   void renew_guardian(int tries);
   bool leave_done();
+  void end_life();
   void process_ended();
   void arm();
   void at_turn(instant when);

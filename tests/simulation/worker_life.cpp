@@ -157,13 +157,17 @@ void worker_host::crash() {
   process_ended();
 }
 
-void worker_host::process_ended() {
+void worker_host::end_life() {
   life_.reset();
   inbox_.clear();
   frozen_ = false;
   turn_at_.reset();
   ++turn_order_;
   world_.net.close(number_);
+}
+
+void worker_host::process_ended() {
+  end_life();
   world_.events.after(pause_, [this] { start(); });
 }
 
@@ -181,12 +185,7 @@ void worker_host::reboot(instant down_for) {
   rebooting_ = true;
   world_.note(world_.name(number_), [] { return std::string("its machine reboots"); });
   machine_.reboot();
-  life_.reset();
-  inbox_.clear();
-  frozen_ = false;
-  turn_at_.reset();
-  ++turn_order_;
-  world_.net.close(number_);
+  end_life();
   world_.truth.machine_rebooted(number_);
   world_.events.after(down_for, [this] {
     rebooting_ = false;

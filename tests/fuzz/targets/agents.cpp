@@ -1,8 +1,5 @@
 // What people configure of agents, and what models write as the input of a call: read with limits, refused with a
 // reason, and never more in what comes out than the limits allow.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "controller/turns/approval.hpp"
@@ -12,28 +9,13 @@
 #include "controller/turns/tool_task.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/choices.hpp"
+#include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace quell::fuzz {
 namespace {
 
 using namespace quell::controller::turns;
-
-/// A file that is only in memory, by name.
-class memory_file {
- public:
-  explicit memory_file(std::string_view content) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    expect(fd_ >= 0 && ::write(fd_, content.data(), content.size()) == static_cast<ssize_t>(content.size()),
-           "a file in memory");
-  }
-  ~memory_file() { ::close(fd_); }
-  memory_file(const memory_file&) = delete;
-  memory_file& operator=(const memory_file&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
- private:
-  int fd_;
-};
 
 void configuration(std::string_view text) {
   const memory_file file(text);

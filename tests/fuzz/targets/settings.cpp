@@ -1,31 +1,13 @@
 // Configuration of all three programs: files, environment variables and single flags.
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include "worker/settings.hpp"
 #include "cli/context_file.hpp"
 #include "controller/config.hpp"
 #include "tests/fuzz/choices.hpp"
+#include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
-#include "worker/settings.hpp"
 
 namespace quell::fuzz {
 namespace {
-
-/// A file that is only in memory, by name.
-class memory_file {
- public:
-  explicit memory_file(std::string_view content) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    expect(fd_ >= 0 && ::write(fd_, content.data(), content.size()) == static_cast<ssize_t>(content.size()),
-           "a file in memory");
-  }
-  ~memory_file() { ::close(fd_); }
-  memory_file(const memory_file&) = delete;
-  memory_file& operator=(const memory_file&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
- private:
-  int fd_;
-};
 
 void controller_file(std::string_view text) {
   const memory_file file(text);
