@@ -1,0 +1,130 @@
+// Chat services as quelld sees them: what a connector says to its host, and what it is told.
+//
+// A connector speaks one service's language and nothing else: it knows no operation tree, no rights, no cancel words.
+// It hands over what was said, and shows what is told of its scopes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/fault.hpp"
+#include "protocol/id.hpp"
+#include "protocol/scope.hpp"
+
+namespace quell::integrations::chat {
+
+struct person {
+  std::string id; ///< 1 to 128 characters
+  std::string name;
+};
+
+/// What somebody said somewhere in the service.
+struct said {
+  scope_path scope; ///< at or below the connector's own name: `slack/<team>/<channel>/<thread>`
+  std::string id;   ///< the service's own id of the message, at most 128; a second delivery is known by it. "" = none
+  std::string text;
+  person author;
+  std::optional<bool> addressed;        ///< the bot was meant, as the service says it (mention, direct message)
+  std::vector<std::string> bot_names{}; ///< how the bot is called here, beside the configured names
+  std::optional<std::string> agent{};   ///< name of a configured agent; absent: the scope's
+  // Of voice:
+  bool is_voice = false;
+  bool is_final = true;
+  std::optional<double> confidence{};
+  std::optional<std::uint32_t> humans_present{};
+};
+
+enum class decided : std::uint8_t { cancel, turn, ignored };
+
+/// What became of a message. Told after it is durable.
+struct decision {
+  decided what = decided::ignored;
+  std::string why;           ///< `cancel_word`, `nothing_active`, … as in the HTTP API
+  bool is_duplicate = false; ///< delivered before: nothing was done again
+  std::optional<message_id> message;
+  std::optional<operation_id> turn;
+  std::optional<cancel_id> cancel;
+  std::uint64_t operations = 0;  ///< that the cancel covers
+  bool will_acknowledge = false; ///< an event `acknowledgement` follows
+  std::string json;              ///< the whole, in the shape of the HTTP API
+};
+
+/// A stop button or a stop command: no words to interpret.
+struct stop_order {
+  scope_path scope;                      ///< all of it, unless `operation` is set
+  std::optional<operation_id> operation; ///< this one and what is below it; must lie in the connector's scopes
+  person by;
+  std::string reason;
+};
+
+struct stop_answer {
+  cancel_id cancel;
+  std::string outcome; ///< `stopping`, `nothing_live`, `already_finished`, `joined`
+  std::uint64_t operations = 0;
+};
+
+/// quelld, as a connector sees it. Every method: any thread; answers on some other thread, exactly once, and the answer
+/// must only hand over. Faults carry the codes of the HTTP API.
+class host {
+ public:
+  virtual ~host() = default;
+  virtual void say(said message, std::function<void(result<decision>)> done) = 0;
+  /// Answers when fenced.
+  virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
+  /// A human's word on a call that waits for it.
+  virtual void approve(operation_id call, bool approved, person by, std::string reason,
+                       std::function<void(result<void>)> done) = 0;
+};
+
+/// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
+struct event {
+  std::uint64_t id = 0;
+  std::string type; ///< `text_delta`, `turn_complete`, `acknowledgement`, …
+  scope_path scope;
+  std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
+  std::optional<operation_id> root;
+  std::string data; ///< JSON text of an object
+};
+
+/// A request that the service made to quelld, at `/v1/chat/<name>/<path>`.
+struct web_call {
+  std::string method;
+  std::string path;  ///< behind the connector's name, without a leading slash: `events`
+  std::string query; ///< behind `?`, undecoded
+  std::vector<std::pair<std::string, std::string>> headers; ///< names in lower case
+  std::string body;                                         ///< the raw bytes, for signatures
+};
+
+struct web_answer {
+  unsigned status = 200;
+  std::string body{};
+  std::string content_type = "text/plain";
+  std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+/// One connected service. It has its own thread; nothing here blocks the caller.
+class connector {
+ public:
+  virtual ~connector() = default;
+  /// Its name, which is the first segment of its scopes: `slack`.
+  virtual std::string_view name() const = 0;
+  /// In commit order, each once. Any thread.
+  virtual void told(const event& e) = 0;
+  /// Any thread; answers once, from any thread. The default knows no path.
+  virtual void called(web_call call, std::function<void(web_answer)> done) {
+    (void)call;
+    done({404, "there is nothing here\n"});
+  }
+  /// One line for people: "connected as clanky", "retrying in 8 s: connection refused". Any thread.
+  virtual std::string state() const = 0;
+  /// Ends its thread and closes its connections; what waits to be sent is dropped. Nothing is called back afterwards.
+  virtual void stop() = 0;
+};
+
+} // namespace quell::integrations::chat
