@@ -148,7 +148,11 @@ void chat_room::command(const std::string& typed) {
 
 void chat_room::interrupted() {
   if (leaving_) return leave("");
-  if (stop_running("Ctrl-C of " + login_name(s_.env))) return;
+  // An answer that is complete is not what is meant while something is typed, even if its turn has not ended yet.
+  const bool is_answered = std::any_of(spoken_.begin(), spoken_.end(), [](const auto& one) {
+    return !one->over && !one->stopping && !one->story->is_over();
+  });
+  if ((is_answered || editor_.is_empty()) && stop_running("Ctrl-C of " + login_name(s_.env))) return;
   if (editor_.is_empty()) return leave("left the conversation");
   screen_.clear();
   editor_.drop();
@@ -272,12 +276,16 @@ turn_stream::callbacks chat_room::callbacks(spoken& one) {
   c.decided = [this, &one](const json& decision) {
     one.decided = true;
     const auto what = text_of(decision, "decision");
-    if (what == "cancel") note("understood as a stop");
+    if (what == "cancel") note("understood as a stop of " + stopped_text(member(decision, "cancel")));
     if (what == "ignored") note("ignored: " + printable(text_of(decision, "why")));
     post_next();
     refresh();
   };
   c.event = [this, &one](const json& event) {
+    const auto type = text_of(event, "type");
+    const auto& data = member(event, "data");
+    if (type == "acknowledgement") note(printable(text_of(data, "text") + text_of(data, "reaction")), color::bold);
+    if (type == "cancel_settled") note(stop_summary(data));
     one.story->take(event, one.stream->turn());
     refresh();
   };

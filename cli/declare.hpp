@@ -33,7 +33,7 @@ class declaration {
 };
 
 void declare_work(declaration& d);    ///< run ps show logs wait
-void declare_talk(declaration& d);    ///< say chat approve deny
+void declare_talk(declaration& d);    ///< say chat approve deny mcp
 void declare_stop(declaration& d);    ///< cancel cancels why resolve scopes
 void declare_cluster(declaration& d); ///< up status worker events token doctor completion help version
 

@@ -1,4 +1,4 @@
-// The flags of say, chat, approve and deny.
+// The flags of say, chat, approve, deny and mcp.
 #include "cli/declare.hpp"
 
 namespace quell::cli {
@@ -23,6 +23,14 @@ void decision_fields(CLI::App& app, approve_options& o) {
   add_text(app, "--reason", o.reason, o.approve ? "why, for the record" : "why; the model reads it");
 }
 
+void mcp_fields(CLI::App& app, mcp_options& o) {
+  add_scope(app, "--scope", o.scope, "where it works; required unless there is a parent");
+  add_text(app, "--parent", o.parent, "the operation that it belongs to, or none (default: QUELL_OPERATION)")
+      ->type_name("ID");
+  add_duration(app, "--lease", o.lease,
+               "what it started is cancelled when the controller hears nothing from it for so long (default 30s)");
+}
+
 } // namespace
 
 void declare_talk(declaration& d) {
@@ -34,6 +42,7 @@ void declare_talk(declaration& d) {
                                o.approve = false;
                                decision_fields(app, o);
                              });
+  d.command<mcp_options>(d.app, "mcp", "Serve an AI agent over MCP on standard input and output", mcp_fields);
 }
 
 } // namespace quell::cli

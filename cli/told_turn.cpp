@@ -30,6 +30,7 @@ told_turn::told_turn(session& s, api& controller, json message, milliseconds rec
                .event =
                    [this](const json& event) {
                      if (s_.json()) s_.print_line(event);
+                     after_stop(event);
                      story_.take(event, stream_.turn());
                      notice_reader();
                    },
@@ -82,12 +83,19 @@ void told_turn::decided(const json& decision) {
   if (what == "ignored") aside("the message was ignored: " + printable(text_of(decision, "why")));
   if (what == "cancel") {
     const auto& cancel = member(decision, "cancel");
-    aside("understood as a stop: cancel " + short_id(text_of(cancel, "id")) + ", " +
-          std::to_string(number_of(cancel, "operations")) + " operations");
+    aside("understood as a stop: cancel " + short_id(text_of(cancel, "id")) + " of " + stopped_text(cancel));
   }
   if (turn.empty()) return;
   const auto position = number_of(member(decision, "turn"), "position");
   aside("turn " + short_id(turn) + (position > 0 ? ", behind " + std::to_string(position) + " others" : ""));
+}
+
+/// What follows a message that said stop: a word, and the report.
+void told_turn::after_stop(const json& event) {
+  const auto type = text_of(event, "type");
+  const auto& data = member(event, "data");
+  if (type == "acknowledgement" && !s_.json()) text(text_of(data, "text") + text_of(data, "reaction") + "\n");
+  if (type == "cancel_settled") aside(stop_summary(data));
 }
 
 void told_turn::text(const std::string& bytes) {

@@ -28,6 +28,7 @@ class told_turn {
 
  private:
   void decided(const nlohmann::json& decision);
+  void after_stop(const nlohmann::json& event);
   void ended(const nlohmann::json& operation);
   void failed(const problem& p);
   void on_signal(int n);

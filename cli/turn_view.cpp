@@ -67,6 +67,14 @@ std::vector<std::string> approval_commands(const std::string& operation) {
   return {"quell approve " + short_id(operation), "quell deny " + short_id(operation) + " --reason WHY"};
 }
 
+std::string stopped_text(const json& cancel) {
+  std::string names;
+  if (const auto& all = member(cancel, "interrupted"); all.is_array())
+    for (const auto& name : all)
+      if (name.is_string()) names += (names.empty() ? "" : ", ") + printable(name.get<std::string>());
+  return counted(number_of(cancel, "operations"), "operation") + (names.empty() ? "" : " (" + names + ")");
+}
+
 std::string stop_summary(const json& cancel) {
   const auto& report = member(cancel, "report");
   std::string out = counted(number_of(report, "operations"), "operation"), kinds;

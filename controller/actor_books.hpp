@@ -55,6 +55,14 @@ struct decision {
   std::string told; ///< JSON text: the data of its event
 };
 
+/// One live operation of a scope.
+struct outlined {
+  operation_id id, root;
+  quell::kind kind = quell::kind::task;
+  status now = status::pending; ///< derived, as in every view
+  milliseconds grace{0};
+};
+
 class actor_books {
  public:
   virtual ~actor_books() = default;
@@ -84,6 +92,18 @@ class actor_books {
   /// Live turns that have not ended their own work, oldest first: after a restart those that wait to begin or for a
   /// human.
   virtual std::vector<operation_id> open_turns() const = 0;
+  /// A stop that was said is acknowledged: its row knows it from now on.
+  virtual void acknowledged(const message_id& message) = 0;
+
+  // ---- what lives in a scope and below it
+  virtual std::uint64_t live_in(const scope_path& scope) const = 0;
+  virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;
+  /// Oldest first, at most `limit`.
+  virtual std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const = 0;
+  /// Tasks there that are being stopped and may still be alive on a worker, but for those below `root`; at most
+  /// `limit`.
+  virtual std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
+                                            std::size_t limit) const = 0;
 };
 
 } // namespace quell::controller

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <sstream>
 
+#include "controller/chat/settings.hpp"
 #include "controller/toml_file.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/settings.hpp"
+#include "integrations/host/log.hpp"
 #include "protocol/duration.hpp"
 
 namespace quell::controller {
@@ -82,14 +84,33 @@ tl::unexpected<fault> unknown_key(const std::string& key) {
                                       " (`quelld --print-config` lists all)");
 }
 
+/// Those of turns and of chat services.
+std::vector<std::string> sections_read_elsewhere() {
+  auto all = turns::turn_sections();
+  const auto& chats = chat::chat_sections();
+  all.insert(all.end(), chats.begin(), chats.end());
+  return all;
+}
+
 /// Of `[[section]]`, which is none of ours.
 std::string unknown_section(const std::string& section) {
   return "[[" + section + "]] is no known section; the nearest known one is " +
-         turns::nearest(section, turns::turn_sections()) + " (docs/agents.md lists all)";
+         turns::nearest(section, sections_read_elsewhere()) + " (docs/agents.md and docs/chat list all)";
 }
 
-bool is_turn_section(std::string_view section) {
-  const auto& all = turns::turn_sections();
+/// Of `[section]`; "" = it is known, or its keys say more.
+std::string unknown_table(const std::string& section) {
+  const auto elsewhere = sections_read_elsewhere();
+  auto known = elsewhere;
+  for (const auto& k : config_keys()) known.push_back(k.section);
+  const auto like = turns::nearest(section, known);
+  if (like == section || std::find(elsewhere.begin(), elsewhere.end(), like) == elsewhere.end()) return {};
+  return "[" + section + "] is no known section; the nearest known one is " + like +
+         " (docs/agents.md and docs/chat list all)";
+}
+
+bool is_read_elsewhere(std::string_view section) {
+  const auto all = sections_read_elsewhere();
   return std::find(all.begin(), all.end(), section) != all.end();
 }
 
@@ -99,8 +120,17 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// A TOML scalar as the text that a flag would have.
+/// A TOML scalar as the text that a flag would have; a list of strings, comma separated.
 std::optional<std::string> scalar(const toml::node& node) {
+  if (const auto* list = node.as_array()) {
+    std::string all;
+    for (const auto& item : *list) {
+      const auto s = item.value_exact<std::string>();
+      if (!s) return std::nullopt;
+      all += (all.empty() ? "" : ",") + *s;
+    }
+    return all;
+  }
   if (const auto s = node.value_exact<std::string>()) return *s;
   if (const auto i = node.value_exact<std::int64_t>()) return std::to_string(*i);
   if (const auto b = node.value_exact<bool>()) return *b ? "true" : "false";
@@ -111,12 +141,14 @@ result<void> read_file(config& c, const std::string& file) {
   const auto table = parse_toml_file(file);
   if (!table) return tl::unexpected(table.error());
   for (const auto& [section, node] : *table) {
-    if (is_turn_section(section.str())) continue; // `read_turn_settings` reads those
+    if (is_read_elsewhere(section.str())) continue; // `read_turn_settings`, `read_chat_settings`
     const auto* keys = node.as_table();
     if (node.is_array_of_tables())
       return failure("invalid_field", file + ": " + unknown_section(std::string(section.str())));
     if (!keys)
       return failure("invalid_field", file + ": " + std::string(section.str()) + " stands outside of a [section]");
+    if (const auto why = unknown_table(std::string(section.str())); !why.empty())
+      return failure("invalid_field", file + ": " + why);
     for (const auto& [name, value] : *keys) {
       const auto key = std::string(section.str()) + "." + std::string(name.str());
       const auto text = scalar(value);
@@ -128,6 +160,20 @@ result<void> read_file(config& c, const std::string& file) {
   return {};
 }
 
+/// As browsers send it: scheme, host, perhaps a port, nothing behind it.
+result<void> check_origin(const std::string& origin) {
+  const auto host = origin.find("://");
+  const auto scheme = origin.substr(0, host);
+  const auto rest = host == std::string::npos ? "" : origin.substr(host + 3);
+  const bool is_lower = std::none_of(origin.begin(), origin.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  if ((scheme == "http" || scheme == "https") && !rest.empty() && is_lower &&
+      rest.find_first_of("/*?# \t\r\n@") == std::string::npos)
+    return {};
+  return failure("invalid_field", "http.cors_origins: '" + origin +
+                                      "' is no origin; write each as browsers send it, lower case and without a path: "
+                                      "https://bots.example or http://localhost:3000 (there is no *)");
+}
+
 bool is_loopback(const std::string& listen) {
   return listen.starts_with("127.") || listen.starts_with("localhost:") || listen.starts_with("[::1]:");
 }
@@ -137,6 +183,8 @@ bool is_loopback(const std::string& listen) {
 const std::vector<config_key>& config_keys() {
   static const std::vector<config_key> keys = {
       text_key("http", "listen", &config::http_listen, "address of the HTTP API; port 0 = a free one"),
+      text_key("http", "cors_origins", &config::http_cors_origins,
+               "web pages that may call the API: origins such as https://bots.example, comma separated"),
       text_key("http", "advertise_url", &config::http_advertise_url,
                "the URL that clients are told; \"\" = from listen"),
       text_key("http", "tls_cert", &config::http_tls_cert, "PEM certificate chain; with tls_key switches TLS on"),
@@ -164,7 +212,10 @@ const std::vector<config_key>& config_keys() {
                "how long a cancel of an unknown id wins over its create"),
       size_key("limits", "operations", &config::limits_operations, "live operations at once"),
       size_key("limits", "connections", &config::limits_connections, "HTTP connections at once"),
+      size_key("limits", "requests_per_second", &config::limits_requests_per_second,
+               "HTTP requests of one token, twice as many at once; cancels always pass; 0 = no limit"),
       text_key("log", "level", &config::log_level, "debug, info, warn or error"),
+      text_key("log", "format", &config::log_format, "text, or json: one object per line"),
   };
   return keys;
 }
@@ -213,6 +264,9 @@ result<void> check_config(const config& c) {
                                         duration_text(3 * c.workers_heartbeat) +
                                         "), or one lost message would kill work");
   if (c.workers_lease > std::chrono::days{7}) return failure("invalid_field", "workers.lease must be at most 7d");
+  if (auto sound = host::check_log(c.log_level, c.log_format); !sound) return sound;
+  for (const auto& origin : cors_origins(c))
+    if (auto sound = check_origin(origin); !sound) return sound;
   if (c.http_tls_cert.empty() != c.http_tls_key.empty())
     return failure("invalid_field", "http.tls_cert and http.tls_key go together: set both or none");
   if (!is_loopback(c.http_listen) && c.http_tls_cert.empty() && !c.http_insecure)
@@ -222,6 +276,16 @@ result<void> check_config(const config& c) {
             " is not loopback: tokens would travel in clear. Set http.tls_cert and http.tls_key, or http.insecure=true "
             "(--insecure) if a proxy in front does TLS");
   return {};
+}
+
+std::vector<std::string> cors_origins(const config& c) {
+  std::vector<std::string> all;
+  std::istringstream text(c.http_cors_origins);
+  for (std::string one; std::getline(text, one, ',');) {
+    const auto from = one.find_first_not_of(' ');
+    if (from != std::string::npos) all.push_back(one.substr(from, one.find_last_not_of(' ') - from + 1));
+  }
+  return all;
 }
 
 std::string default_state_directory(const std::map<std::string, std::string>& environment) {

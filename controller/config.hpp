@@ -22,6 +22,7 @@ struct config {
   std::string http_tls_cert, http_tls_key;
   bool http_metrics_public = false;
   bool http_insecure = false;
+  std::string http_cors_origins; ///< comma separated
   // [workers]
   std::string workers_listen = "127.0.0.1:7711";
   std::string workers_output_listen = "127.0.0.1:7712";
@@ -42,8 +43,10 @@ struct config {
   // [limits]
   std::uint64_t limits_operations = 2'000'000;
   std::uint64_t limits_connections = 4096;
+  std::uint64_t limits_requests_per_second = 5000; ///< of one token; 0 = no limit
   // [log]
   std::string log_level = "info";
+  std::string log_format = "text"; ///< or json
 };
 
 /// One key: how it is read, how its value is printed, and what it means.
@@ -56,7 +59,8 @@ struct config_key {
 const std::vector<config_key>& config_keys();
 
 /// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is
-/// wrong, and for an unknown key the nearest known one. The sections of `turns::turn_sections()` are passed by.
+/// wrong, and for an unknown key the nearest known one. The sections of `turns::turn_sections()` and
+/// `chat::chat_sections()` are passed by.
 result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment);
 /// Sets one value as a flag does: `http.listen`.
 result<void> set_config(config& c, const std::string& key, const std::string& text);
@@ -64,6 +68,8 @@ result<void> set_config(config& c, const std::string& key, const std::string& te
 std::string config_text(const config& c);
 /// What can only be judged as a whole (lease against heartbeat, TLS pair, listening off loopback without TLS).
 result<void> check_config(const config& c);
+/// The origins of `http.cors_origins`, one by one.
+std::vector<std::string> cors_origins(const config& c);
 /// `~/.local/state/quell`, for a service `/var/lib/quell`.
 std::string default_state_directory(const std::map<std::string, std::string>& environment);
 

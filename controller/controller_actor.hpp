@@ -22,5 +22,7 @@ std::unique_ptr<service> make_service(actors::controller_actor handle, std::func
 
 /// Hands a committed event to the listener of `service` (called by the core's edges on the actor's thread).
 void deliver_event(service& s, const storage::event_record& event);
+/// The same for the stop of an external operation.
+void deliver_signal(service& s, const external_signal& signal);
 
 } // namespace quell::controller

@@ -4,14 +4,20 @@
 
 #include <utility>
 
+#include "controller/audit.hpp"
+
 namespace quell::controller {
 
 namespace {
 
+/// Ticks come at least once a second. After a longer silence this process itself has not run (or its host slept).
+constexpr std::chrono::seconds stalled_after{5};
+
 /// Rows of conversations: inserts, and results of which the first stays. No newer row can have overtaken them.
 bool is_history(const storage::entry& e) {
   return std::holds_alternative<storage::put_message>(e) || std::holds_alternative<storage::put_call>(e) ||
-         std::holds_alternative<storage::put_call_result>(e) || std::holds_alternative<storage::discard_message>(e);
+         std::holds_alternative<storage::put_call_result>(e) || std::holds_alternative<storage::discard_message>(e) ||
+         std::holds_alternative<storage::acknowledge_message>(e);
 }
 
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
@@ -63,12 +69,36 @@ void core::create(const create_order& order, operation_id fresh, reply<outcome<c
     else
       done(tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}})));
   });
+  dirty_ = true; // a refusal has nothing to write, and waits for nothing
+}
+
+void core::create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
+                       reply<std::vector<outcome<created>>> done, moment now) {
+  std::vector<outcome<created>> answers;
+  answers.reserve(orders.size());
+  const bool is_low = edges_.storage_low();
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (is_low)
+      answers.push_back(
+          tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
+    else
+      answers.push_back(ledger_->create(orders[i], fresh[i], now));
+  }
+  absorb(now);
+  turn_.answers.push_back([answers = std::move(answers), done = std::move(done)](bool durable) mutable {
+    for (auto& answer : answers)
+      if (!durable && answer) answer = tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}}));
+    done(std::move(answers));
+  });
+  dirty_ = true;
 }
 
 void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now) {
   auto answer = ledger_->cancel(order, fresh, now);
   if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined)
     turn_.fence.push_back(answer->record.id);
+  // In the cancel's own transaction: a cancel that is there without its author's name is not possible.
+  if (answer && !order.dry_run) ledger_->add_event(audit_of_cancel(order, answer->record.id), now);
   absorb(now);
   // The answer is the cancel as it was accepted, now fenced: what happened since (signalled, settled) is perhaps not on
   // disk yet.
@@ -94,6 +124,24 @@ void core::turn(const std::function<std::function<void()>(ledger&, fleet&, momen
   auto answer = ask(*ledger_, *fleet_, now);
   absorb(now);
   turn_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
+  dirty_ = true;
+}
+
+void core::judge(const std::function<said(ledger&, moment)>& ask, moment now) {
+  auto answer = ask(*ledger_, now);
+  if (answer.fences) turn_.fence.push_back(*answer.fences);
+  absorb(now);
+  turn_.answers.push_back([then = std::move(answer.then)](bool durable) { then(durable); });
+  dirty_ = true;
+  if (!answer.fences) return;
+  sweeping_ = true;
+  end_turn(now);
+}
+
+void core::written_turn(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask, moment now) {
+  auto answer = ask(*ledger_, now);
+  absorb(now);
+  turn_.answers.push_back(std::move(answer));
   dirty_ = true;
 }
 
@@ -159,6 +207,7 @@ void core::absorb(moment now) {
       for (auto& s : l.stored) turn_.stored.push_back(std::move(s));
       for (auto& e : l.ended) turn_.ended.push_back(std::move(e));
       for (auto& s : l.signals) turn_.signals.push_back(std::move(s));
+      for (auto& s : l.owner_signals) turn_.owner_signals.push_back(std::move(s));
       placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
     }
     auto f = fleet_->take();
@@ -186,7 +235,8 @@ void core::end_turn(moment now) {
 
 void core::submit_turn() {
   const bool nothing = batch_.empty() && turn_.frames.empty() && turn_.stored.empty() && turn_.ended.empty() &&
-                       turn_.signals.empty() && turn_.answers.empty() && turn_.fence.empty();
+                       turn_.signals.empty() && turn_.owner_signals.empty() && turn_.answers.empty() &&
+                       turn_.fence.empty();
   if (nothing) return;
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<storage::put_event>(&e)) turn_.events.push_back(event->record);
@@ -244,6 +294,7 @@ void core::release(gated& g, moment now) {
     fleet_->frame_left(frame.route, frame.frame.number, now);
   }
   for (const auto& s : g.signals) edges_.signal(s);
+  for (const auto& s : g.owner_signals) edges_.tell_owner(s);
   // After the frames: they are what the people who say stop wait for.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (auto& answer : g.answers) answer(durable);
@@ -294,6 +345,8 @@ void core::write_again(moment now) {
 
 std::optional<boot_time> core::tick(moment now) {
   now_ = now;
+  if (last_tick_ && now.boot - *last_tick_ > stalled_after) ledger_->externals()->was_stalled(now);
+  last_tick_ = now.boot;
   if (!edges_.storage_low() && !unwritten_.empty()) write_again(now);
   edges_.ticked(now);
   const auto fleet_next = fleet_->tick(now);

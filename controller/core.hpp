@@ -37,6 +37,8 @@ class core_edges {
   virtual void output_closes(const operation_id& id) = 0;
   /// The stop of an operation of this process is durable, or is performed without being so.
   virtual void signal(const actor_signal& s) { (void)s; }
+  /// The same for an external operation: its owner must be told.
+  virtual void tell_owner(const external_signal& s) { (void)s; }
   /// The operation is terminal, and that is durable.
   virtual void ended(const ended_operation& e) { (void)e; }
   virtual bool storage_low() const = 0;
@@ -60,9 +62,20 @@ class core {
   // ---- orders; each answer comes through its callback once everything it depends on is durable
   // ------------------------
   void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
+  /// Many at once, in order, in one commit; each has its own outcome.
+  void create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
+                   reply<std::vector<outcome<created>>> done, moment now);
   void cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now);
   /// `ask` looks or acts on ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
   void turn(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
+  /// The same for an order that may have accepted a cancel: its batch leaves at once, and the cancel is fenced with it.
+  struct said {
+    std::optional<cancel_id> fences;        ///< accepted by this order
+    std::function<void(bool durable)> then; ///< a stop is performed also where it is not durable
+  };
+  void judge(const std::function<said(ledger&, moment)>& ask, moment now);
+  /// The same for what must be on disk before it is answered: the closure is told whether it is.
+  void written_turn(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask, moment now);
   /// Rows that are nobody's state machine (tokens, audit): durable, then `done`.
   void write(std::vector<storage::entry> rows, reply<result<void>> done, moment now);
   /// Drops rows that are over and old, unless something better is to be done (see `service::drop_old`).
@@ -99,6 +112,7 @@ class core {
     std::vector<std::pair<std::string, operation_id>> stored;
     std::vector<ended_operation> ended;
     std::vector<actor_signal> signals;
+    std::vector<external_signal> owner_signals;
     std::vector<std::function<void(bool durable)>> answers;
     std::vector<storage::entry> retry; ///< a copy of the batch while it holds only cancels and ends, for a second try
     std::vector<std::string> keys;     ///< of the rows of a batch that holds creates, of which there is no copy
@@ -137,6 +151,7 @@ class core {
   bool more_to_place_ = false;
   bool dirty_ = false;
   moment now_{};
+  std::optional<boot_time> last_tick_;
   static constexpr std::size_t max_gated_for_sweep = 4;
 };
 

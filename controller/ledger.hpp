@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controller/actor_books.hpp"
+#include "controller/external_books.hpp"
 #include "controller/orders.hpp"
 #include "storage/journal.hpp"
 
@@ -56,10 +57,11 @@ struct ledger_effects {
   std::vector<stop_order> stops;
   std::vector<std::pair<std::string, std::uint32_t>> freed; ///< (worker, slots) given back, after proof only
   std::vector<std::pair<std::string, operation_id>>
-      stored;                             ///< (worker, result) to be acknowledged once this is durable
-  std::vector<cancel_id> cancels_changed; ///< status or counts changed: wake those who wait
-  std::vector<ended_operation> ended;     ///< became terminal
-  std::vector<actor_signal> signals;      ///< for operations of this process, in order
+      stored;                                 ///< (worker, result) to be acknowledged once this is durable
+  std::vector<cancel_id> cancels_changed;     ///< status or counts changed: wake those who wait
+  std::vector<ended_operation> ended;         ///< became terminal
+  std::vector<actor_signal> signals;          ///< for operations of this process, in order
+  std::vector<external_signal> owner_signals; ///< for owners of external operations, in order
   bool empty() const;
 };
 
@@ -134,6 +136,8 @@ class ledger {
 
   /// What the actors of this process ask; nullptr where there are none.
   virtual actor_books* actors() { return nullptr; }
+  /// What the owners of external operations say and ask; nullptr where there are none.
+  virtual external_books* externals() { return nullptr; }
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;
@@ -145,6 +149,8 @@ class ledger {
   virtual bool visible(const operation_id& id, const caller& by) const = 0;
   virtual std::uint64_t last_seq() const = 0;
   virtual std::map<std::string, std::uint64_t> live_by_status() const = 0;
+  /// (kind, status) of what is live, zeros included.
+  virtual std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const { return {}; }
   virtual std::size_t live_count() const = 0;
   virtual std::uint32_t slots_on(const std::string& worker) const = 0; ///< held by live work there
   virtual std::uint64_t live_on(const std::string& worker) const = 0;

@@ -28,6 +28,14 @@ struct caller {
   std::string token_name;
 };
 
+/// What is particular to an operation in somebody else's runtime.
+struct external_spec {
+  milliseconds lease{0};     ///< its owner says at least this often that it lives; 0 = it need not
+  std::string session = {};  ///< the runtime that it belongs to; "" = none
+  bool starts_later = false; ///< pending until its owner starts it
+  friend bool operator==(const external_spec&, const external_spec&) = default;
+};
+
 /// A create, checked for shape and limits by the gateway; what depends on the tree is the ledger's.
 struct create_order {
   caller by;
@@ -44,6 +52,7 @@ struct create_order {
   std::optional<std::string> supersede;
   std::optional<std::uint64_t> as_of_seq;
   task_spec task;
+  external_spec external;
   // Of what only quell itself creates:
   bool later = false;                       ///< it stays pending until `begin_own`
   std::string block;                        ///< see operation_record
@@ -121,6 +130,7 @@ struct live_view {
   storage::operation_hot hot; ///< status already derived from cutoffs and closed ancestors
   std::optional<waiting_for> waiting;
   std::optional<wall_time> unreachable_since, dead_by;
+  std::optional<wall_time> lease_expires_at; ///< of an external operation that has a lease
 };
 
 struct scope_view {
@@ -142,8 +152,9 @@ struct cluster_view {
   std::uint64_t seq = 0;
   cluster_id cluster;
   std::uint64_t epoch = 0;
-  std::map<std::string, std::uint64_t> workers;    ///< by status name
-  std::map<std::string, std::uint64_t> operations; ///< live ones by status name
+  std::map<std::string, std::uint64_t> workers;                                    ///< by status name
+  std::map<std::string, std::uint64_t> operations;                                 ///< live ones by status name
+  std::map<std::pair<std::string, std::string>, std::uint64_t> operations_by_kind; ///< the same by (kind, status)
   std::uint64_t cancels_open = 0;
   std::optional<double> oldest_open_cancel_ms;
 };

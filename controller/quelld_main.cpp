@@ -1,7 +1,6 @@
 // quelld, the controller of a cluster: options, configuration, start, wait for a signal, planned stop.
 #include <CLI/CLI.hpp>
 #include <poll.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -11,8 +10,11 @@
 #include <iostream>
 #include <map>
 
+#include "controller/chat/settings.hpp"
 #include "controller/turns/settings.hpp"
 #include "controller/wiring.hpp"
+#include "integrations/host/log.hpp"
+#include "integrations/host/service_manager.hpp"
 
 extern char** environ;
 
@@ -127,8 +129,14 @@ int main(int argc, char** argv) {
     std::cerr << "quelld: " << turns.error().detail << "\n";
     return usage_error;
   }
+  const auto chats = quell::controller::chat::read_chat_settings(f.config_file, environment());
+  if (!chats) {
+    std::cerr << "quelld: " << chats.error().detail << "\n";
+    return usage_error;
+  }
   if (f.print_config) {
-    std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns);
+    std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns)
+              << chats->text;
     return 0;
   }
   if (f.check_config) {
@@ -143,18 +151,26 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("quelld"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-  spdlog::set_level(spdlog::level::from_str(c->log_level));
-  spdlog::flush_on(spdlog::level::info);
+  quell::host::start_log("quelld", c->log_level, c->log_format);
 
-  auto controller = quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns});
+  auto controller =
+      quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns, *chats});
   if (!controller) {
-    std::cerr << "quelld: " << controller.error().detail << "\n";
+    if (c->log_format == "json")
+      spdlog::critical("quelld: {}", controller.error().detail);
+    else
+      std::cerr << "quelld: " << controller.error().detail << "\n";
     return runtime_error;
   }
-  std::cerr << "quelld is ready: " << (*controller)->url() << ", state " << (*controller)->state_directory()
-            << std::endl;
+  const auto where = (*controller)->url() + ", state " + (*controller)->state_directory();
+  if (c->log_format == "json")
+    spdlog::info("quelld is ready: {}", where);
+  else
+    std::cerr << "quelld is ready: " << where << std::endl;
+  const auto surroundings = environment();
+  const auto socket = surroundings.find("NOTIFY_SOCKET");
+  const quell::host::service_manager manager(socket == surroundings.end() ? "" : socket->second);
+  manager.ready("serves " + where);
   const bool planned = wait_for_end(**controller, signals);
   if (!planned) {
     auto why = (*controller)->failure_reason();
@@ -163,6 +179,7 @@ int main(int argc, char** argv) {
     // Memory and disk may differ: no orderly stop that would write memory's view.
     std::_Exit(runtime_error);
   }
+  manager.stopping("hands over to the workers");
   (*controller)->stop();
   spdlog::info("quelld has stopped; workers keep their tasks for the handover lease");
   return 0;

@@ -9,8 +9,11 @@
 
 #include "actors/interfaces.hpp"
 #include "controller/bulk/bulk_server.hpp"
+#include "controller/chat/connectors.hpp"
 #include "controller/controller_actor.hpp"
+#include "controller/journal_meter.hpp"
 #include "controller/turns/swarm.hpp"
+#include "controller/webhooks/webhooks.hpp"
 #include "protocol/codec.hpp"
 #include "protocol/socket.hpp"
 #include "storage/journal.hpp"
@@ -25,16 +28,31 @@ class real_edges final : public core_edges {
   bulk_server* bulk = nullptr;
   std::atomic<service*> front = nullptr;
   std::atomic<turns::swarm*> swarm = nullptr;
+  std::atomic<webhooks::outgoing*> webhooks = nullptr;
+  chat::event_tap chats; ///< hears from the beginning, also what a restart ends
   std::function<void(const fault&)> on_failure;
 
-  std::uint64_t submit(std::vector<storage::entry> batch) override { return journal->submit(std::move(batch)); }
+  journal_meter meter;
+
+  std::uint64_t submit(std::vector<storage::entry> batch) override {
+    const auto rows = batch.size();
+    const auto at = clock_now().boot;
+    const auto ticket = journal->submit(std::move(batch));
+    meter.submitted(ticket, rows, at, clock_now().boot);
+    return ticket;
+  }
   void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
   void publish(const storage::event_record& event) override {
     if (auto* s = front.load()) deliver_event(*s, event);
     if (auto* s = swarm.load()) s->heard(event);
+    chats.told(event);
+    if (auto* w = webhooks.load()) w->heard(event);
   }
   void signal(const actor_signal& s) override {
     if (auto* to = swarm.load()) to->signal(s);
+  }
+  void tell_owner(const external_signal& s) override {
+    if (auto* to = front.load()) deliver_signal(*to, s);
   }
   void ended(const ended_operation& e) override {
     if (auto* to = swarm.load()) to->ended(e);
@@ -77,6 +95,17 @@ inline turns::heart_link link_over(std::shared_ptr<swarm_line> line, const stora
           c.turn([&](ledger&, fleet& f, moment) { return [answer, known = f.knows(worker)] { answer(known); }; },
                  clock_now());
         }});
+  };
+  link.judge = [line](std::function<turns::heart_link::judgement(ledger&, moment)> what) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::asked<core>{[what = std::move(what)](core& c) {
+                     const auto ask = [&](ledger& l, moment now) {
+                       auto answer = what(l, now);
+                       return core::said{answer.fences, std::move(answer.then)};
+                     };
+                     c.judge(ask, clock_now());
+                   }});
   };
   link.ask = [line = std::move(line)](std::function<std::function<void()>(ledger&, moment)> what) {
     const std::lock_guard lock(line->guard);

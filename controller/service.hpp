@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/external_books.hpp"
 #include "controller/orders.hpp"
 
 namespace quell::controller {
@@ -27,12 +28,41 @@ class service {
   virtual ~service() = default;
 
   virtual void create(create_order order, reply<outcome<created>> done) = 0;
+  /// Many in one commit, answered in order.
+  virtual void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) {
+    done(std::vector<outcome<created>>(orders.size(), tl::unexpected(none_here())));
+  }
   /// Answers when fenced (or at once for a dry run or a refusal). Waiting for signalled or settled is done with
   /// `view_cancel` and events.
   virtual void cancel(cancel_order order, reply<outcome<cancel_view>> done) = 0;
   virtual void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) = 0;
   virtual void declare_worker_dead(std::string worker, std::string reason, caller by,
                                    reply<outcome<std::size_t>> done) = 0;
+
+  // External operations: see external_books. What ends them is on disk before it is answered.
+  virtual void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) {
+    (void)id, (void)by;
+    done(tl::unexpected(none_here()));
+  }
+  virtual void end_externals(std::vector<owner_report> reports, caller by,
+                             reply<std::vector<outcome<operation_id>>> done) {
+    (void)by;
+    done(std::vector<outcome<operation_id>>(reports.size(), tl::unexpected(none_here())));
+  }
+  virtual void note_late_report(owner_report report) { (void)report; }
+  virtual void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) {
+    done({0, {}, {}, std::move(order.operations)});
+  }
+  virtual void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) {
+    (void)id, (void)by;
+    done(tl::unexpected(none_here()));
+  }
+  virtual void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) {
+    (void)session, (void)by;
+    done({});
+  }
+  /// Called for each signal once its stop is durable (or is performed without being so). Set once at start.
+  virtual void on_signal(std::function<void(const external_signal&)> listener) { (void)listener; }
 
   /// For each id: what the ledger knows, nullopt if it is not live (the committed row then is the whole truth).
   virtual void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) = 0;
@@ -75,6 +105,9 @@ class service {
   virtual void on_event(std::function<void(const committed_event&)> listener) = 0;
   /// True while the state directory is low on space: starts are refused (503 storage_unavailable).
   virtual bool storage_low() const = 0;
+
+ protected:
+  static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
 };
 
 /// Output of tasks: files written by the bulk socket's thread, read by the front. Thread safe, does not block for long.

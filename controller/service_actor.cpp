@@ -1,8 +1,8 @@
 // The service over the controller actor: each call becomes one message whose closure answers after the commit.
 #include <caf/all.hpp>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "controller/audit.hpp"
 #include "controller/controller_actor.hpp"
 
 namespace quell::controller {
@@ -19,6 +19,14 @@ class actor_service final : public service {
       c.create(order, fresh, done, clock_now());
     });
   }
+  void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) override {
+    std::vector<operation_id> fresh;
+    fresh.reserve(orders.size());
+    for (std::size_t i = 0; i < orders.size(); ++i) fresh.push_back(operation_id::fresh());
+    ask([orders = std::move(orders), fresh = std::move(fresh), done = std::move(done)](core& c) {
+      c.create_many(orders, fresh, done, clock_now());
+    });
+  }
   void cancel(cancel_order order, reply<outcome<cancel_view>> done) override {
     ask([order = std::move(order), fresh = cancel_id::fresh(), done = std::move(done)](core& c) {
       c.cancel(order, fresh, done, clock_now());
@@ -26,13 +34,20 @@ class actor_service final : public service {
   }
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
     with(std::move(done), [id, reason = std::move(reason), by = std::move(by)](ledger& l, fleet&, moment now) {
-      return l.declare_dead(id, reason, by, now);
+      auto done = l.declare_dead(id, reason, by, now);
+      if (done) {
+        auto e = audit_event("resolve", "operation " + id.text(), by.owner, "api", by.token_name, reason);
+        e.operation = id;
+        l.add_event(std::move(e), now);
+      }
+      return done;
     });
   }
-  void declare_worker_dead(std::string worker, std::string reason, caller, reply<outcome<std::size_t>> done) override {
+  void declare_worker_dead(std::string worker, std::string reason, caller by,
+                           reply<outcome<std::size_t>> done) override {
     with(std::move(done),
-         [worker = std::move(worker), reason = std::move(reason)](ledger& l, fleet& f,
-                                                                  moment now) -> outcome<std::size_t> {
+         [worker = std::move(worker), reason = std::move(reason),
+          by = std::move(by)](ledger& l, fleet& f, moment now) -> outcome<std::size_t> {
            const auto view = f.worker(worker, now);
            if (!view) return tl::unexpected(refusal{no_worker(worker), {}, {}});
            if (view->status == worker_status::ready || view->status == worker_status::draining)
@@ -44,8 +59,59 @@ class actor_service final : public service {
                                             {}},
                                            {},
                                            {}});
+           auto e = audit_event("resolve", "worker " + worker, by.owner, "api", by.token_name, reason);
+           e.worker = worker;
+           l.add_event(std::move(e), now);
            return l.declare_worker_dead(worker, reason, now);
          });
+  }
+
+  void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) override {
+    written<outcome<operation_id>>(
+        [id, by = std::move(by)](ledger& l, moment now) { return l.externals()->start_external(id, by, now); },
+        [done = std::move(done)](outcome<operation_id> answer, bool durable) {
+          done(durable || !answer ? std::move(answer) : not_written());
+        });
+  }
+  void end_externals(std::vector<owner_report> reports, caller by,
+                     reply<std::vector<outcome<operation_id>>> done) override {
+    using outcomes = std::vector<outcome<operation_id>>;
+    written<outcomes>(
+        [reports = std::move(reports), by = std::move(by)](ledger& l, moment now) {
+          outcomes all;
+          all.reserve(reports.size());
+          for (const auto& r : reports) all.push_back(l.externals()->end_external(r, by, now));
+          return all;
+        },
+        [done = std::move(done)](outcomes all, bool durable) {
+          for (auto& one : all)
+            if (!durable && one) one = not_written();
+          done(std::move(all));
+        });
+  }
+  void note_late_report(owner_report report) override {
+    with<bool>([](bool) {},
+               [report = std::move(report)](ledger& l, fleet&, moment now) {
+                 l.externals()->note_late_report(report, now);
+                 return true;
+               });
+  }
+  void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) override {
+    with(std::move(done),
+         [order = std::move(order)](ledger& l, fleet&, moment now) { return l.externals()->heartbeat(order, now); });
+  }
+  void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) override {
+    with(std::move(done),
+         [id, by = std::move(by)](ledger& l, fleet&, moment now) { return l.externals()->signal_of(id, by, now); });
+  }
+  void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) override {
+    with(std::move(done), [session = std::move(session), by = std::move(by)](ledger& l, fleet&, moment now) {
+      return l.externals()->signals_of(session, by, now);
+    });
+  }
+  void on_signal(std::function<void(const external_signal&)> listener) override {
+    const std::lock_guard lock(mutex_);
+    signal_listener_ = std::move(listener);
   }
 
   void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override {
@@ -76,6 +142,7 @@ class actor_service final : public service {
       view.epoch = epoch;
       view.seq = l.last_seq();
       view.operations = l.live_by_status();
+      view.operations_by_kind = l.live_by_kind();
       for (const auto& w : f.workers(now)) ++view.workers[std::string(name_of(w.status))];
       const auto open = l.open_cancels(now);
       view.cancels_open = open.size();
@@ -133,10 +200,7 @@ class actor_service final : public service {
       const auto now = clock_now();
       c.turn(
           [&](ledger& l, fleet&, moment at) -> std::function<void()> {
-            storage::event_record e;
-            e.type = "audit";
-            e.data = audit_data(action, target, by, via);
-            l.add_event(std::move(e), at);
+            l.add_event(audit_event(action, target, by.owner, via, by.token_name), at);
             return [] {};
           },
           now);
@@ -161,14 +225,16 @@ class actor_service final : public service {
     }
     if (listener) listener({event});
   }
+  void deliver(const external_signal& signal) {
+    std::function<void(const external_signal&)> listener;
+    {
+      const std::lock_guard lock(mutex_);
+      listener = signal_listener_;
+    }
+    if (listener) listener(signal);
+  }
 
  private:
-  static std::string audit_data(const std::string& action, const std::string& target, const caller& by,
-                                const std::string& via) {
-    const nlohmann::json who = {{"id", by.owner.id}, {"name", by.owner.name}};
-    return nlohmann::json{{"action", action}, {"target", target}, {"by", who}, {"via", via}}.dump(
-        -1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
   static fault no_worker(const std::string& name) {
     return {"worker_not_found", "There is no worker " + name + ". `quell worker list` shows those that exist.", {}};
   }
@@ -192,12 +258,30 @@ class actor_service final : public service {
     });
   }
 
+  static outcome<operation_id> not_written() {
+    return tl::unexpected(refusal{
+        {"storage_unavailable", "The store is full, so this is not on disk. Free space, then repeat.", {}}, {}, {}});
+  }
+
+  /// The same, and `then` is told whether what it did is durable.
+  template <class Answer>
+  void written(std::function<Answer(ledger&, moment)> what, std::function<void(Answer, bool durable)> then) {
+    ask([what = std::move(what), then = std::move(then)](core& c) {
+      c.written_turn(
+          [&](ledger& l, moment now) -> std::function<void(bool)> {
+            return [then, answer = what(l, now)](bool durable) { then(answer, durable); };
+          },
+          clock_now());
+    });
+  }
+
   actors::controller_actor handle_;
   std::function<bool()> low_;
   cluster_id cluster_;
   std::uint64_t epoch_;
   std::mutex mutex_;
   std::function<void(const committed_event&)> listener_;
+  std::function<void(const external_signal&)> signal_listener_;
 };
 
 } // namespace
@@ -208,5 +292,6 @@ std::unique_ptr<service> make_service(actors::controller_actor handle, std::func
 }
 
 void deliver_event(service& s, const storage::event_record& event) { static_cast<actor_service&>(s).deliver(event); }
+void deliver_signal(service& s, const external_signal& signal) { static_cast<actor_service&>(s).deliver(signal); }
 
 } // namespace quell::controller

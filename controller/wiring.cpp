@@ -19,12 +19,17 @@
 #include <unordered_map>
 
 #include "actors/agent_actor.hpp"
+#include "controller/advertised.hpp"
+#include "controller/chat/cancel_words.hpp"
+#include "controller/chat/chat_host.hpp"
+#include "controller/chat/connectors.hpp"
 #include "controller/complaints.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
+#include "controller/webhooks/start.hpp"
 #include "protocol/codec.hpp"
 
 namespace quell::controller {
@@ -39,19 +44,6 @@ struct actor_config : caf::actor_system_config {
     set("scheduler.max-threads", 2u);
   }
 };
-
-std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }
-
-/// What a worker on this or another machine is told to connect to.
-std::string advertised(const std::string& listen, const std::string& host, std::uint16_t port) {
-  auto name = host.empty() ? listen.substr(0, listen.rfind(':')) : host;
-  if (name == "0.0.0.0" || name == "*" || name == "[::]") {
-    char own[256] = {};
-    ::gethostname(own, sizeof own - 1);
-    name = own;
-  }
-  return "tcp://" + name + ":" + std::to_string(port);
-}
 
 class process final : public controller_process {
  public:
@@ -76,6 +68,7 @@ class process final : public controller_process {
   result<void> open_sockets();
   void start_actor();
   result<void> start_swarm();
+  result<void> start_chats();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
   actors::frame_queue& queue_of(const std::string& public_key);
@@ -102,6 +95,9 @@ class process final : public controller_process {
   std::unique_ptr<service> service_;
   std::shared_ptr<swarm_line> to_heart_ = std::make_shared<swarm_line>();
   std::unique_ptr<turns::swarm> swarm_;
+  std::unique_ptr<integrations::chat::host> chat_host_;
+  std::unique_ptr<chat::connectors> chats_;
+  std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
   // The control socket's thread alone touches these.
   std::unordered_map<std::string, std::shared_ptr<actors::frame_queue>> queues_;
@@ -206,7 +202,8 @@ void process::start_actor() {
     }
     ::eventfd_write(failure_fd_, 1);
   };
-  journal_->on_commit([future = handle_future_](const storage::journal::commit_notice& n) {
+  journal_->on_commit([this, future = handle_future_](const storage::journal::commit_notice& n) {
+    edges_.meter.noticed(n.ticket, n.failure.has_value(), clock_now().boot);
     actors::batch_committed m{n.ticket, n.failure.has_value(), {}, {}};
     if (n.failure) {
       m.code = n.failure->code;
@@ -263,6 +260,23 @@ result<void> process::start_swarm() {
   return {};
 }
 
+/// Before the gateway, so that no service is called that is not there; their events wait since the beginning.
+result<void> process::start_chats() {
+  const auto& manners = options_.turns.chat;
+  auto words = std::make_shared<const chat::cancel_words>(manners.words, manners.bot_names);
+  chat_host_ = chat::make_host(*service_, *swarm_);
+  const chat::connector_tools tools{*chat_host_,
+                                    [words](std::string_view text, const std::vector<std::string>& names) {
+                                      return words->find(text, names).has_value();
+                                    },
+                                    [](const std::string& sentence) { spdlog::info("chat: {}", sentence); }};
+  auto started = chat::connectors::start(options_.chats, tools);
+  if (!started) return tl::unexpected(started.error());
+  chats_ = std::move(*started);
+  edges_.chats.open([all = chats_.get()](const storage::event_record& e) { all->told(e); });
+  return {};
+}
+
 result<void> process::start_gateway() {
   const auto& s = options_.settings;
   gateway_options g;
@@ -278,6 +292,14 @@ result<void> process::start_gateway() {
   g.tls_cert = s.http_tls_cert;
   g.tls_key = s.http_tls_key;
   g.metrics_public = s.http_metrics_public;
+  g.cors_origins = cors_origins(s);
+  g.requests_per_second = static_cast<double>(s.limits_requests_per_second);
+  const auto& said = options_.turns.chat;
+  g.is_stop_word = [words = std::make_shared<chat::cancel_words>(said.words, said.bot_names)](
+                       const std::string& text, const std::vector<std::string>& names) {
+    return words->find(text, names).has_value();
+  };
+  g.journal = [this] { return edges_.meter.now(); };
   g.insecure = s.http_insecure;
   g.worker_lease = s.workers_lease;
   g.keep_operations = s.store_keep_operations;
@@ -286,6 +308,10 @@ result<void> process::start_gateway() {
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
   g.turns = swarm_.get();
+  g.chat = [this](const std::string& name, integrations::chat::web_call call,
+                  std::function<void(integrations::chat::web_answer)> done) {
+    return chats_->called(name, std::move(call), std::move(done));
+  };
   auto started = gateway::start(std::move(g), *service_, *bulk_);
   if (!started) return failure(started.error().code, "http.listen " + s.http_listen + ": " + started.error().detail);
   gateway_ = std::move(*started);
@@ -299,7 +325,13 @@ result<void> process::run() {
   if (auto r = open_sockets(); !r) return r;
   start_actor();
   if (auto r = start_swarm(); !r) return r;
-  return start_gateway();
+  if (auto r = start_chats(); !r) return r;
+  if (auto r = start_gateway(); !r) return r;
+  auto webhooks = webhooks::start_over(*gateway_, options_.chats.outgoing, options_.settings.store_dir);
+  if (!webhooks) return tl::unexpected(webhooks.error());
+  webhooks_ = std::move(*webhooks);
+  edges_.webhooks = webhooks_.get();
+  return {};
 }
 
 void process::stop() {
@@ -318,6 +350,9 @@ void process::stop() {
     }
   }
   if (gateway_) gateway_->stop();
+  if (webhooks_) webhooks_->stop();
+  edges_.chats.close();
+  if (chats_) chats_->stop();
   if (swarm_) swarm_->stop();
   {
     const std::lock_guard lock(to_heart_->guard);
@@ -335,6 +370,8 @@ void process::stop() {
   // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the
   // service go first.
   gateway_.reset();
+  chats_.reset();
+  chat_host_.reset();
   service_.reset();
   journal_.reset();
   handle_ = nullptr;

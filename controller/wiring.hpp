@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "controller/chat/settings.hpp"
 #include "controller/config.hpp"
 #include "controller/turns/settings.hpp"
 #include "protocol/fault.hpp"
@@ -18,6 +19,7 @@ class controller_process {
     std::string version;
     std::string commit;
     turns::turn_settings turns;
+    chat::chat_settings chats{};
   };
   /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in
   /// use, …).

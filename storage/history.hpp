@@ -40,7 +40,8 @@ struct message_record {
   bool aside = false;               ///< of a sub-agent's conversation, not of the scope's
   person author;                    ///< of role user
   std::string client_id;            ///< the chat service's id of it; "" = none
-  std::string fingerprint;          ///< of the request's body, for a repeat with the same client_id
+  std::string decision; ///< JSON text: what was decided about it, where that says more than a turn; "" = none
+  std::optional<bool> acknowledged; ///< it said stop: whether that was acknowledged
   std::string text;
   bool interrupted = false; ///< the model's stream was cut: `text` is what had come
   bool discarded = false;   ///< its turn was stopped before it began: no part of the conversation

@@ -25,10 +25,13 @@ struct history_reader::statements {
         by_client(database, "SELECT " + message_columns +
                                 " FROM message INDEXED BY message_client WHERE scope = ? AND client_id = ?"
                                 " ORDER BY seq DESC LIMIT 1"),
+        unacknowledged(database, "SELECT " + message_columns +
+                                     " FROM message INDEXED BY message_unacknowledged WHERE acknowledged = 0"
+                                     " ORDER BY seq LIMIT 1000"),
         calls_of(database,
                  "SELECT " + call_columns + " FROM call INDEXED BY call_answer WHERE answer = ? ORDER BY position") {}
 
-  SQLite::Statement by_seq, by_client, calls_of;
+  SQLite::Statement by_seq, by_client, unacknowledged, calls_of;
 
   std::optional<message_record> message(std::uint64_t seq) {
     const rewind always{by_seq};
@@ -82,6 +85,14 @@ std::optional<message_record> history_reader::message_of_client(const scope_path
   binder(row).text(stored).text(client_id);
   if (!row.executeStep()) return std::nullopt;
   return read_message(row);
+}
+
+std::vector<message_record> history_reader::unacknowledged() {
+  auto& row = statements_->unacknowledged;
+  const rewind always{row};
+  std::vector<message_record> found;
+  while (row.executeStep()) found.push_back(read_message(row));
+  return found;
 }
 
 } // namespace quell::storage

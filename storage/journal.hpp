@@ -72,6 +72,10 @@ struct put_call_result {
 struct discard_message {
   operation_id turn;
 };
+/// A stop that was said is acknowledged.
+struct acknowledge_message {
+  message_id message;
+};
 // What is over and old (see `old_rows`). Each touches nothing else, and nothing at all where that is not so (any more).
 /// An ended operation that no kept one has as its parent.
 struct drop_operation {
@@ -94,7 +98,7 @@ struct reserve_seq {
 using entry =
     std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
                  put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
-                 drop_events, put_message, put_call, put_call_result, discard_message>;
+                 drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
 
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.
 struct recovered_state {

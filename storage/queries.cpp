@@ -80,6 +80,9 @@ class sqlite_queries final : public queries {
                                                           const std::string& client_id) override {
     return guarded<std::optional<message_record>>([&] { return history_.message_of_client(scope, client_id); });
   }
+  result<std::vector<message_record>> unacknowledged() override {
+    return guarded<std::vector<message_record>>([&] { return history_.unacknowledged(); });
+  }
 
   result<bool> is_below(const operation_id& id, const operation_id& ancestor) override {
     return guarded<bool>([&] {

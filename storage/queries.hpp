@@ -77,6 +77,8 @@ class queries {
   /// The newest message of a client with this id of its own in this scope; none for "".
   virtual result<std::optional<message_record>> message_of_client(const scope_path& scope,
                                                                   const std::string& client_id) = 0;
+  /// Messages that said stop and are not acknowledged yet, oldest first, at most 1,000.
+  virtual result<std::vector<message_record>> unacknowledged() = 0;
   virtual result<std::optional<cancel_record>> cancel(const cancel_id& id) = 0;
   virtual result<std::vector<cancel_record>> cancels(const cancel_filter& f) = 0;
   virtual result<std::vector<event_record>> events(const event_filter& f) = 0;

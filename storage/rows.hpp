@@ -29,6 +29,7 @@ extern const std::string put_token_sql;
 extern const std::string put_event_sql;
 extern const std::string insert_message_sql;
 extern const std::string discard_message_sql;
+extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
 extern const std::string settle_call_sql; ///< changes nothing where there is a result
 

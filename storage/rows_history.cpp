@@ -7,13 +7,15 @@
 
 namespace quell::storage {
 
-const std::string message_columns =
-    "seq, id, scope, role, at, turn, aside, author, author_name, client_id, fingerprint, interrupted, discarded, "
-    "input_tokens, output_tokens, cached_input_tokens, text";
+const std::string message_columns = "seq, id, scope, role, at, turn, aside, author, author_name, client_id, decision, "
+                                    "acknowledged, interrupted, discarded, "
+                                    "input_tokens, output_tokens, cached_input_tokens, text";
 const std::string insert_message_sql =
-    "INSERT INTO message (" + message_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO message (" + message_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 const std::string discard_message_sql =
     "UPDATE message INDEXED BY message_asked SET discarded = 1 WHERE turn = ? AND role = 0 AND discarded = 0";
+
+const std::string acknowledge_message_sql = "UPDATE message SET acknowledged = 1 WHERE id = ? AND acknowledged = 0";
 
 const std::string call_columns = "operation, answer, position, call, name, ok, cancelled, input, result";
 const std::string insert_call_sql =
@@ -27,7 +29,8 @@ void write_message(SQLite::Statement& insert, const message_record& record) {
   to.count(record.seq).id(record.id).text(scope).code(record.role).time(record.at);
   to.id(record.turn).integer(record.aside);
   to.text_or_nothing(record.author.id).text_or_nothing(record.author.name);
-  to.text_or_nothing(record.client_id).text_or_nothing(record.fingerprint);
+  to.text_or_nothing(record.client_id).text_or_nothing(record.decision);
+  record.acknowledged ? to.integer(*record.acknowledged) : to.nothing();
   to.integer(record.interrupted).integer(record.discarded);
   to.count_or_nothing(record.usage.input_tokens).count_or_nothing(record.usage.output_tokens);
   to.count_or_nothing(record.usage.cached_input_tokens).text(record.text);
@@ -47,7 +50,8 @@ message_record read_message(SQLite::Statement& row) {
   record.author.id = from.text();
   record.author.name = from.text();
   record.client_id = from.text();
-  record.fingerprint = from.text();
+  record.decision = from.text();
+  if (const auto done = from.maybe_integer()) record.acknowledged = *done != 0;
   record.interrupted = from.integer() != 0;
   record.discarded = from.integer() != 0;
   record.usage.input_tokens = from.count();

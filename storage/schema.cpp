@@ -9,6 +9,7 @@
 //   message_scope, message_aside   a conversation, in list order by itself
 //   message_asked     the message that a turn answers, to take it back
 //   message_client    a client's own id, where there is one
+//   message_unacknowledged   stops that are still to be acknowledged
 //   call_answer       the calls of an answer, in their order
 //
 // Events have none: they are few (keep_events) and read by id.
@@ -132,6 +133,15 @@ CREATE TABLE call (
 CREATE UNIQUE INDEX call_answer ON call(answer, position);
 )sql";
 
+// What was decided about a message, to say it again when it comes again, and whether a stop was acknowledged: NULL
+// where nothing of the kind is due.
+constexpr const char* version_4 = R"sql(
+ALTER TABLE message RENAME COLUMN fingerprint TO decision;
+UPDATE message SET decision = NULL;
+ALTER TABLE message ADD COLUMN acknowledged INTEGER;
+CREATE INDEX message_unacknowledged ON message(seq) WHERE acknowledged = 0;
+)sql";
+
 /// SQL function: does the packed map hold this key with this value?
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -187,6 +197,7 @@ schema_state migrate(SQLite::Database& database) {
     for (const char* column : {"stop_reason", "stop_by", "stop_by_name"}) // of stops that are no cancels
       database.exec(std::string("ALTER TABLE operation ADD COLUMN ") + column + " TEXT");
   if (version < 3) database.exec(version_3);
+  if (version < 4) database.exec(version_4);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

@@ -46,11 +46,13 @@ struct writer::statements {
         drop_operation(database, "DELETE FROM operation WHERE id = ? AND " + std::string(is_droppable)),
         drop_cancel(database, "DELETE FROM cancel WHERE id = ? AND status = 2"),
         insert_message(database, insert_message_sql), discard(database, discard_message_sql),
-        insert_call(database, insert_call_sql), settle_call(database, settle_call_sql) {}
+        insert_call(database, insert_call_sql), settle_call(database, settle_call_sql),
+        acknowledge(database, acknowledge_message_sql) {}
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
-      event_range, prune, drop_bulk, drop_operation, drop_cancel, insert_message, discard, insert_call, settle_call;
+      event_range, prune, drop_bulk, drop_operation, drop_cancel, insert_message, discard, insert_call, settle_call,
+      acknowledge;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
@@ -98,6 +100,10 @@ struct writer::statements {
   void operator()(const discard_message& e) {
     binder(discard).id(e.turn);
     run(discard);
+  }
+  void operator()(const acknowledge_message& e) {
+    binder(acknowledge).id(e.message);
+    run(acknowledge);
   }
   void operator()(const drop_events& e) {
     event_range.executeStep();

@@ -58,7 +58,11 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   app.add_option("--guardian", line.guardian, "the quell-guardian program (default: beside this one)")
       ->type_name("PATH");
   app.add_option("--log-level", line.log_level, "debug, info, warn or error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->envname("QUELL_WORKER_LOG_LEVEL");
+  app.add_option("--log-format", line.log_format, "text, or json: one object per line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->envname("QUELL_WORKER_LOG_FORMAT");
   app.add_flag("--print-config", line.print_config, "print the configuration that would be used, and leave");
   auto* keygen = app.add_subcommand(
       "keygen", "make a key for this worker: prints the public half, keeps the secret one in the state directory");

@@ -17,7 +17,7 @@ struct command_line {
   std::string join_file;
   std::string state;
   std::string guardian;
-  std::string log_level = "info";
+  std::string log_level = "info", log_format = "text";
 };
 
 struct parsed_command_line {

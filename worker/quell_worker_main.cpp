@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
+#include "integrations/host/log.hpp"
+#include "integrations/host/service_manager.hpp"
 #include "protocol/join.hpp"
 #include "worker/command_line.hpp"
 #include "worker/guardian/client.hpp"
@@ -138,10 +138,7 @@ int main(int argc, char** argv) {
   if (!parsed.line) return parsed.exit_code;
   const command_line& line = *parsed.line;
   if (line.probe) return probe();
-  const auto log = spdlog::stderr_color_mt("worker");
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_default_logger(log);
-  spdlog::set_level(spdlog::level::from_str(line.log_level));
+  host::start_log("worker", line.log_level, line.log_format);
 
   const auto environment = own_environment();
   settings_layer s;
@@ -203,5 +200,9 @@ int main(int argc, char** argv) {
   loop.leave_descriptor = leave_descriptor;
   auto worker = session_loop::open(std::move(loop), std::move(*state));
   if (!worker) return fail(1, worker.error());
+  // Ready means: the guardian is up and what an earlier life left is being cleared. The controller may come later.
+  const auto socket = environment.find("NOTIFY_SOCKET");
+  host::service_manager(socket == environment.end() ? "" : socket->second)
+      .ready("looks for its controller; the log says when it has one");
   return (*worker)->run();
 }

@@ -170,6 +170,7 @@ result<settings_layer> settings_from_environment(const std::map<std::string, std
     std::transform(key.begin(), key.end(), key.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (const auto at = key.find('_'); at != std::string::npos) key[at] = '.';
+    if (key == "log.level" || key == "log.format") continue; // as --log-level and --log-format
     const bool has_pairs = key == "worker.labels" || key == "worker.env";
     value v;
     if (has_pairs) {

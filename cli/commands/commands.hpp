@@ -16,6 +16,7 @@ int execute(session& s, const wait_options& o);
 int execute(session& s, const say_options& o);
 int execute(session& s, const chat_options& o);
 int execute(session& s, const approve_options& o);
+int execute(session& s, const mcp_options& o);
 int execute(session& s, const cancel_options& o);
 int execute(session& s, const cancels_options& o);
 int execute(session& s, const why_options& o);

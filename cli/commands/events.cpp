@@ -19,6 +19,17 @@ namespace {
 
 using nlohmann::json;
 
+/// `Mia: cancel scope team/build (slack, slack-bot): enough`.
+std::string audit_words(const json& data) {
+  const auto& by = member(data, "by");
+  const auto& via = member(data, "via");
+  const auto name = text_of(by, "name").empty() ? text_of(by, "id") : text_of(by, "name");
+  auto words = name + ": " + text_of(data, "action") + " " + text_of(data, "target") + " (" + text_of(via, "channel") +
+               ", " + text_of(via, "token") + ")";
+  if (const auto reason = text_of(data, "reason"); !reason.empty()) words += ": " + reason;
+  return printable(words);
+}
+
 void show(const session& s, const json& event) {
   if (s.json()) return s.print_line(event);
   const view v{wall_now(), s.globals.utc, s.term.color_out, s.term.utf8};
@@ -31,6 +42,8 @@ void show(const session& s, const json& event) {
   const auto& data = member(event, "data");
   if (text_of(event, "type").starts_with("operation_"))
     line += "  " + operation_name(data);
+  else if (text_of(event, "type") == "audit")
+    line += "  " + audit_words(data);
   else if (text_of(event, "type") == "output")
     line += "  " + text_of(data, "stream") + " " + cut(printable(text_of(data, "text")), 120, v.utf8);
   else

@@ -91,6 +91,13 @@ std::string described(const json& operation, const view& v) {
       sizes += ", dropped " + size_text(static_cast<std::uint64_t>(dropped));
     row("output", sizes);
   }
+  if (const auto& external = member(operation, "external"); external.is_object()) {
+    row("type", printable(text_of(operation, "name")));
+    row("session", printable(text_of(external, "session")));
+    row("lease",
+        number_of(external, "lease_ms") == 0 ? "none" : duration_text(milliseconds{number_of(external, "lease_ms")}));
+    row("lease ends", instant_and_age(external, "lease_expires_at", v));
+  }
   actor_rows(operation, row, v);
   const auto& exit = member(operation, "exit");
   if (member(exit, "code").is_number()) row("exit", "code " + std::to_string(number_of(exit, "code")));

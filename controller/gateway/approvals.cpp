@@ -30,6 +30,12 @@ awaitable<std::optional<bool>> was_told_so(core& gw, operation_id call, bool app
   co_return std::nullopt;
 }
 
+/// The human behind the token, as claimed.
+caller decider(caller by_token, const storage::person& who) {
+  by_token.owner = who;
+  return by_token;
+}
+
 awaitable<response> decide(exchange& x, bool approved) {
   auto& gw = x.gw;
   const auto id = path_id<operation_id>(x);
@@ -52,6 +58,9 @@ awaitable<response> decide(exchange& x, bool approved) {
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                             ": it does not wait for a human (any more)"};
+  if (done)
+    gw.controller.audit(approved ? "approve" : "deny", "operation " + id.text(), decider(x.who, d.by),
+                        channel_of(x.req));
   co_return json_answer(operation_text(gw, shown));
 }
 

@@ -63,6 +63,8 @@ std::string reason(std::string_view what) {
   return std::string(what.substr(0, 200));
 }
 
+} // namespace
+
 void drop_nulls(nlohmann::json& value) {
   if (value.is_object()) {
     for (auto it = value.begin(); it != value.end();) {
@@ -76,9 +78,7 @@ void drop_nulls(nlohmann::json& value) {
   }
 }
 
-} // namespace
-
-tl::expected<nlohmann::json, problem> parse_body(std::string_view text) {
+tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_members nulls) {
   const auto bad = [](std::string code, std::string detail) {
     return tl::unexpected<problem>(problem{.code = std::move(code), .detail = std::move(detail)});
   };
@@ -93,7 +93,7 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text) {
     auto body = nlohmann::json::parse(text);
     if (!body.is_object())
       return tl::unexpected<problem>(from_errors({{"invalid_field", "", "must be a JSON object"}}));
-    drop_nulls(body);
+    if (nulls == null_members::dropped) drop_nulls(body);
     return body;
   } catch (const nlohmann::json::parse_error& e) {
     return bad("bad_json", "the body is not valid JSON at " + position(text, e.byte > 0 ? e.byte - 1 : 0) + ": " +

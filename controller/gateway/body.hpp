@@ -26,7 +26,9 @@ inline constexpr std::uint64_t max_seq = (1ULL << 53) - 1;
 
 /// The object in `text` with null members taken out ("null = as if absent"). An empty text is {}. Problems: `bad_json`
 /// with the position, `invalid_field` for what is no object.
-tl::expected<nlohmann::json, problem> parse_body(std::string_view text);
+enum class null_members : std::uint8_t { dropped, kept };
+tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_members nulls = null_members::dropped);
+void drop_nulls(nlohmann::json& value);
 
 /// SHA-256 of the canonical text of `body` without the named members.
 std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char*> without);

@@ -9,14 +9,6 @@ namespace quell::controller::http {
 
 namespace {
 
-/// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
-std::string channel_of(const request& req) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
-  if (!req.channel.empty() && req.channel.size() <= 32 && std::all_of(req.channel.begin(), req.channel.end(), plain))
-    return req.channel;
-  return req.user_agent.starts_with("quell/") || req.user_agent.starts_with("quell-cli") ? "cli" : "api";
-}
-
 void check_rights(exchange& x, cancel_order& order) {
   need(x, right::cancel);
   auto& target = order.target;

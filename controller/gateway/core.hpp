@@ -8,10 +8,13 @@
 #include <string>
 
 #include "controller/gateway/event_hub.hpp"
+#include "controller/gateway/external_hub.hpp"
+#include "controller/gateway/metrics_book.hpp"
 #include "controller/gateway/recent.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/store_reader.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "controller/peer_budget.hpp"
 
 namespace quell::controller::http {
 
@@ -29,7 +32,8 @@ struct task_owner {
 
 struct core {
   core(gateway_options o, service& s, output_store& out, std::shared_ptr<io_context> context)
-      : options(std::move(o)), controller(s), output(out), io(std::move(context)), hub(*io, options.max_lag_events) {}
+      : options(std::move(o)), controller(s), output(out), io(std::move(context)), hub(*io, options.max_lag_events),
+        externals(*io), rates({2 * options.requests_per_second, options.requests_per_second}) {}
 
   gateway_options options;
   service& controller;
@@ -39,10 +43,12 @@ struct core {
   token_book tokens;
   std::string admin_hash; ///< of the bootstrap token; "" = none
   event_hub hub;
+  external_hub externals;
+  metrics_book metrics;
+  peer_budgets rates; ///< requests, by token
   recent<cancel_id, cancel_words> cancel_reasons{4096};
   recent<operation_id, std::string> titles{16'384};
   recent<operation_id, task_owner> task_owners{4096};
-  std::map<unsigned, std::uint64_t> answers_by_status;
   std::size_t connections = 0, event_streams = 0, turned_away = 0;
   bool stopping = false;
   /// Connections from which no whole request has come yet, the longest waiting first, with what ends their wait.

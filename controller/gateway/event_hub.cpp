@@ -99,9 +99,19 @@ void event_hub::lose_all() {
   unrendered_.clear();
   for (auto& weak : streams_)
     if (const auto watcher = weak.lock()) {
+      if (!watcher->lagging) ++lost_;
       watcher->lagging = true;
       watcher->arrived.notify();
     }
+}
+
+event_hub::distance event_hub::lag() {
+  distance d;
+  for (const auto& weak : streams_)
+    if (const auto watcher = weak.lock()) d.longest_queue = std::max(d.longest_queue, watcher->queue.size());
+  const std::lock_guard lock(mutex_);
+  d.undistributed = inbox_.size() + unrendered_.size();
+  return d;
 }
 
 bool event_hub::anybody_wants(const storage::event_record& event) {
@@ -117,12 +127,24 @@ bool event_hub::anybody_wants(const storage::event_record& event) {
   return wanted;
 }
 
-void event_hub::distribute(const rendered_event& event) {
+std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json) {
+  std::string frame = "id: " + std::to_string(id) + "\nevent: ";
+  frame.reserve(frame.size() + type.size() + json.size() + 16);
+  frame += type;
+  frame += "\ndata: ";
+  frame += json;
+  return frame += "\n\n";
+}
+
+void event_hub::distribute(rendered_event fresh) {
+  fresh.frame = frame_of(fresh.record.id, fresh.record.type, *fresh.json);
+  const auto event = std::make_shared<const rendered_event>(std::move(fresh));
   for (auto& weak : streams_) {
     const auto watcher = weak.lock();
-    if (!watcher || watcher->lagging || !passes(watcher->filter, watcher->sees_audit, event.record)) continue;
+    if (!watcher || watcher->lagging || !passes(watcher->filter, watcher->sees_audit, event->record)) continue;
     if (watcher->queue.size() >= max_lag_) {
       watcher->lagging = true;
+      ++lost_;
       watcher->queue.clear();
     } else {
       watcher->queue.push_back(event);
@@ -142,8 +164,8 @@ awaitable<> event_hub::run(renderer render) {
       events.push_back(std::move(unrendered_.front()));
       unrendered_.pop_front();
     }
-    const auto rendered = co_await render(std::move(events));
-    for (const auto& event : rendered) distribute(event);
+    auto rendered = co_await render(std::move(events));
+    for (auto& event : rendered) distribute(std::move(event));
   }
 }
 

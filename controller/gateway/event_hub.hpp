@@ -25,7 +25,10 @@ namespace quell::controller::http {
 struct rendered_event {
   storage::event_record record;
   std::shared_ptr<const std::string> json;
+  std::string frame = {}; ///< as streams write it; made when the first of them gets it
 };
+/// The event as an SSE frame.
+std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json);
 
 /// Whether the part of `filter` that needs no store lets `event` through (`below` is judged by the watcher). `audit`
 /// needs `sees_audit`.
@@ -35,8 +38,8 @@ struct event_watcher {
   event_watcher(io_context& io) : arrived(io) {}
   storage::event_filter filter;
   bool sees_audit = false;
-  std::deque<rendered_event> queue;
-  bool lagging = false; ///< too far behind: to be closed
+  std::deque<std::shared_ptr<const rendered_event>> queue; ///< each shared with all who got it
+  bool lagging = false;                                    ///< too far behind: to be closed
   signal arrived;
 };
 
@@ -57,6 +60,13 @@ class event_hub {
 
   /// Renders and distributes until `close`.
   awaitable<> run(renderer render);
+  /// How far watchers are behind: the longest queue of one, and what is not distributed yet.
+  struct distance {
+    std::size_t longest_queue = 0, undistributed = 0;
+  };
+  distance lag();
+  /// Streams that were closed because they lagged.
+  std::uint64_t lost() const { return lost_; }
   /// Marks every stream as lagging: they close and resume from the store by id.
   void lose_all();
   /// Wakes everybody for the last time.
@@ -66,7 +76,7 @@ class event_hub {
 
  private:
   void drain();
-  void distribute(const rendered_event& event);
+  void distribute(rendered_event event);
   bool anybody_wants(const storage::event_record& event);
 
   io_context& io_;
@@ -80,6 +90,7 @@ class event_hub {
   std::deque<storage::event_record> unrendered_;
   signal fresh_;
   bool closed_ = false;
+  std::uint64_t lost_ = 0;
 };
 
 } // namespace quell::controller::http

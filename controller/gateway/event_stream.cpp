@@ -11,10 +11,6 @@ namespace {
 constexpr std::uint32_t replay_page = 250;
 constexpr std::size_t write_bytes = 64 * 1024;
 
-void append_frame(std::string& frames, std::uint64_t id, const std::string& type, const std::string& json) {
-  frames += "id: " + std::to_string(id) + "\nevent: " + type + "\ndata: " + json + "\n\n";
-}
-
 bool is_end_of(const storage::event_record& e, const operation_id& id) {
   return e.operation == id &&
          (e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled");
@@ -51,7 +47,7 @@ std::string text_merger::take() {
                                    {"worker", nullptr},
                                    {"data", {{"offset", offset_}, {"text", text_}}}};
   std::string frames;
-  append_frame(frames, last_.id, last_.type, envelope.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  frames = frame_of(last_.id, last_.type, envelope.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   text_.clear();
   return frames;
 }
@@ -83,8 +79,9 @@ awaitable<> event_stream::run() {
     while (!watcher_->queue.empty() && frames.size() < write_bytes) {
       const auto event = std::move(watcher_->queue.front());
       watcher_->queue.pop_front();
-      const bool wanted = co_await admits(event.record);
-      if (wanted) append(frames, event);
+      bool wanted = admits(event->record);
+      if (wanted && needs_tree()) wanted = co_await lies_below(event->record);
+      if (wanted) append(frames, *event);
     }
     if (!frames.empty()) alive = co_await to_.write(std::move(frames));
   }
@@ -115,13 +112,26 @@ awaitable<bool> event_stream::replay() {
 }
 
 bool event_stream::is_exact(const storage::event_record& event) const {
+  if (how_.until_stopped && !is_of_story(event)) return false;
   return !asked_.exactly || event.operation == asked_.exactly;
 }
 
-/// The part of the filter that needs the tree, and what was written already.
-awaitable<bool> event_stream::admits(storage::event_record event) {
-  if (event.id <= last_ || !is_exact(event)) co_return false;
-  if (!asked_.filter.below || asked_.exactly) co_return true;
+bool event_stream::is_of_story(const storage::event_record& event) const {
+  if (event.cancel != how_.until_stopped->cancel) return false;
+  return event.type != "acknowledgement" || event.data.find(how_.until_stopped->message.text()) != std::string::npos;
+}
+
+void event_stream::note_story(const storage::event_record& event) {
+  (event.type == "acknowledgement" ? is_acknowledged_ : is_settled_) = true;
+  has_ended_ = is_acknowledged_ && is_settled_;
+}
+
+bool event_stream::admits(const storage::event_record& event) const { return event.id > last_ && is_exact(event); }
+
+bool event_stream::needs_tree() const { return asked_.filter.below && !asked_.exactly; }
+
+/// The part of the filter that needs the tree.
+awaitable<bool> event_stream::lies_below(const storage::event_record& event) {
   if (!event.operation) co_return false;
   const auto below = *asked_.filter.below;
   const auto id = *event.operation;
@@ -145,8 +155,9 @@ void event_stream::append(std::string& frames, const rendered_event& event) {
     }
     frames += merged_.take();
   }
-  append_frame(frames, event.record.id, event.record.type, *event.json);
+  frames += event.frame.empty() ? frame_of(event.record.id, event.record.type, *event.json) : event.frame;
   has_ended_ = how_.until_end && is_end_of(event.record, *how_.until_end);
+  if (how_.until_stopped) note_story(event.record);
 }
 
 } // namespace quell::controller::http

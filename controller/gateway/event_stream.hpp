@@ -36,10 +36,18 @@ class text_merger {
   std::string text_;
 };
 
+/// What follows from a message that said stop: its acknowledgement, and the end of its cancel.
+struct stopped_story {
+  message_id message;
+  cancel_id cancel;
+};
+
 struct stream_manner {
   std::string first;                     ///< frames before everything else
   std::optional<operation_id> until_end; ///< ends behind the terminal event of this operation
-  milliseconds merge_text{0};            ///< how long text is held back; 0 = not at all
+  /// Only this story, and it ends when both were told.
+  std::optional<stopped_story> until_stopped;
+  milliseconds merge_text{0}; ///< how long text is held back; 0 = not at all
 };
 
 class event_stream {
@@ -53,7 +61,12 @@ class event_stream {
 
  private:
   awaitable<bool> replay();
-  awaitable<bool> admits(storage::event_record event);
+  /// Not written yet, and not another one's.
+  bool admits(const storage::event_record& event) const;
+  bool needs_tree() const;
+  awaitable<bool> lies_below(const storage::event_record& event);
+  bool is_of_story(const storage::event_record& event) const;
+  void note_story(const storage::event_record& event);
   bool is_exact(const storage::event_record& event) const;
   void append(std::string& frames, const rendered_event& event);
   patience wake_up() const;
@@ -67,6 +80,7 @@ class event_stream {
   text_merger merged_;
   patience flush_at_{};
   bool has_ended_ = false;
+  bool is_acknowledged_ = false, is_settled_ = false;
   std::unordered_map<operation_id, bool> is_below_;
 };
 

@@ -32,6 +32,8 @@ struct response {
   std::string body = {};
   /// Set: the head is sent at once and this writes the body, in chunks.
   std::function<awaitable<>(stream_writer&)> stream = {};
+  /// False once the stream must end: its token was revoked or has expired. Asked before each write.
+  std::function<bool()> may_go_on = {};
 };
 
 struct exchange {
@@ -39,7 +41,11 @@ struct exchange {
   request req;
   caller who;
   std::optional<token_id> token;      ///< of a stored token
+  std::string_view route = "";        ///< the pattern that the path matched
   std::vector<std::string> arguments; ///< of the path, decoded
+  /// Set when the token asks too often and this request may yet turn out to be a cancel, which is never refused for
+  /// load: who finds that it is none throws it.
+  std::optional<problem> too_often = {};
 };
 
 using handler = awaitable<response> (*)(exchange&);
@@ -66,6 +72,9 @@ T value_or_throw(tl::expected<T, problem> e) {
   if constexpr (!std::is_void_v<T>) return std::move(*e);
 }
 
+/// Throws why there is no live external operation with this id. external_heartbeat.cpp
+awaitable<> explain_not_live(exchange& x, operation_id id);
+
 // ---- handlers, by file ------------------------------------------------------------------------------------------
 awaitable<response> create_operation(exchange& x); // operation_create.cpp
 awaitable<response> list_operations(exchange& x);  // operation_list.cpp
@@ -86,6 +95,17 @@ awaitable<response> post_message(exchange& x);  // message_post.cpp
 awaitable<response> list_messages(exchange& x); // message_list.cpp
 awaitable<response> approve(exchange& x);       // approvals.cpp
 awaitable<response> deny(exchange& x);
+awaitable<response> create_batch(exchange& x);   // external_batch.cpp
+awaitable<response> start_external(exchange& x); // external_report.cpp
+awaitable<response> complete_external(exchange& x);
+awaitable<response> fail_external(exchange& x);
+awaitable<response> external_stopped(exchange& x);
+awaitable<response> end_externals(exchange& x);
+awaitable<response> heartbeat_one(exchange& x); // external_heartbeat.cpp
+awaitable<response> heartbeat_many(exchange& x);
+awaitable<response> get_signal(exchange& x); // external_signal.cpp
+awaitable<response> get_signals(exchange& x);
+awaitable<response> chat_call(exchange& x);    // chat_calls.cpp
 awaitable<response> list_workers(exchange& x); // workers.cpp
 awaitable<response> get_worker(exchange& x);
 awaitable<response> add_worker(exchange& x);
@@ -100,6 +120,8 @@ awaitable<response> get_status(exchange& x);
 awaitable<response> get_health(exchange& x);
 awaitable<response> get_ready(exchange& x);
 awaitable<response> get_openapi(exchange& x);
-awaitable<response> get_metrics(exchange& x);
+awaitable<response> get_metrics(exchange& x);  // metrics.cpp
+awaitable<response> active_turns(exchange& x); // turn_aliases.cpp
+awaitable<response> abort_turn(exchange& x);
 
 } // namespace quell::controller::http

@@ -12,23 +12,34 @@ constexpr std::size_t max_client_id = 128;
 constexpr std::size_t max_reason = 500;
 constexpr std::uint64_t max_coalesce_ms = 10'000;
 
-/// What only matters once words are looked for in a message; it is checked all the same.
-void read_manner_of_speech(body_reader& fields) {
-  if (const auto modality = fields.text("modality", 1, 16); modality && *modality != "text" && *modality != "voice")
-    fields.complain("modality", "must be text or voice");
-  if (const auto* confidence = fields.take("confidence"))
-    if (!confidence->is_number() || confidence->get<double>() < 0 || confidence->get<double>() > 1)
-      fields.complain("confidence", "must be a number from 0 to 1");
-  fields.flag("addressed");
-  fields.number("humans_present", 0, 1'000'000);
-  if (const auto* names = fields.take("bot_names")) {
-    const bool fits =
-        names->is_array() && names->size() <= 32 && std::all_of(names->begin(), names->end(), [](const auto& n) {
-          return n.is_string() && !n.template get_ref<const std::string&>().empty() &&
-                 n.template get_ref<const std::string&>().size() <= 128;
-        });
-    if (!fits) fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
+void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
+  if (const auto modality = fields.text("modality", 1, 16)) {
+    if (*modality == "voice")
+      order.modality = turns::modality::voice;
+    else if (*modality != "text")
+      fields.complain("modality", "must be text or voice");
   }
+  if (const auto* confidence = fields.take("confidence")) {
+    if (confidence->is_number() && confidence->get<double>() >= 0 && confidence->get<double>() <= 1)
+      order.confidence = confidence->get<double>();
+    else
+      fields.complain("confidence", "must be a number from 0 to 1");
+  }
+  order.is_final = fields.flag("final").value_or(true);
+  order.addressed = fields.flag("addressed");
+  if (const auto humans = fields.number("humans_present", 0, 1'000'000))
+    order.humans_present = static_cast<std::uint32_t>(*humans);
+  const auto* names = fields.take("bot_names");
+  if (!names) return;
+  const bool fits =
+      names->is_array() && names->size() <= 32 && std::all_of(names->begin(), names->end(), [](const auto& n) {
+        return n.is_string() && !n.template get_ref<const std::string&>().empty() &&
+               n.template get_ref<const std::string&>().size() <= 128;
+      });
+  if (fits)
+    order.bot_names = names->get<std::vector<std::string>>();
+  else
+    fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
 }
 
 } // namespace
@@ -56,8 +67,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
     fields.complain("author", "is missing: who says it, as {\"id\", \"name\"}");
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
   order.agent = fields.text("agent", 1, 64);
-  request.is_final = fields.flag("final").value_or(true);
-  read_manner_of_speech(fields);
+  read_manner_of_speech(fields, order);
   if (const auto what = fields.text("on_disconnect", 1, 16)) {
     if (*what != "cancel" && *what != "continue") fields.complain("on_disconnect", "must be cancel or continue");
     request.cancel_on_disconnect = *what == "cancel";
@@ -65,7 +75,6 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   request.merge_text = fields.duration("coalesce_ms", max_coalesce_ms).value_or(milliseconds{0});
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
-  order.fingerprint = fingerprint_of(std::move(*body), {"id", "on_disconnect", "coalesce_ms"});
   return request;
 }
 

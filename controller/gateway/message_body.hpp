@@ -13,7 +13,6 @@ namespace quell::controller::http {
 
 struct message_request {
   turns::message_order order; ///< without who asks
-  bool is_final = true;
   bool cancel_on_disconnect = true;
   milliseconds merge_text{0};
 };

@@ -1,4 +1,6 @@
 // POST /v1/operations.
+#include "controller/gateway/operation_create.hpp"
+
 #include <chrono>
 
 #include "controller/gateway/operation_body.hpp"
@@ -9,17 +11,21 @@ namespace quell::controller::http {
 
 namespace {
 
-/// A task's token creates below itself only, and cannot let its children outlive it.
-void confine_to_task(exchange& x, create_order& order) {
-  const auto& task = *x.who.task;
-  if (order.parent && *order.parent != task)
-    throw problem{.code = "forbidden",
-                  .detail = "a task's token creates children of its own operation " + task.text() +
-                            " only; leave out /parent"};
+/// A task's token creates below itself only, and cannot let its children outlive it. A parent that it names lies below
+/// it: external work that it registered may have children of its own.
+awaitable<> confine_to_task(exchange& x, create_order& order) {
+  const auto task = *x.who.task;
   if (order.on_parent_end == on_parent_end::detach)
     throw problem{.code = "forbidden",
                   .detail = "a task's token may not detach its children; use cancel or wait in /on_parent_end"};
-  order.parent = task;
+  if (!order.parent) order.parent = task;
+  const auto parent = *order.parent;
+  if (parent == task) co_return;
+  const bool below = co_await x.gw.read<bool>([parent, task](storage::queries& q) { return q.is_below(parent, task); });
+  if (!below)
+    throw problem{.code = "forbidden",
+                  .detail = "a task's token creates below its own operation " + task.text() +
+                            " only; leave out /parent, or name an operation below it"};
 }
 
 /// Scopes below `quell` are for work of quell's own (MCP servers); what such work starts inherits its scope.
@@ -31,12 +37,11 @@ void keep_out_of_reserved(const exchange& x, const create_order& order) {
 }
 
 void check_rights(exchange& x, create_order& order) {
-  need(x, right::create_task);
+  need(x, order.kind == kind::external ? right::create_external : right::create_task);
   keep_out_of_reserved(x, order);
   if (order.owner && *order.owner != x.who.owner) need_to_act_for_others(x, "/owner");
-  if (x.who.task)
-    confine_to_task(x, order);
-  else if (order.scope)
+  if (x.who.task) return;
+  if (order.scope)
     need_scope(x, *order.scope);
   else if (!order.parent)
     need_scope(x, scope_path{});
@@ -54,16 +59,16 @@ void check_existing(const storage::operation_record& row, bool visible, const cr
 }
 
 /// The ledger knows only live parents; an ended one gets the reason of its end.
-awaitable<> explain_missing_parent(exchange& x, operation_id parent) {
+awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_id parent) {
   const auto row = co_await find_row(x.gw, parent);
-  if (!row || !is_terminal(row->hot.now)) co_return;
+  if (!row || !is_terminal(row->hot.now)) co_return std::nullopt;
   const bool visible = co_await sees(x, *row);
-  if (!visible) co_return;
+  if (!visible) co_return std::nullopt;
   if (row->hot.now != status::cancelled)
-    throw problem{.code = "parent_ended",
-                  .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) + " since " +
-                            (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
-                            ". Nothing was started: leave out /parent or name a live one."};
+    co_return problem{.code = "parent_ended",
+                      .detail = "the parent " + parent.text() + " is " + std::string(name_of(row->hot.now)) +
+                                " since " + (row->hot.ended_at ? instant_text(*row->hot.ended_at) : "a while") +
+                                ". Nothing was started: leave out /parent or name a live one."};
   problem stale{.code = "stale_start",
                 .detail = "the parent " + parent.text() + " was cancelled. Nothing was started."};
   if (row->hot.stop && row->hot.stop->cancel) {
@@ -75,7 +80,7 @@ awaitable<> explain_missing_parent(exchange& x, operation_id parent) {
                      (cancel->record.reason.empty() ? "" : ": " + cancel->record.reason) + ". Nothing was started.";
     }
   }
-  throw stale;
+  co_return stale;
 }
 
 /// What a task of some user starts is that user's: its token must not open the worker's own user to it.
@@ -91,22 +96,36 @@ awaitable<> keep_user(exchange& x, create_order& order) {
 
 } // namespace
 
-awaitable<response> create_operation(exchange& x) {
+awaitable<known_ids> look_up(core& gw, std::vector<operation_id> ids) {
+  if (ids.empty()) co_return known_ids{};
+  auto job = [ids](storage::queries& q) -> result<known_ids> {
+    known_ids known;
+    for (const auto& id : ids) {
+      auto row = q.operation(id);
+      if (!row) return tl::unexpected(row.error());
+      if (*row) known.operations.emplace(id, std::move(**row));
+      auto cancel = q.cancel(cancel_id{id.bytes});
+      if (!cancel) return tl::unexpected(cancel.error());
+      if (*cancel) known.cancels.insert(id);
+    }
+    return known;
+  };
+  co_return co_await gw.read<known_ids>(job);
+}
+
+awaitable<std::optional<storage::operation_record>> check_create(exchange& x, create_order& order,
+                                                                 const known_ids& known) {
   auto& gw = x.gw;
-  auto order = value_or_throw(read_create(x.req.body));
   check_rights(x, order);
+  if (x.who.task) co_await confine_to_task(x, order);
   order.by = x.who;
   if (order.id) {
-    auto row = co_await find_row(gw, *order.id);
-    if (row) {
-      const bool visible = co_await sees(x, *row);
-      check_existing(*row, visible, order);
-      const auto shown = co_await present_one(gw, std::move(*row));
-      co_return json_answer(operation_text(gw, shown));
+    if (const auto at = known.operations.find(*order.id); at != known.operations.end()) {
+      const bool visible = co_await sees(x, at->second);
+      check_existing(at->second, visible, order);
+      co_return at->second;
     }
-    const cancel_id same{order.id->bytes};
-    const auto taken = co_await find_cancel(gw, same);
-    if (taken)
+    if (known.cancels.contains(*order.id))
       throw problem{.code = "id_conflict",
                     .detail = "the id " + order.id->text() + " belongs to a cancel; every object has an id of its own"};
     const auto distance = order.id->time() - std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
@@ -121,7 +140,7 @@ awaitable<response> create_operation(exchange& x) {
         .detail =
             "the state directory is low on space, so nothing new is started; free some space (cancels still work)",
         .headers = {{"Retry-After", "5"}}};
-  if (x.who.task) co_await keep_user(x, order);
+  if (x.who.task && order.kind == kind::task) co_await keep_user(x, order);
   if (order.task.worker) {
     const auto name = *order.task.worker;
     auto call = [&gw, name](auto reply) { gw.controller.worker(name, std::move(reply)); };
@@ -131,14 +150,35 @@ awaitable<response> create_operation(exchange& x) {
                     .detail = "there is no worker " + name + "; `quell workers` lists them. Nothing was started.",
                     .errors = {{"no_such_worker", "/task/worker", "names an unknown worker"}}};
   }
+  co_return std::nullopt;
+}
+
+awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent) {
+  if (parent && refused.error.code == "operation_not_found") {
+    auto why = co_await explain_missing_parent(x, *parent);
+    if (why) co_return std::move(*why);
+  }
+  co_return from_refusal(refused);
+}
+
+awaitable<response> create_operation(exchange& x) {
+  auto& gw = x.gw;
+  auto order = value_or_throw(read_create(x.req.body));
+  std::vector<operation_id> chosen;
+  if (order.id) chosen.push_back(*order.id);
+  const auto known = co_await look_up(gw, std::move(chosen));
+  auto same = co_await check_create(x, order, known);
+  if (same) {
+    const auto shown = co_await present_one(gw, std::move(*same));
+    co_return json_answer(operation_text(gw, shown));
+  }
   const auto parent = order.parent;
   const auto title = order.title;
   auto outcome_of_it = co_await gw.answer<outcome<created>>(
       [&gw, &order](auto reply) { gw.controller.create(std::move(order), std::move(reply)); });
   if (!outcome_of_it) {
-    const auto& refused = outcome_of_it.error();
-    if (parent && refused.error.code == "operation_not_found") co_await explain_missing_parent(x, *parent);
-    throw from_refusal(refused);
+    auto why = co_await explain_refusal(x, outcome_of_it.error(), parent);
+    throw why;
   }
   gw.titles.put(outcome_of_it->id, title);
   auto row = co_await find_row(gw, outcome_of_it->id);

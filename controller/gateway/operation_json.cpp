@@ -1,6 +1,8 @@
 // The operation's JSON, field by field in the order of SURFACE 2.
 #include "controller/gateway/operation_json.hpp"
 
+#include "controller/external_books.hpp"
+
 namespace quell::controller::http {
 
 namespace {
@@ -62,6 +64,14 @@ void write_task(json_writer& to, const storage::operation_record& row, milliseco
   to.close_object();
 }
 
+void write_external(json_writer& to, const shown_operation& op) {
+  const external_spec spec = read_external_block(op.row.block);
+  to.key("external").open_object();
+  to.field("lease_ms", spec.lease).field("lease_expires_at", op.lease_expires_at);
+  to.field("session", spec.session.empty() ? std::nullopt : std::optional(spec.session));
+  to.close_object();
+}
+
 } // namespace
 
 void overlay(shown_operation& op, const live_view& live) {
@@ -69,6 +79,7 @@ void overlay(shown_operation& op, const live_view& live) {
   op.waiting = live.waiting;
   op.unreachable_since = live.unreachable_since;
   op.dead_by = live.dead_by;
+  op.lease_expires_at = live.lease_expires_at;
 }
 
 void write_operation(json_writer& to, const shown_operation& op, milliseconds worker_lease) {
@@ -100,6 +111,7 @@ void write_operation(json_writer& to, const shown_operation& op, milliseconds wo
   write_error(to, row.hot.error);
   to.raw_field("late", row.hot.late);
   if (row.kind == kind::task) write_task(to, row, worker_lease);
+  if (row.kind == kind::external) write_external(to, op);
   if (row.kind == kind::turn) to.raw_field("turn", op.block);
   if (row.kind == kind::tool_call) to.raw_field("tool", row.block);
   to.close_object();

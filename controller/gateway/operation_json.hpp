@@ -16,7 +16,8 @@ struct shown_operation {
   std::optional<wall_time> unreachable_since, dead_by;
   std::optional<std::string> stop_reason; ///< of `row.hot.stop->cancel`
   std::optional<storage::person> stop_by;
-  std::string block; ///< of a turn: what is shown of it, as JSON text
+  std::string block;                              ///< of a turn: what is shown of it, as JSON text
+  std::optional<wall_time> lease_expires_at = {}; ///< of an external operation
 };
 
 /// Overlays `live` on `op`.

@@ -91,6 +91,10 @@ awaitable<output_store::slice> read_output(core& gw, operation_id id, stream whi
         }
         return read;
       });
+  if (slice.end && slice.size == 0) { // what has not been sent to a worker yet has no stream that could have ended
+    const auto row = co_await find_row(gw, id);
+    slice.end = !row || is_terminal(row->hot.now);
+  }
   co_return slice;
 }
 

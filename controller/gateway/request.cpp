@@ -1,6 +1,8 @@
 // Request targets: path and query.
 #include "controller/gateway/request.hpp"
 
+#include <algorithm>
+
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
@@ -37,6 +39,13 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_s
     }
   }
   return out;
+}
+
+std::string channel_of(const request& req) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+  if (!req.channel.empty() && req.channel.size() <= 32 && std::all_of(req.channel.begin(), req.channel.end(), plain))
+    return req.channel;
+  return req.user_agent.starts_with("quell/") || req.user_agent.starts_with("quell-cli") ? "cli" : "api";
 }
 
 result<void> read_target(std::string_view target, request& into) {

@@ -22,12 +22,19 @@ struct request {
   std::string path;              ///< as sent, without the query; never decoded as a whole
   std::vector<name_value> query; ///< decoded, in order
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
+  std::string origin, asked_method; ///< of a web page: Origin, Access-Control-Request-Method
   std::string body;
-  boot_time received{}; ///< when the last byte of it had been read
+  // Only of requests to `/v1/chat/…`, whose services sign what they send:
+  std::string raw_query;           ///< behind `?`, undecoded
+  std::vector<name_value> headers; ///< all of them, names in lower case
+  bool is_relayed = false;         ///< it came over the Unix socket
+  boot_time received{};            ///< when the last byte of it had been read
 
   bool wants_event_stream() const;
 };
 
+/// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
+std::string channel_of(const request& req);
 /// Splits and decodes a request target. Faults: `bad_request` (bad %XX, no UTF-8, NUL, no leading slash).
 result<void> read_target(std::string_view target, request& into);
 /// %XX and `+` decoded; nullopt for a broken escape.

@@ -83,10 +83,16 @@ awaitable<> authenticate(exchange& x) {
     co_return;
   }
   const auto* record = gw.tokens.find(secret, now());
-  if (!record) throw unauthenticated("the token is unknown, revoked or expired; ask an admin for `quell token create`");
+  if (!record) {
+    if (const auto* expired = gw.tokens.find_expired(secret, now()))
+      throw unauthenticated("the token '" + expired->name + "' expired at " + instant_text(*expired->expires_at) +
+                            "; ask an admin for a new one (`quell token create`)");
+    throw unauthenticated("the token is unknown or revoked; ask an admin for one (`quell token create`)");
+  }
   x.who = {
       .role = record->role, .prefix = record->scope, .task = {}, .owner = record->owner, .token_name = record->name};
   x.token = record->id;
+  if (auto used = gw.tokens.use_to_store(record->id)) gw.controller.put_token(std::move(*used), [](const auto&) {});
 }
 
 void need(const exchange& x, right what) {

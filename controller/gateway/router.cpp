@@ -8,6 +8,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "controller/clock_now.hpp"
+#include "controller/gateway/cors.hpp"
 #include "controller/gateway/rights.hpp"
 
 namespace quell::controller::http {
@@ -16,6 +18,8 @@ namespace {
 
 enum class access : std::uint8_t { open, token };
 enum class body_kind : std::uint8_t { none, json, bytes };
+/// What a token's rate means for a route. Cancels are never refused for load.
+enum class load : std::uint8_t { counted, may_be_cancel, cancel };
 
 struct route {
   std::string_view method;
@@ -23,16 +27,27 @@ struct route {
   handler handle;
   access who = access::token;
   body_kind body = body_kind::none;
+  load rate = load::counted;
 };
 
 constexpr auto routes = std::to_array<route>({
-    {"POST", "/v1/cancels", create_cancel, access::token, body_kind::json},
+    {"POST", "/v1/cancels", create_cancel, access::token, body_kind::json, load::cancel},
     {"GET", "/v1/cancels", list_cancels},
     {"GET", "/v1/cancels/*", get_cancel},
     {"POST", "/v1/operations", create_operation, access::token, body_kind::json},
     {"GET", "/v1/operations", list_operations},
+    {"POST", "/v1/operations/batch", create_batch, access::token, body_kind::json},
+    {"POST", "/v1/operations/end", end_externals, access::token, body_kind::json},
+    {"POST", "/v1/operations/heartbeat", heartbeat_many, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/start", start_external, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/complete", complete_external, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/fail", fail_external, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/stopped", external_stopped, access::token, body_kind::json, load::cancel},
+    {"POST", "/v1/operations/*/heartbeat", heartbeat_one, access::token, body_kind::json},
+    {"GET", "/v1/operations/*/signal", get_signal},
+    {"GET", "/v1/signals", get_signals},
     {"GET", "/v1/operations/*", get_operation},
-    {"POST", "/v1/operations/*/cancel", cancel_operation, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/cancel", cancel_operation, access::token, body_kind::json, load::cancel},
     {"POST", "/v1/operations/*/resolve", resolve_operation, access::token, body_kind::json},
     {"GET", "/v1/operations/*/output", get_output},
     {"POST", "/v1/operations/*/input", post_input, access::token, body_kind::bytes},
@@ -40,8 +55,10 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/operations/*/events", get_operation_events},
     {"POST", "/v1/operations/*/approve", approve, access::token, body_kind::json},
     {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::json},
-    {"POST", "/v1/messages", post_message, access::token, body_kind::json},
+    {"POST", "/v1/messages", post_message, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/v1/messages", list_messages},
+    {"POST", "/v1/chat/*/*", chat_call, access::open, body_kind::bytes},
+    {"GET", "/v1/chat/*/*", chat_call, access::open},
     {"GET", "/v1/events", get_events},
     {"GET", "/v1/scopes", list_scopes},
     {"GET", "/v1/status", get_status},
@@ -55,6 +72,8 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/tokens", list_tokens},
     {"POST", "/v1/tokens", create_token, access::token, body_kind::json},
     {"DELETE", "/v1/tokens/*", delete_token},
+    {"GET", "/api/turns/active", active_turns},
+    {"POST", "/api/turns/*/abort", abort_turn, access::token, body_kind::none, load::cancel},
     {"GET", "/v1/openapi.json", get_openapi, access::open},
     {"GET", "/healthz", get_health, access::open},
     {"GET", "/readyz", get_ready, access::open},
@@ -91,6 +110,7 @@ const route& find_route(exchange& x) {
     if (!arguments) continue;
     if (candidate.method == x.req.method || (candidate.method == "GET" && x.req.method == "HEAD")) {
       x.arguments = std::move(*arguments);
+      x.route = candidate.path;
       return candidate;
     }
     if (!allowed.empty()) allowed += ", ";
@@ -119,6 +139,23 @@ void check_content_type(const exchange& x, const route& to) {
                           "; send JSON with the header Content-Type: application/json"};
 }
 
+/// Refuses, or lets the handler refuse, what a token asks too often. The bootstrap token is that of who owns the
+/// machine and has no limit.
+void check_rate(exchange& x, const route& to) {
+  auto& gw = x.gw;
+  if (gw.options.requests_per_second <= 0 || to.rate == load::cancel || (!x.token && !x.who.task)) return;
+  if (gw.rates.take(x.token ? x.token->text() : x.who.task->text(), 1, x.req.received)) return;
+  problem p{.code = "rate_limited",
+            .detail = "token '" + x.who.token_name + "' sends more than " +
+                      std::to_string(static_cast<std::uint64_t>(gw.options.requests_per_second)) +
+                      " requests a second (limits.requests_per_second); wait a second, or watch events instead of "
+                      "asking. Cancels are always taken.",
+            .headers = {{"Retry-After", "1"}}};
+  ++gw.metrics.refused_for_rate;
+  if (to.rate == load::counted) throw p;
+  x.too_often = std::move(p);
+}
+
 awaitable<response> handle(exchange& x) {
   const auto& to = find_route(x);
   if (x.gw.stopping && to.who == access::token)
@@ -126,7 +163,12 @@ awaitable<response> handle(exchange& x) {
                   .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
+  check_rate(x, to);
   auto answer = co_await to.handle(x);
+  if (answer.stream && x.token)
+    answer.may_go_on = [&gw = x.gw, id = *x.token] {
+      return gw.tokens.is_good(id, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()));
+    };
   co_return answer;
 }
 
@@ -161,7 +203,11 @@ awaitable<response> answer_request(core& gw, request req) {
   exchange x{.gw = gw, .req = std::move(req), .who = {}, .token = {}, .arguments = {}};
   response answer;
   try {
-    answer = co_await handle(x);
+    auto preflight = preflight_answer(gw.options, x.req);
+    if (preflight)
+      answer = std::move(*preflight);
+    else
+      answer = co_await handle(x);
   } catch (const problem& p) {
     answer = problem_answer(p, x.req.id);
     log_problem(x, p, answer.status);
@@ -172,7 +218,10 @@ awaitable<response> answer_request(core& gw, request req) {
         {.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"},
         x.req.id);
   }
-  ++gw.answers_by_status[answer.status];
+  add_cors_headers(gw.options, x.req, answer);
+  ++gw.metrics.answers_by_status[answer.status];
+  gw.metrics.answered(x.route.empty() ? "" : x.req.method, x.route,
+                      static_cast<double>((clock_now().boot - x.req.received).count()) / 1e9);
   co_return answer;
 }
 

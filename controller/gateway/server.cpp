@@ -21,6 +21,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
+#include "controller/gateway/event_reading.hpp"
 #include "controller/gateway/listener.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/session.hpp"
@@ -85,7 +86,11 @@ class running_gateway : public gateway {
     core_->store = std::move(*store);
     for (const auto& token : options.tokens) core_->tokens.put(token);
     if (!options.admin_token.empty()) core_->admin_hash = token_hash(options.admin_token);
-    core_->controller.on_event([core = core_](const committed_event& e) { core->hub.publish(e.event); });
+    core_->controller.on_event([core = core_](const committed_event& e) {
+      core->metrics.heard(e.event);
+      core->hub.publish(e.event);
+    });
+    core_->controller.on_signal([core = core_](const external_signal& s) { core->externals.publish(s); });
     boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_, counted()), boost::asio::detached);
     if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
     boost::asio::co_spawn(*io_, render(core_, counted()), boost::asio::detached);
@@ -106,6 +111,14 @@ class running_gateway : public gateway {
   }
   std::uint16_t port() const override { return bound_.port; }
 
+  void read_events(storage::event_filter filter, std::function<void(result<kept_events>)> done) override {
+    boost::asio::post(*io_, [this, filter = std::move(filter), done = std::move(done)]() mutable {
+      if (core_->stopping) return;
+      boost::asio::co_spawn(*io_, read_for(core_, std::move(filter), std::move(done), counted()),
+                            boost::asio::detached);
+    });
+  }
+
   void stop() override {
     retention_.reset();
     if (!thread_.joinable()) {
@@ -113,12 +126,14 @@ class running_gateway : public gateway {
       return;
     }
     core_->controller.on_event([](const committed_event&) {});
+    core_->controller.on_signal([](const external_signal&) {});
     boost::asio::post(*io_, [this] {
       core_->stopping = true;
       boost::system::error_code ignored;
       tcp_.close(ignored);
       unix_.close(ignored);
       core_->hub.close();
+      core_->externals.close();
       while (core_->drop_longest_waiting()) {
       }
     });
@@ -194,6 +209,21 @@ class running_gateway : public gateway {
               const std::lock_guard lock(mutex_);
               if (--running_ == 0) all_ended_.notify_all();
             }};
+  }
+
+  static awaitable<> read_for(std::shared_ptr<core> gw, storage::event_filter filter,
+                              std::function<void(result<kept_events>)> done,
+                              [[maybe_unused]] std::shared_ptr<void> here) {
+    std::optional<fault> failed;
+    try {
+      auto found = co_await read_shown_events(*gw, std::move(filter));
+      done(std::move(found));
+    } catch (const problem& p) {
+      failed = fault{p.code, p.detail, {}};
+    } catch (const std::exception& e) {
+      failed = fault{"internal", e.what(), {}};
+    }
+    if (failed) done(tl::unexpected(*failed));
   }
 
   static awaitable<> render(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "controller/journal_meter.hpp"
 #include "controller/service.hpp"
+#include "integrations/chat/chat.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/time.hpp"
 #include "storage/queries.hpp"
@@ -33,22 +35,44 @@ struct gateway_options {
   std::string tls_cert, tls_key; ///< PEM files, both or none
   bool insecure = false;         ///< allow plain HTTP off loopback
   bool metrics_public = false;
+  std::vector<std::string> cors_origins; ///< web pages that may call; exact
   // What `POST /v1/workers` writes into a join line:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
   milliseconds keep_operations{0};   ///< what ended longer ago is dropped; 0 = nothing is
   milliseconds worker_lease{10'000}; ///< shown for tasks that asked for none of their own
   // Limits:
+  double requests_per_second = 0; ///< of one token, twice as many at once; 0 = no limit. Cancels always pass
   std::size_t max_connections = 4096;
   std::size_t max_header_bytes = 32 * 1024;
   std::size_t max_body_bytes = 1024 * 1024;
-  milliseconds idle_timeout{60'000};     ///< between requests, and for each write
-  milliseconds header_timeout{10'000};   ///< from the first byte of a request to the last of its header
-  milliseconds body_timeout{30'000};     ///< for the whole body
-  milliseconds comment_interval{15'000}; ///< of event streams
-  std::size_t max_lag_events = 10'000;   ///< of one watcher
-  unsigned readers = 2;                  ///< threads for reads of the store
-  turns::swarm* turns = nullptr;         ///< who answers messages; outlives the gateway. None: there are no routes
+  milliseconds idle_timeout{60'000};               ///< between requests, and for each write
+  milliseconds header_timeout{10'000};             ///< from the first byte of a request to the last of its header
+  milliseconds body_timeout{30'000};               ///< for the whole body
+  milliseconds comment_interval{15'000};           ///< of event streams
+  std::size_t max_lag_events = 10'000;             ///< of one watcher
+  unsigned readers = 2;                            ///< threads for reads of the store
+  std::function<journal_meter::numbers()> journal; ///< for metrics; none: they leave it out
+  /// A chat service calls: false, and no answer, if none of that name is connected. None: there are no such routes.
+  std::function<bool(const std::string& name, integrations::chat::web_call call,
+                     std::function<void(integrations::chat::web_answer)> done)>
+      chat;
+  /// Whether this text, said where the bot has these names, may stop something: then no rate refuses it.
+  std::function<bool(const std::string& text, const std::vector<std::string>& bot_names)> is_stop_word;
+  turns::swarm* turns = nullptr; ///< who answers messages; outlives the gateway. None: there are no routes
+};
+
+/// Kept events as watchers see them.
+struct kept_events {
+  struct one {
+    std::uint64_t id = 0;
+    wall_time at{};
+    std::string json; ///< the envelope
+  };
+  std::vector<one> events;
+  std::uint64_t looked_to = 0; ///< nothing that the filter wants is missing up to here
+  bool is_whole = true;        ///< false: there may be more
+  std::uint64_t lost = 0;      ///< events behind `after` that are no longer kept, wanted or not
 };
 
 class gateway {
@@ -62,6 +86,9 @@ class gateway {
   /// Base URL with the port in use, `http://127.0.0.1:7710`.
   virtual std::string url() const = 0;
   virtual std::uint16_t port() const = 0;
+  /// What is kept behind `filter.after`, at most `filter.limit`. Any thread; answers once, on the gateway's own, unless
+  /// it stops first.
+  virtual void read_events(storage::event_filter filter, std::function<void(result<kept_events>)> done) = 0;
   /// Closes the listeners, ends event streams and long polls, waits at most 3 s for what runs, and joins. Called by the
   /// destructor too.
   virtual void stop() = 0;

@@ -2,6 +2,7 @@
 // session_tls.cpp only.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <optional>
@@ -112,15 +113,34 @@ class session_loop {
     req.last_event_id = header("Last-Event-ID");
     req.channel = header("Quell-Channel");
     req.user_agent = header(beast::http::field::user_agent);
+    req.origin = header(beast::http::field::origin);
+    req.asked_method = header(beast::http::field::access_control_request_method);
     req.body = std::move(message.body());
     const auto target = read_target(text(message.target()), req);
+    if (req.path.starts_with("/v1/chat/")) keep_whole(req, message);
     if (!target) {
       const auto keep_alive = message.keep_alive();
-      ++gw_->answers_by_status[400];
+      ++gw_->metrics.answers_by_status[400];
       co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, false);
       co_return false;
     }
     co_return true;
+  }
+
+  /// What signatures are about: everything as it was sent.
+  void keep_whole(request& req, const parser::value_type& message) {
+    const auto target = message.target();
+    if (const auto mark = target.find('?'); mark != beast::string_view::npos)
+      req.raw_query.assign(target.data() + mark + 1, target.size() - mark - 1);
+    for (const auto& field : message) {
+      std::string name(field.name_string().data(), field.name_string().size());
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      req.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
+    }
+    beast::error_code ignored;
+    const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(ignored);
+    req.is_relayed = !ignored && here.protocol().family() == AF_UNIX;
   }
 
   /// Header and body into the parser. The clock of each runs from its first byte and is not wound up by further ones: a
@@ -160,7 +180,7 @@ class session_loop {
     else
       co_return; // closed, reset or timed out
     auto answer = problem_answer(p, id);
-    ++gw_->answers_by_status[answer.status];
+    ++gw_->metrics.answers_by_status[answer.status];
     co_await write_answer(std::move(answer), false, false);
     co_await drain_input();
   }
@@ -191,9 +211,10 @@ class session_loop {
 
   class chunk_writer : public stream_writer {
    public:
-    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end)
-        : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
+    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end, std::function<bool()> may_go_on)
+        : loop_(loop), chunked_(chunked), end_(std::move(end)), may_go_on_(std::move(may_go_on)) {}
     awaitable<bool> write(std::string bytes) override {
+      if (!end_->gone && may_go_on_ && !may_go_on_()) end_->gone = true; // not `tell`: we are who goes
       if (end_->gone) co_return false;
       if (bytes.empty()) co_return true;
       if (chunked_) bytes = as_chunk(bytes);
@@ -211,6 +232,7 @@ class session_loop {
     session_loop& loop_;
     bool chunked_;
     std::shared_ptr<hangup> end_;
+    std::function<bool()> may_go_on_;
   };
 
   /// A client that sends on (pipelining) is not gone: then the writes will tell.
@@ -252,7 +274,7 @@ class session_loop {
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
-      chunk_writer writer(*this, chunked, end);
+      chunk_writer writer(*this, chunked, end, answer.may_go_on);
       try {
         co_await answer.stream(writer);
         complete = true;

@@ -26,7 +26,7 @@ awaitable<> turn_away(std::shared_ptr<core> gw, any_socket socket, [[maybe_unuse
                                             " connections, which is the limit, and all are at work; come again later",
                                   .headers = {{"Retry-After", "1"}}},
                                  request_id::fresh());
-    ++gw->answers_by_status[answer.status];
+    ++gw->metrics.answers_by_status[answer.status];
     const auto text = reply_head(answer, body_form::sized_and_close) + answer.body;
     beast::error_code error;
     co_await boost::asio::async_write(stream, boost::asio::buffer(text),

@@ -54,7 +54,7 @@ awaitable<response> create_token(exchange& x) {
       [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
   if (!done) throw from_fault(done.error());
   gw.tokens.put(record);
-  gw.controller.audit("token_create", record.name, x.who, "api");
+  gw.controller.audit("token_create", "token " + record.name, x.who, channel_of(x.req));
   json_writer to;
   write_token_open(to, record);
   to.field("token", *secret);
@@ -73,12 +73,16 @@ awaitable<response> delete_token(exchange& x) {
   if (!record || !handles(x, *record))
     throw problem{.code = "token_not_found",
                   .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
-  const auto name = record->name;
+  const auto kept = *record;
+  // First here: from now on nobody gets in with it, and no note of its use is written behind its end.
+  gw.tokens.drop(id);
   const auto done =
       co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
-  if (!done) throw from_fault(done.error());
-  gw.tokens.drop(id);
-  gw.controller.audit("token_revoke", name, x.who, "api");
+  if (!done) {
+    gw.tokens.put(kept); // on disk it is still good
+    throw from_fault(done.error());
+  }
+  gw.controller.audit("token_revoke", "token " + kept.name, x.who, channel_of(x.req));
   response answer;
   answer.status = 204;
   answer.content_type.clear();

@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view task_prefix = "qt_";
 constexpr std::string_view stored_prefix = "qk_";
 constexpr std::size_t id_digits = 32;
+/// A use is worth a write at most this often.
+constexpr std::chrono::minutes use_note_interval{1};
 
 std::string bare_hex(const operation_id& id) {
   auto text = id.text();
@@ -48,6 +50,7 @@ std::string token_hash(std::string_view secret) { return http::sha256_hex(secret
 void token_book::put(storage::token_record record) {
   drop(record.id);
   hashes_[record.id] = record.hash;
+  if (record.last_used_at) uses_stored_[record.id] = *record.last_used_at;
   by_hash_[record.hash] = std::move(record);
 }
 
@@ -55,6 +58,7 @@ void token_book::drop(const token_id& id) {
   const auto found = hashes_.find(id);
   if (found == hashes_.end()) return;
   by_hash_.erase(found->second);
+  uses_stored_.erase(id);
   hashes_.erase(found);
 }
 
@@ -66,6 +70,27 @@ const storage::token_record* token_book::find(std::string_view secret, wall_time
   if (found->second.expires_at && *found->second.expires_at <= now) return nullptr;
   found->second.last_used_at = now;
   return &found->second;
+}
+
+const storage::token_record* token_book::find_expired(std::string_view secret, wall_time now) const {
+  const auto hash = token_hash(secret);
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end() || !http::equal_in_constant_time(found->second.hash, hash)) return nullptr;
+  return found->second.expires_at && *found->second.expires_at <= now ? &found->second : nullptr;
+}
+
+bool token_book::is_good(const token_id& id, wall_time now) const {
+  const auto* record = by_id(id);
+  return record && !(record->expires_at && *record->expires_at <= now);
+}
+
+std::optional<storage::token_record> token_book::use_to_store(const token_id& id) {
+  const auto* record = by_id(id);
+  if (!record || !record->last_used_at) return std::nullopt;
+  const auto stored = uses_stored_.find(id);
+  if (stored != uses_stored_.end() && *record->last_used_at - stored->second < use_note_interval) return std::nullopt;
+  uses_stored_[id] = *record->last_used_at;
+  return *record;
 }
 
 const storage::token_record* token_book::by_id(const token_id& id) const {

@@ -32,6 +32,12 @@ class token_book {
   void drop(const token_id& id);
   /// The token of this secret if it is not expired at `now`; notes its use.
   const storage::token_record* find(std::string_view secret, wall_time now);
+  /// The token of this secret, if there is one and it has expired.
+  const storage::token_record* find_expired(std::string_view secret, wall_time now) const;
+  /// Whether the token is still there and not expired.
+  bool is_good(const token_id& id, wall_time now) const;
+  /// The record with its last use, if what is stored of that is more than a minute old (it is then taken as stored).
+  std::optional<storage::token_record> use_to_store(const token_id& id);
   const storage::token_record* by_id(const token_id& id) const;
   /// Newest first.
   std::vector<storage::token_record> list() const;
@@ -39,6 +45,7 @@ class token_book {
  private:
   std::unordered_map<std::string, storage::token_record> by_hash_;
   std::unordered_map<token_id, std::string> hashes_;
+  std::unordered_map<token_id, wall_time> uses_stored_;
 };
 
 } // namespace quell::controller

@@ -87,7 +87,7 @@ awaitable<response> add_worker(exchange& x) {
                                   "only; set [workers] listen to an address that the worker can reach")
                             : std::nullopt);
   to.close_object();
-  gw.controller.audit("worker_add", asked.name, x.who, "api");
+  gw.controller.audit("worker_add", "worker " + asked.name, x.who, channel_of(x.req));
   auto answer = json_answer(to.take(), 201);
   answer.headers.emplace_back("Cache-Control", "no-store");
   answer.headers.emplace_back("Location", "/v1/workers/" + asked.name);
@@ -104,7 +104,7 @@ awaitable<response> drain_worker(exchange& x) {
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_drain", name, x.who, "api");
+  gw.controller.audit("worker_drain", "worker " + name, x.who, channel_of(x.req));
   co_return worker_answer(*worker);
 }
 
@@ -116,7 +116,7 @@ awaitable<response> resume_worker(exchange& x) {
   auto call = [&gw, name](auto reply) { gw.controller.resume_worker(name, std::move(reply)); };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_resume", name, x.who, "api");
+  gw.controller.audit("worker_resume", "worker " + name, x.who, channel_of(x.req));
   co_return worker_answer(*worker);
 }
 
@@ -132,7 +132,7 @@ awaitable<response> remove_worker(exchange& x) {
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_remove", name, x.who, "api");
+  gw.controller.audit("worker_remove", "worker " + name, x.who, channel_of(x.req));
   co_return worker_answer(*worker);
 }
 

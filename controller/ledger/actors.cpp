@@ -101,6 +101,10 @@ std::uint64_t core::add_message(storage::message_record message, moment now) {
   return last_seq();
 }
 
+void core::acknowledged(const message_id& message) {
+  effects_.journal.emplace_back(storage::acknowledge_message{message});
+}
+
 void core::add_closed_call(storage::call_record call) {
   storage::put_call_result result{call.operation, call.outcome.value_or(call_not_started())};
   call.outcome.reset();

@@ -129,7 +129,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   }
   if (cancel_run* open = joinable(run, covered)) {
     let_go(run);
-    if (order.grace) tighten(*open, *order.grace);
+    if (order.grace) tighten(*open, *order.grace, now);
     cancel_view view = view_of(*open, now);
     view.record.outcome = cancel_outcome::joined;
     return view;
@@ -199,7 +199,7 @@ cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
   return covers_all ? newest : nullptr;
 }
 
-void core::tighten(cancel_run& run, milliseconds grace) {
+void core::tighten(cancel_run& run, milliseconds grace, moment now) {
   const auto in_force = run.tighter ? run.tighter : run.record.grace;
   if (in_force && *in_force <= grace) return;
   // "Each its own" may be smaller than what came now for some: only a kill at once is certainly nearer for all of them.
@@ -211,6 +211,7 @@ void core::tighten(cancel_run& run, milliseconds grace) {
     run.tighter = grace;
   }
   send_stops(run, workers_below(run), grace);
+  hurry_owners(run, grace, now);
 }
 
 cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
@@ -229,6 +230,7 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
     run.awaited = workers_below(run);
     for (const index w : run.awaited) run.record.report.workers.push_back(workers_[w]);
     send_stops(run, run.awaited, run.record.grace);
+    hurry_owners(run, run.record.grace, now);
     queue_sweep(run);
   }
   effects_.journal.emplace_back(storage::put_cancel{run.record});

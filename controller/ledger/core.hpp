@@ -49,7 +49,7 @@ struct own_end {
 
 enum class announce : bool { no, yes };
 
-class core final : public ledger, public actor_books {
+class core final : public ledger, public actor_books, public external_books {
  public:
   core(ledger_settings s, storage::recovered_state recovered, moment now);
 
@@ -88,6 +88,7 @@ class core final : public ledger, public actor_books {
   bool visible(const operation_id& id, const caller& by) const override;
   std::uint64_t last_seq() const override { return next_seq_ - 1; }
   std::map<std::string, std::uint64_t> live_by_status() const override;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override;
   std::size_t live_count() const override { return operations_.size(); }
   std::uint32_t slots_on(const std::string& worker) const override;
   std::uint64_t live_on(const std::string& worker) const override;
@@ -108,6 +109,23 @@ class core final : public ledger, public actor_books {
   void note_outcome(const operation_id& id, std::string json) override;
   std::vector<operation_id> interrupted() override;
   std::vector<operation_id> open_turns() const override;
+  void acknowledged(const message_id& message) override;
+  // scope_outline.cpp
+  std::uint64_t live_in(const scope_path& scope) const override;
+  bool has_live_of(const std::string& owner, const scope_path& scope) const override;
+  std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const override;
+  std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
+                                    std::size_t limit) const override;
+
+  // externals.cpp
+  external_books* externals() override { return this; }
+  outcome<operation_id> start_external(const operation_id& id, const caller& by, moment now) override;
+  outcome<operation_id> end_external(const owner_report& report, const caller& by, moment now) override;
+  void note_late_report(const owner_report& report, moment now) override;
+  heartbeat_answer heartbeat(const heartbeat_order& order, moment now) override;
+  outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
+  std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
+  void was_stalled(moment now) override { woke_ = now.boot; }
 
  private:
   struct worker_state {
@@ -116,7 +134,7 @@ class core final : public ledger, public actor_books {
     std::uint32_t slots = 0;
   };
   struct timer {
-    enum class purpose : std::uint8_t { deadline, unconfirmed };
+    enum class purpose : std::uint8_t { deadline, unconfirmed, lease };
     boot_time at;
     index operation;
     std::uint64_t seq;
@@ -148,9 +166,13 @@ class core final : public ledger, public actor_books {
   void release(index x);
   index worker_index(const std::string& name);
   index known_worker(const std::string& name) const;
+  std::uint64_t& live_count_of(const operation_node& n) {
+    return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
+  }
   std::vector<index> held_by(index worker) const;
   void set_status(index x, status to);
   index operation_parent(index x) const; ///< along non-detached edges; none = top
+  outlined outline_of(index x) const;
   bool never_sent(index x) const;
   std::uint32_t slots_of(index x) const;
   requirement requirement_of(const task_spec& spec) const;
@@ -196,7 +218,7 @@ class core final : public ledger, public actor_books {
   std::uint64_t count_covered(const cancel_run& run) const;
   std::vector<index> workers_below(const cancel_run& run) const;
   cancel_run* joinable(const cancel_run& fresh, std::uint64_t covered);
-  void tighten(cancel_run& run, milliseconds grace);
+  void tighten(cancel_run& run, milliseconds grace, moment now);
   cancel_view dry_view(cancel_run run) const;
   cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
   void raise_cutoff(const cancel_run& run, moment now);
@@ -236,6 +258,21 @@ class core final : public ledger, public actor_books {
   storage::call_outcome stopped_call(index x, stop_cause cause) const;
   void interrupt_actors(moment now);
   bool waits_for_human(index x) const;
+
+  // externals.cpp
+  void enter_external(index x, const external_spec& spec);
+  void leave_external(index x);
+  void begin_lease(index x, boot_time until);
+  boot_time lease_end(const external_state& e) const { return std::max(e.lease_until, woke_ + e.lease); }
+  void look_at_lease(index x, moment now);
+  std::vector<std::pair<index, std::uint64_t>> in_session(const std::string& session, const caller& by) const;
+  outcome<index> find_external(const operation_id& id, const caller& by) const;
+  bool settle_stop(index x, moment now);
+  milliseconds grace_below(index x) const;
+  void tell_owner(index x, milliseconds grace, moment now);
+  void hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now);
+  void recover_external(index x, moment now);
+  external_signal signal_to_owner(index x) const;
 
   // sweep.cpp
   std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
@@ -283,11 +320,15 @@ class core final : public ledger, public actor_books {
   id_index by_id_;
   scope_tree scopes_;
   interner<std::string> owners_;
-  interner<std::string> workers_; ///< never let go: as many as were ever enrolled
+  interner<std::string> workers_;       ///< never let go: as many as were ever enrolled
+  interner<std::string> sessions_;      ///< of runtimes that own external operations
+  std::vector<index> session_heads_;    ///< by interned session
+  std::map<std::uint64_t, index> told_; ///< external ones whose owner was told to stop, by seq
+  boot_time woke_{};                    ///< when this process itself was last found to have stood still
   interner<requirement> needs_;
   interner<std::pair<std::string, std::string>> reasons_;
   std::vector<worker_state> worker_states_; ///< by interned worker
-  std::array<std::uint64_t, count_of<status>()> by_status_{};
+  std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< (scope, key): live ones, oldest first
 
   std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq

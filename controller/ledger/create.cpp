@@ -196,9 +196,10 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   r.on_parent_end = order.on_parent_end;
   r.created_at = now.wall;
   r.task = order.task;
-  r.block = order.block;
+  r.block = order.kind == quell::kind::external ? external_block(order.external) : order.block;
   r.fingerprint = order.fingerprint;
   const index x = add_operation(r);
+  if (operations_[x].external) begin_lease(x, now.boot + operations_[x].external->lease);
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   r.root = operations_[root].id;
@@ -225,6 +226,8 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
 void core::begin_at_once(index x, moment now) {
   if (operations_[x].kind == quell::kind::task)
     offer(x);
+  else if (operations_[x].external && operations_[x].external->starts_later)
+    note_waiting(operations_[x].id, "start", "waits for its owner to start it", now);
   else
     begin(x, now.wall, now);
 }

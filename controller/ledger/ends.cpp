@@ -50,6 +50,12 @@ void core::apply_stop(index x, const found_stop& stop, moment now) {
     end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
     return;
   }
+  if (n.external && !n.has_own_end) {
+    set_stop(x, stop, announce::no, now);
+    tell_owner(x, grace_below(x), now);
+    set_stop(x, {}, announce::yes, now);
+    return;
+  }
   set_stop(x, stop, announce::yes, now);
   if (n.kind == quell::kind::task || n.has_own_end) return;
   // What is no process of ours: its owner has the grace and the bound, then it is over on our side.
@@ -105,6 +111,7 @@ void core::end_own_work(index x, own_end e, moment now) {
     set_stop(x, *stop, announce::no, now);
   }
   release(x);
+  if (n.external) told_.erase(n.seq);
   n.spec.reset();
   n.has_own_end = true;
   n.own_end = e.as;
@@ -185,7 +192,8 @@ void core::finish_one(index x, moment now) {
     if (const auto stop = stop_of(x)) set_stop(x, *stop, announce::no, now);
   // Without a receipt of its own end it had ended by itself before the stop could reach it.
   const receipt how = d.end_how.value_or(receipt::already_finished);
-  const proof evidence = d.end_how ? d.end_evidence.value_or(proof::exit_status) : proof::exit_status;
+  const proof by_itself = n.external ? proof::reported : proof::exit_status;
+  const proof evidence = d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
   const bool was_told = d.end_how && how != receipt::never_started && n.own_end == status::cancelled;
   if (was_told) set_stop(x, {}, announce::yes, now);
   if (d.stop) {

@@ -41,6 +41,16 @@ struct operation_details {
   std::unique_ptr<wire::task_unproven> unproven;
 };
 
+/// What an external operation has besides.
+struct external_state {
+  milliseconds lease{0}; ///< 0 = none
+  boot_time lease_until{};
+  boot_time kill_at{};   ///< once its owner was told to stop
+  milliseconds grace{0}; ///< likewise
+  index session = none, session_next = none, session_previous = none;
+  bool starts_later = false;
+};
+
 struct operation_node {
   operation_id id;
   std::uint64_t seq = 0; ///< 0 = the slot is free; never used twice, so (index, seq) names one operation for ever
@@ -50,6 +60,7 @@ struct operation_node {
   milliseconds grace{2000};
   spec_blob spec;
   std::unique_ptr<operation_details> more;
+  std::unique_ptr<external_state> external; ///< kind external
 
   index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
   index scope = none, scope_next = none, scope_previous = none;

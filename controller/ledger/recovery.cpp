@@ -64,15 +64,17 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
   const index x = add_operation(r);
   operation_node& n = operations_[x];
   const storage::operation_hot& hot = r.hot;
-  --by_status_[static_cast<std::size_t>(n.now)];
+  --live_count_of(n);
   n.now = hot.now;
-  ++by_status_[static_cast<std::size_t>(n.now)];
+  ++live_count_of(n);
   if (hot.started_at) {
     n.has_started = true;
     n.since = *hot.started_at;
     n.spec.reset();
     reasons_.release(n.waiting);
     n.waiting = none;
+  } else if (n.external) {
+    note_waiting(n.id, "start", "waits for its owner to start it", now);
   } else if (n.kind != quell::kind::task) {
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
@@ -104,9 +106,10 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     put_in_list(x);
     scopes_.count_stopping(n.scope, 1);
     details(x).stop = hot.stop;
-    if (n.kind != quell::kind::task && !n.has_own_end)
+    if (n.kind != quell::kind::task && !n.external && !n.has_own_end)
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
   }
+  if (n.external) recover_external(x, now);
   // A wall clock that was set back meanwhile must not make it longer than it was at its start.
   if (hot.deadline_at && !n.has_own_end)
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));

@@ -44,6 +44,7 @@ index core::add_operation(const storage::operation_record& r) {
     n.need = needs_.hold(requirement_of(r.task));
     n.spec = spec_blob(r.task);
   }
+  if (n.kind == quell::kind::external) enter_external(x, read_external_block(r.block));
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
   if (r.task.lease) details(x).lease = r.task.lease;
   if (r.supersede) {
@@ -61,7 +62,7 @@ index core::add_operation(const storage::operation_record& r) {
   for (index at = operation_parent(x); at != none; at = operation_parent(at)) ++operations_[at].live_below;
   put_in_list(x);
   scopes_.count_live(n.scope, 1);
-  ++by_status_[static_cast<std::size_t>(n.now)];
+  ++live_count_of(n);
   return x;
 }
 
@@ -72,7 +73,7 @@ void core::remove_operation(index x) {
   take_from_list(x);
   scopes_.count_live(n.scope, -1);
   if (n.is_stopped) scopes_.count_stopping(n.scope, -1);
-  --by_status_[static_cast<std::size_t>(n.now)];
+  --live_count_of(n);
 
   // What is detached lives on as its own root, and stays visible to those above.
   while (n.first_child != none) {
@@ -100,6 +101,7 @@ void core::remove_operation(index x) {
       p.first_child = n.next_sibling;
     if (n.next_sibling != none) operations_[n.next_sibling].previous_sibling = n.previous_sibling;
   }
+  if (n.external) leave_external(x);
   owners_.release(n.owner);
   if (n.waiting != none) reasons_.release(n.waiting);
   if (n.need != none) needs_.release(n.need);
@@ -179,9 +181,9 @@ void core::set_status(index x, status to) {
   operation_node& n = operations_[x];
   if (n.now == to) return;
   assert(may_move(n.now, to));
-  --by_status_[static_cast<std::size_t>(n.now)];
+  --live_count_of(n);
   n.now = to;
-  ++by_status_[static_cast<std::size_t>(n.now)];
+  ++live_count_of(n);
 }
 
 bool core::never_sent(index x) const {

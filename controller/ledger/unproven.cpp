@@ -71,7 +71,8 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
     }
     u.why = unproven_why::awaiting_owner;
     u.next = next_action::settle_unconfirmed;
-    u.next_at = run.record.created_at + run.record.grace.value_or(n.grace) + unproven_after;
+    const wall_time kill_at = run.record.created_at + run.record.grace.value_or(n.grace);
+    u.next_at = (stop != nullptr ? stop->kill_at.value_or(kill_at) : kill_at) + unproven_after;
     return u;
   }
   if (ask_) {

@@ -32,6 +32,8 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
   }
   if (v.hot.now == status::pending && n.worker != none)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
+  if (n.external && n.external->lease.count() > 0 && !n.has_own_end)
+    v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);
   if (n.is_held && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
@@ -94,8 +96,21 @@ std::vector<cancel_view> core::open_cancels(moment now) const {
 
 std::map<std::string, std::uint64_t> core::live_by_status() const {
   std::map<std::string, std::uint64_t> counts;
-  for (std::size_t i = 0; i < by_status_.size(); ++i)
-    if (!is_terminal(static_cast<status>(i))) counts[std::string(name_of(static_cast<status>(i)))] = by_status_[i];
+  for (std::size_t i = 0; i < count_of<status>(); ++i) {
+    if (is_terminal(static_cast<status>(i))) continue;
+    auto& count = counts[std::string(name_of(static_cast<status>(i)))];
+    for (const auto& of_kind : by_kind_) count += of_kind[i];
+  }
+  return counts;
+}
+
+std::map<std::pair<std::string, std::string>, std::uint64_t> core::live_by_kind() const {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+  for (std::size_t k = 0; k < by_kind_.size(); ++k)
+    for (std::size_t i = 0; i < count_of<status>(); ++i)
+      if (!is_terminal(static_cast<status>(i)))
+        counts[{std::string(name_of(static_cast<quell::kind>(k))), std::string(name_of(static_cast<status>(i)))}] =
+            by_kind_[k][i];
   return counts;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "controller/ledger.hpp"
@@ -13,6 +14,12 @@ struct heart_link {
   /// Runs `what` on the controller's thread; the closure that it returns runs there too, once everything that was done
   /// and seen is durable. It must only hand over.
   std::function<void(std::function<std::function<void()>(ledger&, moment)> what)> ask;
+  /// The same for an order that may accept a cancel, which then is fenced with it.
+  struct judgement {
+    std::optional<cancel_id> fences;
+    std::function<void(bool durable)> then;
+  };
+  std::function<void(std::function<judgement(ledger&, moment)> what)> judge;
   /// Whether such a worker is enrolled.
   std::function<void(std::string worker, std::function<void(bool)> answer)> knows_worker;
   /// The disk is almost full: nothing new is begun.

@@ -10,7 +10,7 @@ namespace quell::controller::turns {
 namespace {
 
 struct group {
-  operation_id turn;
+  std::optional<operation_id> turn; ///< none: a stop that was said, and its acknowledgement
   std::vector<const storage::kept_message*> messages;
   std::size_t bytes = 0;
 };
@@ -26,12 +26,16 @@ std::size_t bytes_of(const storage::kept_message& m) {
 std::vector<group> groups_of(const std::vector<storage::kept_message>& kept, const operation_id& last) {
   std::vector<group> groups;
   for (const auto& m : kept) {
-    if (m.message.discarded || !m.message.turn) continue;
-    auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == *m.message.turn; });
+    if (m.message.discarded) continue;
+    if (!m.message.turn && m.message.role == storage::message_role::user) {
+      groups.push_back({std::nullopt, {&m}, bytes_of(m)});
+      continue;
+    }
+    auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == m.message.turn; });
     if (at == groups.rend()) {
       // What does not begin with its user's message is the end of a turn whose beginning was not read.
       if (m.message.role != storage::message_role::user) continue;
-      groups.push_back({*m.message.turn, {}, 0});
+      groups.push_back({m.message.turn, {}, 0});
       at = groups.rbegin();
     }
     at->messages.push_back(&m);

@@ -23,7 +23,8 @@ struct told_history {
 };
 
 /// `kept`: in order of seq. Messages stand in the order of their turns, whatever came between them; what came after
-/// `turn` is left out, as are discarded messages. A call without a result gets one that says so.
+/// `turn` is left out, as are discarded messages. A stop and the word that acknowledged it stand where they were said.
+/// A call without a result gets one that says so.
 told_history history_for(const std::vector<storage::kept_message>& kept, const operation_id& turn,
                          const history_limits& limits = {});
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "controller/turns/swarm.hpp"
+#include "controller/turns/message_order.hpp"
 
 namespace quell::controller::turns {
 
@@ -15,12 +15,12 @@ namespace quell::controller::turns {
 class just_said {
  public:
   /// What came of it, as a duplicate; nullptr if it was not said, or has no id.
-  const message_accepted* find(const scope_path& scope, const std::string& client_id, boot_time now) const {
+  const message_answer* find(const scope_path& scope, const std::string& client_id, boot_time now) const {
     if (client_id.empty()) return nullptr;
     const auto known = said_.find(scope.text() + ' ' + client_id);
     return known != said_.end() && now - known->second.at < kept_for ? &known->second.taken : nullptr;
   }
-  void put(const scope_path& scope, const std::string& client_id, message_accepted taken, boot_time now) {
+  void put(const scope_path& scope, const std::string& client_id, message_answer taken, boot_time now) {
     if (client_id.empty()) return;
     taken.is_duplicate = true;
     order_.push_back(scope.text() + ' ' + client_id);
@@ -34,7 +34,7 @@ class just_said {
   static constexpr std::chrono::minutes kept_for{1};
   static constexpr std::size_t most = 4096;
   struct entry {
-    message_accepted taken;
+    message_answer taken;
     boot_time at;
   };
   std::unordered_map<std::string, entry> said_;

@@ -36,6 +36,7 @@ struct shared_parts {
   heart_link heart;
   registry who;
   std::unique_ptr<errands> later;
+  std::unique_ptr<errands> lookups; ///< for the few short things that somebody who says stop waits for
   output_store* output = nullptr;
   turn_settings settings;
   std::mutex models_guard;

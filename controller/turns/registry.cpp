@@ -70,6 +70,14 @@ void registry::ended(const ended_operation& e) {
   drop(e.id);
 }
 
+void registry::forget_all() {
+  std::unordered_map<operation_id, entry> gone;
+  {
+    const std::lock_guard lock(guard_);
+    gone.swap(entries_);
+  }
+}
+
 std::vector<std::shared_ptr<actors::agent_line>> registry::agents() const {
   std::vector<std::shared_ptr<actors::agent_line>> all;
   const std::lock_guard lock(guard_);

@@ -39,6 +39,8 @@ class registry {
 
   /// All agents, once each, to be told that the process ends.
   std::vector<std::shared_ptr<actors::agent_line>> agents() const;
+  /// At the end of the process: those who are known here know it, too.
+  void forget_all();
 
  private:
   struct entry {

@@ -114,7 +114,8 @@ result<std::string> key_in_environment(const std::string& name, const std::map<s
 /// Only what an agent uses must be there: a configuration may hold models whose keys this machine has not.
 std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std::string>& environment) {
   for (auto& m : s.models) {
-    const bool used = std::any_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.model == m.name; });
+    const bool used = m.name == s.chat.acknowledgement_model ||
+                      std::any_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.model == m.name; });
     const auto place = "[[models]] \"" + m.name + "\": ";
     if (const auto source = s.keys.find(m.name); source != s.keys.end()) {
       auto key = source->second.file.empty() ? key_in_environment(source->second.env, environment)
@@ -153,7 +154,7 @@ void add_what_is_not_named(turn_settings& s) {
 } // namespace
 
 const std::vector<std::string>& turn_sections() {
-  static const std::vector<std::string> all = {"models", "agents", "tools", "approval", "mcp"};
+  static const std::vector<std::string> all = {"models", "agents", "tools", "approval", "mcp", "chat"};
   return all;
 }
 
@@ -177,6 +178,12 @@ std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
       return fault{"invalid_field", "[tools.timeouts]: \"" + name + "\" " + why, {}};
   for (const auto& rule : s.approvals)
     if (auto wrong = rule_that_fits_nothing(s, rule)) return wrong;
+  const auto& speaks = s.chat.acknowledgement_model;
+  if (!speaks.empty() && speaks != "none" && !s.model(speaks))
+    return fault{"invalid_field",
+                 "[chat]: acknowledgement_model \"" + speaks + "\" is no [[models]]; " +
+                     instead_of(speaks, names_of(s.models)) + ", and \"none\" means a reaction only",
+                 {}};
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/chat/cancel_words.hpp"
 #include "integrations/models/model.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/scope.hpp"
@@ -68,7 +69,16 @@ struct key_source {
   friend bool operator==(const key_source&, const key_source&) = default;
 };
 
+/// How people speak to the bot, and how it answers a stop (section [chat]).
+struct chat_manners {
+  std::vector<std::string> bot_names;
+  chat::vocabulary words;            ///< beside the built-in ones
+  std::string acknowledgement_model; ///< of `turn_settings::models`; "": that of the scope's agent; "none": no model
+  double confidence = 0.5;           ///< a voice transcript below this is ignored
+};
+
 struct turn_settings {
+  chat_manners chat;
   std::vector<integrations::model_settings> models; ///< at least one
   std::vector<agent_settings> agents;               ///< at least one
   std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own; 0 = none
@@ -80,7 +90,7 @@ struct turn_settings {
   const agent_settings* agent(std::string_view name) const;
 };
 
-/// The sections of the configuration file that are read here: models, agents, tools, approval, mcp.
+/// The sections of the configuration file that are read here: models, agents, tools, approval, mcp, chat.
 const std::vector<std::string>& turn_sections();
 
 /// What `file` ("" = none) says, with a scripted model and an agent `default` where it names none; keys from

@@ -15,7 +15,8 @@ constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents =
                       most_servers = 32, most_timeouts = 256, most_scopes = 64, most_tools = 128, most_labels = 64,
                       most_variables = 64, most_arguments = 256;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
-                      command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512;
+                      command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
+                      most_phrases = 256;
 
 std::string name_of(toml_table& t, const std::string& section, std::size_t most = name_bytes) {
   const auto name = t.text("name", 4096);
@@ -162,6 +163,24 @@ void read_timeouts(const toml::table& table, turn_settings& s, file_trouble& tro
   }
 }
 
+void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble) {
+  toml_table t(table, "[chat]", trouble);
+  const auto phrases = [&](const char* key) {
+    auto all = t.texts(key, most_phrases, most_phrases * phrase_bytes);
+    for (const auto& p : all)
+      if (p.find_first_not_of(" \t,") == std::string::npos || p.size() > phrase_bytes)
+        t.wrong(key, "needs words of 1 to " + std::to_string(phrase_bytes) + " bytes each");
+    return all;
+  };
+  s.chat.bot_names = phrases("bot_names");
+  s.chat.words.words = phrases("cancel_words");
+  s.chat.words.lead_ins = phrases("lead_ins");
+  s.chat.words.followers = phrases("followers");
+  s.chat.acknowledgement_model = t.text("acknowledgement_model", name_bytes);
+  s.chat.confidence = t.fraction("confidence", s.chat.confidence);
+  t.end();
+}
+
 /// Calls `read` for each table of `[[section]]`.
 template <class Read>
 void each(const toml::table& root, const std::string& section, std::size_t most, file_trouble& trouble, Read read) {
@@ -208,6 +227,13 @@ result<turn_settings> read_settings_file(const std::string& file) {
       read_timeouts(*table, s, trouble);
     } else {
       trouble.say(tools->source().begin.line, "tools must be a table: write [tools.timeouts]");
+    }
+  }
+  if (const auto* chat = root->get("chat")) {
+    if (const auto* table = chat->as_table()) {
+      read_chat(*table, s, trouble);
+    } else {
+      trouble.say(chat->source().begin.line, "chat must be a table: write [chat]");
     }
   }
   if (trouble.first()) return tl::unexpected(*trouble.first());

@@ -1,60 +1,30 @@
 // Settings as TOML, for `quelld --print-config`. Names of keys, never keys.
+#include <charconv>
 #include <sstream>
 
 #include "controller/turns/settings.hpp"
+#include "controller/turns/toml_lines.hpp"
 #include "protocol/duration.hpp"
 
 namespace quell::controller::turns {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      constexpr char digits[] = "0123456789abcdef";
-      out += "\\u00";
-      out += digits[static_cast<unsigned char>(c) >> 4];
-      out += digits[c & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string list(const std::vector<std::string>& texts) {
-  std::string out = "[";
-  for (const auto& t : texts) out += (out.size() == 1 ? "" : ", ") + quoted(t);
-  return out + "]";
-}
-
-std::string pairs(const std::map<std::string, std::string>& all) {
-  std::string out = "{";
-  for (const auto& [key, value] : all) out += (out.size() == 1 ? " " : ", ") + quoted(key) + " = " + quoted(value);
-  return out + " }";
-}
-
-/// Lines `key = value`; what is at its default is left out.
+/// Lines `key = value`, straight into a stream.
 class lines {
  public:
   explicit lines(std::ostream& out) : out_(out) {}
-  void text(const char* key, const std::string& value) {
-    if (!value.empty()) out_ << key << " = " << quoted(value) << "\n";
-  }
-  void texts(const char* key, const std::vector<std::string>& value) {
-    if (!value.empty()) out_ << key << " = " << list(value) << "\n";
-  }
-  void table(const char* key, const std::map<std::string, std::string>& value) {
-    if (!value.empty()) out_ << key << " = " << pairs(value) << "\n";
-  }
-  void plain(const char* key, const std::string& value) { out_ << key << " = " << value << "\n"; }
+  void text(const char* key, const std::string& value) { put(&toml_lines::text, key, value); }
+  void texts(const char* key, const std::vector<std::string>& value) { put(&toml_lines::texts, key, value); }
+  void table(const char* key, const std::map<std::string, std::string>& value) { put(&toml_lines::table, key, value); }
+  void plain(const char* key, const std::string& value) { put(&toml_lines::plain, key, value); }
 
  private:
+  template <class Value>
+  void put(void (toml_lines::*how)(const char*, const Value&), const char* key, const Value& value) {
+    toml_lines one;
+    (one.*how)(key, value);
+    out_ << one.all();
+  }
   std::ostream& out_;
 };
 
@@ -93,13 +63,13 @@ void print(std::ostream& out, const agent_settings& a) {
   l.texts("scopes", scopes);
   l.text("model", a.model);
   l.text("instructions", a.instructions);
-  if (a.tools) l.plain("tools", list(*a.tools));
+  if (a.tools) l.plain("tools", toml_list(*a.tools));
   l.text("workspace", a.workspace.value_or(""));
   l.table("on", a.on);
   l.text("worker", a.worker.value_or(""));
   l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
                         ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
-                        ", timeout = " + quoted(duration_text(a.budget.timeout)) + " }");
+                        ", timeout = " + toml_quoted(duration_text(a.budget.timeout)) + " }");
   l.texts("command", a.command);
   if (a.acp) l.plain("acp", "true");
 }
@@ -126,7 +96,8 @@ std::string turn_settings_text(const turn_settings& s) {
   }
   for (const auto& a : s.agents) print(out, a);
   if (!s.timeouts.empty()) out << "\n[tools.timeouts]\n";
-  for (const auto& [name, time] : s.timeouts) out << quoted(name) << " = " << quoted(duration_text(time)) << "\n";
+  for (const auto& [name, time] : s.timeouts)
+    out << toml_quoted(name) << " = " << toml_quoted(duration_text(time)) << "\n";
   for (const auto& r : s.approvals) {
     out << "\n[[approval]]\n";
     lines l(out);
@@ -134,6 +105,16 @@ std::string turn_settings_text(const turn_settings& s) {
     l.text("match", r.match);
   }
   for (const auto& m : s.mcp) print(out, m);
+  out << "\n[chat]\n";
+  lines l(out);
+  l.plain("bot_names", toml_list(s.chat.bot_names));
+  l.plain("cancel_words", toml_list(s.chat.words.words));
+  l.plain("lead_ins", toml_list(s.chat.words.lead_ins));
+  l.plain("followers", toml_list(s.chat.words.followers));
+  l.plain("acknowledgement_model", toml_quoted(s.chat.acknowledgement_model));
+  char shortest[32] = {};
+  std::to_chars(shortest, shortest + sizeof shortest - 1, s.chat.confidence);
+  l.plain("confidence", shortest);
   return out.str();
 }
 

@@ -57,6 +57,7 @@ class sub_agent_work final : public actors::tool_work {
   void run_command(std::function<void(actors::work_end)> done) {
     auto request = task_for_command(settings_, task_);
     if (!request) return done({false, parts_->texts->failed(request.error().code, request.error().detail)});
+    request->follows = followed_work{above_->who().scope, above_->who().root, call_};
     create_order order;
     order.by = shared_parts::acting_for(above_->who().owner);
     order.parent = call_;

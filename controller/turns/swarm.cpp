@@ -8,18 +8,15 @@
 #include <unordered_map>
 
 #include "controller/turns/history.hpp"
-#include "controller/turns/just_said.hpp"
 #include "controller/turns/mcp_host.hpp"
+#include "controller/turns/message_desk.hpp"
 #include "controller/turns/said.hpp"
 #include "controller/turns/start_agent.hpp"
-#include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::size_t most_waiting = 1000; ///< turns of one scope
-constexpr std::size_t title_bytes = 80;
 constexpr std::chrono::milliseconds look_again{20};
 constexpr int most_looks = 250; ///< 5 s until what waited for a human has its agent again
 
@@ -29,9 +26,13 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string
 
 class real_swarm final : public swarm {
  public:
-  explicit real_swarm(std::shared_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
+  explicit real_swarm(std::shared_ptr<shared_parts> parts)
+      : parts_(std::move(parts)), desk_(std::make_shared<message_desk>(parts_, line_of_turns())) {}
+  ~real_swarm() override { parts_->who.forget_all(); }
 
-  void take(message_order order, reply<outcome<message_accepted>> done) override;
+  void take(message_order order, reply<outcome<message_answer>> done) override {
+    desk_->take(std::move(order), std::move(done));
+  }
   void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
@@ -58,77 +59,33 @@ class real_swarm final : public swarm {
   bool is_on_its_way(const operation_id& turn) const;
   const agent_settings* agent_of(const storage::operation_record& row) const;
 
+  turn_line line_of_turns();
+
   std::shared_ptr<shared_parts> parts_;
-  just_said said_; ///< the controller's thread's alone
+  std::shared_ptr<message_desk> desk_;
   mutable std::mutex guard_;
   std::unordered_map<std::string, std::deque<queued>> scopes_; ///< the front runs
   std::unordered_map<operation_id, scope_path> places_;        ///< of queued turns
   std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
 };
 
-void real_swarm::take(message_order order, reply<outcome<message_accepted>> done) {
-  const auto* agent = agent_for(parts_->settings, order.scope, order.agent);
-  if (!agent)
-    return done(order.agent ? refuse("invalid_field", "there is no agent " + *order.agent + " configured", "/agent")
-                            : refuse("invalid_field",
-                                     "no agent serves scope " + order.scope.text() +
-                                         "; configure one ([[agents]] scopes), or name one in /agent",
-                                     "/scope"));
-  if (agent->is_command())
-    return done(refuse("invalid_field",
-                       "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
-                       "/agent"));
-  if (parts_->heart.is_low())
-    return done(refuse("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
-  parts_->heart.ask(
-      [this, order = std::move(order), agent, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        if (const auto* same = said_.find(order.scope, order.client_id, now.boot))
-          return [done, same = *same] { done(same); };
-        const queued mine{operation_id::fresh(), order.scope, false};
-        std::size_t before = 0;
-        {
-          const std::lock_guard lock(guard_);
-          if (const auto at = scopes_.find(order.scope.text()); at != scopes_.end()) before = at->second.size();
-        }
-        if (before >= most_waiting)
-          return [done] { done(refuse("too_many_operations", "1,000 turns of this scope wait already")); };
-        storage::message_record m;
-        m.id = message_id::fresh();
-        m.scope = order.scope;
-        m.turn = mine.turn;
-        m.author = order.author;
-        m.client_id = order.client_id;
-        m.fingerprint = order.fingerprint;
-        m.text = order.text;
-        create_order turn;
-        turn.by = order.by;
-        turn.kind = kind::turn;
-        turn.scope = order.scope;
-        turn.name = agent->name;
-        turn.title = std::string(utf8_prefix(order.text, title_bytes));
-        turn.owner = order.author;
-        turn.timeout = agent->budget.timeout;
-        turn.later = before > 0;
-        turn.block = turn_block(m.id, agent->name, agent->model);
-        const auto made = l.create(turn, mine.turn, now);
-        if (!made) return [done, why = made.error()] { done(tl::unexpected(why)); };
-        const auto id = m.id;
-        const auto seq = l.actors()->add_message(std::move(m), now);
-        bool is_first = false; // also if those before it have left since they were counted
-        {
-          const std::lock_guard lock(guard_);
-          auto& line = scopes_[order.scope.text()];
-          line.push_back(mine);
-          is_first = line.size() == 1;
-          places_.emplace(mine.turn, order.scope);
-        }
-        const message_accepted taken{id, seq, mine.turn, before == 0, static_cast<std::uint32_t>(before), false};
-        said_.put(order.scope, order.client_id, taken, now.boot);
-        return [this, done, mine, is_first, taken] {
-          done(taken);
-          if (is_first) begin(mine);
-        };
-      });
+/// The queues, as the desk sees them.
+turn_line real_swarm::line_of_turns() {
+  return {[this](const scope_path& scope) {
+            const std::lock_guard lock(guard_);
+            const auto at = scopes_.find(scope.text());
+            return at == scopes_.end() ? std::size_t{0} : at->second.size();
+          },
+          [this](const operation_id& turn, const scope_path& scope) {
+            const std::lock_guard lock(guard_);
+            auto& line = scopes_[scope.text()];
+            line.push_back({turn, scope, false});
+            places_.emplace(turn, scope);
+            return line.size() == 1;
+          },
+          [this](const operation_id& turn, const scope_path& scope) {
+            begin({turn, scope, false});
+          }};
 }
 
 void real_swarm::begin(const queued& next) {
@@ -320,6 +277,7 @@ std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
 
 /// After a restart: in the order in which they were asked for.
 void real_swarm::pick_up() {
+  desk_->pick_up();
   parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
     auto open = l.actors()->open_turns();
     auto gone = l.actors()->interrupted();
@@ -347,6 +305,7 @@ void real_swarm::pick_up() {
 }
 
 void real_swarm::stop() {
+  parts_->lookups->stop();
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
   parts_->mcp->end();
@@ -364,6 +323,9 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   auto later = errands::open(o.store_directory);
   if (!later) return tl::unexpected(later.error());
   parts->later = std::move(*later);
+  auto lookups = errands::open(o.store_directory);
+  if (!lookups) return tl::unexpected(lookups.error());
+  parts->lookups = std::move(*lookups);
   auto models = integrations::model_client::make();
   if (!models) return tl::unexpected(models.error());
   parts->models = std::move(*models);

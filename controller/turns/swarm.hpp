@@ -7,30 +7,11 @@
 #include <string>
 
 #include "controller/service.hpp"
+#include "controller/turns/message_order.hpp"
 #include "controller/turns/parts.hpp"
 #include "controller/turns/turn_json.hpp"
 
 namespace quell::controller::turns {
-
-/// A message that asks for a turn, checked for shape and rights.
-struct message_order {
-  caller by;
-  scope_path scope;
-  std::string text;
-  storage::person author;
-  std::string client_id; ///< "" = none
-  std::string fingerprint;
-  std::optional<std::string> agent;
-};
-
-struct message_accepted {
-  message_id message;
-  std::uint64_t seq = 0;
-  operation_id turn;
-  bool is_running = true;
-  std::uint32_t position = 0; ///< turns of this scope before it
-  bool is_duplicate = false;
-};
 
 struct swarm_options {
   std::string store_directory;
@@ -46,8 +27,8 @@ class swarm {
   static result<std::unique_ptr<swarm>> start(swarm_options o);
   virtual ~swarm() = default;
 
-  /// Answers once message and turn are durable.
-  virtual void take(message_order order, reply<outcome<message_accepted>> done) = 0;
+  /// Answers once what was decided is durable.
+  virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
   /// The client that owned the turn has gone.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/turns/following.hpp"
 #include "controller/turns/turn_port.hpp"
 
 namespace quell::controller::turns {
@@ -24,6 +25,18 @@ void task_run::start(create_order order, std::function<void(task_end)> done) {
   order.kind = kind::task;
   order.task = what_.spec;
   order.timeout = what_.timeout;
+  if (!what_.follows) return go_on(std::move(order));
+  wait_for_what_it_follows(
+      parts_, *what_.follows, what_.spec,
+      [self = shared_from_this(), order = std::move(order)](const std::optional<std::string>& still_lives) {
+        if (!still_lives) return self->go_on(order);
+        self->refuse({"workspace_busy",
+                      "nothing was started, because stopped work still lives in this workspace: " + *still_lives,
+                      {}});
+      });
+}
+
+void task_run::go_on(create_order order) {
   const auto named = what_.spec.worker;
   if (!named || !parts_->heart.knows_worker) return create(std::move(order));
   // A task for a worker that will never be there would wait for ever, and its call with it.
@@ -186,6 +199,7 @@ std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> 
   if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
   // The turn watches the time of the call; the task may take as long as that.
   request->timeout = milliseconds{0};
+  request->follows = followed_work{who.scope, who.root, call};
   create_order order;
   order.by = shared_parts::acting_for(who.owner);
   order.parent = call;

@@ -31,6 +31,7 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   void ended(const ended_operation& e) override;
 
  private:
+  void go_on(create_order order);
   void create(create_order order);
   void refuse(const fault& why);
   void feed(const std::string& worker, std::uint64_t from, int tries);

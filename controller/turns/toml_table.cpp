@@ -48,6 +48,15 @@ std::uint32_t toml_table::number(const char* key, std::uint32_t otherwise, std::
   return otherwise;
 }
 
+double toml_table::fraction(const char* key, double otherwise) {
+  const auto* node = find(key);
+  if (!node) return otherwise;
+  const auto value = node->value<double>();
+  if (value && *value >= 0 && *value <= 1) return *value;
+  wrong(key, "must be a number from 0 to 1");
+  return otherwise;
+}
+
 bool toml_table::flag(const char* key, bool otherwise) {
   const auto* node = find(key);
   if (!node) return otherwise;

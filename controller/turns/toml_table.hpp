@@ -42,6 +42,8 @@ class toml_table {
   std::string text(const char* key, std::size_t most_bytes);
   std::optional<std::string> text_if(const char* key, std::size_t most_bytes);
   std::uint32_t number(const char* key, std::uint32_t otherwise, std::uint32_t least, std::uint32_t most);
+  /// From 0 to 1.
+  double fraction(const char* key, double otherwise);
   bool flag(const char* key, bool otherwise);
   milliseconds duration(const char* key, milliseconds otherwise, milliseconds least);
   std::vector<std::string> texts(const char* key, std::size_t most, std::size_t most_bytes);

@@ -2,18 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "controller/turns/tool_catalogue.hpp"
 #include "protocol/fault.hpp"
+#include "protocol/id.hpp"
+#include "protocol/scope.hpp"
 #include "protocol/task.hpp"
 
 namespace quell::controller::turns {
+
+/// What a task must not overtake: what is being stopped in this scope, and does not lie below this root.
+struct followed_work {
+  scope_path scope;
+  operation_id root;
+  operation_id call; ///< that waits: when it is stopped it waits no longer
+};
 
 struct task_request {
   task_spec spec;
   std::string stdin_text;  ///< with `spec.stdin_open`: write it and close; else empty
   milliseconds timeout{0}; ///< of the call; 0 = none
+  std::optional<followed_work> follows = std::nullopt;
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its

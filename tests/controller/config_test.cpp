@@ -78,6 +78,34 @@ TEST_CASE("a lease shorter than three heartbeats, half a TLS pair and plain HTTP
   CHECK(check_config(open));
 }
 
+TEST_CASE("origins are a list in the file or a text with commas, each an origin and nothing else", "[config]") {
+  file f("[http]\ncors_origins = [\"https://bots.example\", \"http://localhost:3000\"]\n");
+  const auto c = load_config(f.path, {});
+  REQUIRE(c);
+  CHECK(cors_origins(*c) == std::vector<std::string>{"https://bots.example", "http://localhost:3000"});
+  CHECK(check_config(*c));
+  const auto from_environment = load_config("", {{"QUELLD_HTTP_CORS_ORIGINS", "https://a.example, https://b.example"}});
+  CHECK(cors_origins(*from_environment).size() == 2);
+  for (const auto* bad : {"*", "https://*", "bots.example", "https://bots.example/", "https://Bots.example", "ftp://a",
+                          "https://", "https://user@a", "null"}) {
+    INFO(bad);
+    config odd;
+    odd.http_cors_origins = bad;
+    CHECK_FALSE(check_config(odd));
+  }
+}
+
+TEST_CASE("a log level or format that does not exist is refused", "[config]") {
+  config c;
+  c.log_format = "json";
+  CHECK(check_config(c));
+  c.log_format = "yaml";
+  CHECK_FALSE(check_config(c));
+  c.log_format = "text";
+  c.log_level = "shout";
+  CHECK_FALSE(check_config(c));
+}
+
 TEST_CASE("durations and sizes have units and nothing else", "[config]") {
   CHECK(*parse_duration("250ms") == 250ms);
   CHECK(*parse_duration("2d") == 48h);

@@ -46,8 +46,9 @@ LIBRARIES = (
             " library; the rest is plain C++"),
     Library(r"SQLiteCpp/|sqlite3\.h", r"storage/|benchmarks/|tests/(storage|simulation)/", "one room writes SQL, so that order and durability are decided in one"
             " place"),
-    Library(r"boost/(beast|asio)", r"controller/gateway/|worker/relay|benchmarks/|tests/", "HTTP servers live in the gateway and the worker's"
-            " relay; these headers cost 10 s a file"),
+    Library(r"boost/(beast|asio)", r"controller/gateway/|worker/relay|integrations/chat/|benchmarks/|tests/", "HTTP servers live in the gateway and the"
+            " worker's relay, long-lived connections to chat services in their connectors; these headers cost 10 s a file"),
+    Library(r"expat", r"integrations/chat/xmpp/|tests/", "XML is read in one place, with limits and without entities"),
     Library(r"nlohmann/", r"(?!protocol/|actors/)", "inside the cluster there is no JSON: messages are structs"),
     Library(r"curl/", r"cli/|integrations/|worker/tools/|tests/", "outgoing HTTP is made by the CLI, the integrations and the tool that fetches pages"),
     Library(r"re2/", r"worker/tools/|tests/", "patterns of a model are matched in one place"),

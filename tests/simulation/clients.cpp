@@ -24,6 +24,16 @@ const std::vector<scope_path>& scopes() {
 }
 const std::vector<std::string> owners{"ann", "bob", "eve"};
 
+/// One of the things that the owner of an external operation may say.
+void say_of(external_books& books, const operation_id& id, std::uint64_t word, moment now) {
+  if (word == 0) (void)books.end_external({id, owner_word::complete, R"({"n":1})", {}}, {}, now);
+  if (word == 1) (void)books.end_external({id, owner_word::fail, {}, storage::operation_error{"error", "no"}}, {}, now);
+  if (word == 2) (void)books.end_external({id, owner_word::stopped, {}, {}}, {}, now);
+  if (word == 3) (void)books.start_external(id, {}, now);
+  if (word >= 4) (void)books.heartbeat({{}, {id}, "runtime"}, now);
+  if (word == 5) (void)books.signals_of("runtime", {}, now);
+}
+
 } // namespace
 
 clients::clients(world& w) : world_(w), random_(w.plan.seed, 1000) {}
@@ -64,6 +74,11 @@ void clients::fill(create_order& o, random_stream& r) {
   if (r.chance(80)) o.task.pty = true;
   if (r.chance(200)) o.task.leader_exit = on_leader_exit::kill;
   o.fingerprint = "print-" + std::to_string(r.next());
+  if (o.kind != kind::external) return;
+  random_stream own(plan.seed, mix(1700, std::hash<std::string>{}(o.fingerprint)));
+  if (own.chance(500)) o.external.lease = milliseconds{own.between(1000, 8000)};
+  o.external.starts_later = own.chance(300);
+  if (own.chance(500)) o.external.session = "runtime";
 }
 
 /// A child stands in its parent's scope or below it.
@@ -147,6 +162,8 @@ void clients::send(request q) {
             [this, q, lives = world_.controller.lives()](outcome<created> answer) {
               if (!world_.controller.answers()) return;
               world_.truth.create_answered(q.order, q.fresh, answer);
+              if (q.order.kind == kind::external && answer)
+                own(answer->id, std::hash<std::string>{}(answer->id.text()));
             },
             now);
         // A client that gets no answer repeats itself, if it chose the id.
@@ -160,6 +177,29 @@ void clients::send(request q) {
         });
       },
       3);
+}
+
+/// The owner of an external operation: says something now and then, in any order, until it has said how it ended; some
+/// fall silent.
+void clients::own(const operation_id& id, std::uint64_t salt, int words) {
+  random_stream r(world_.plan.seed, mix(1800, mix(salt, static_cast<std::uint64_t>(words))));
+  if (words > 12 || r.chance(60)) return;
+  ++waiting_;
+  world_.events.after(r.long_tailed(1 * ms, 4 * seconds), [this, id, salt, words, r]() mutable {
+    --waiting_;
+    const auto word = r.below(8);
+    // Not `order`: its delays are drawn from what everybody else draws from.
+    if (world_.controller.is_up())
+      world_.controller.ask([id, word](core& c, moment now) {
+        c.written_turn(
+            [&](ledger& l, moment at) -> std::function<void(bool)> {
+              say_of(*l.externals(), id, word, at);
+              return [](bool) {};
+            },
+            now);
+      });
+    own(id, salt, words + 1);
+  });
 }
 
 void clients::cancel(const scheduled& s) {

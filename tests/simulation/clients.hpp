@@ -50,6 +50,7 @@ class clients {
   void fill(controller::create_order& o, random_stream& r);
   void choose_parent(controller::create_order& o, random_stream& r);
   void send(request q);
+  void own(const operation_id& id, std::uint64_t salt, int words = 0);
   void send(controller::cancel_order o, cancel_id fresh, int tries);
   void send_cancel(controller::cancel_order o, std::uint64_t salt, int tries = 3);
   operation_id some_operation(random_stream& r) const;

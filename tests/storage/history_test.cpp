@@ -46,7 +46,8 @@ message_record full_message(std::uint64_t seq, message_role role) {
   m.turn = operation_id::fresh();
   m.author = {"alice", "Alice \xc3\xa4"};
   m.client_id = "1732096267.123";
-  m.fingerprint = "f00d";
+  m.decision = R"({"why":"nothing_active"})";
+  m.acknowledged = true;
   m.text = std::string("with a NUL \0 and bad UTF-8 \xff", 28);
   m.interrupted = m.discarded = true;
   m.usage = {1, 2, 3};
@@ -262,7 +263,7 @@ TEST_CASE("a client finds the newest message with its own id in exactly that sco
   const auto write = [&](std::uint64_t seq, const std::string& where, const std::string& client_id) {
     auto m = message(seq, where, message_role::user);
     m.client_id = client_id;
-    m.fingerprint = "of " + std::to_string(seq);
+    m.decision = "of " + std::to_string(seq);
     REQUIRE_FALSE(h.s.write({put_message{m}}));
     return m;
   };

@@ -87,6 +87,31 @@ struct old_store {
 
 } // namespace
 
+TEST_CASE("a store of version 3 keeps its messages, and what it could not know of them is nothing") {
+  temp_directory directory{"/dev/shm"};
+  auto said = message(100, "team/a", message_role::user);
+  said.decision = "f00d"; // of a body, in those days
+  said.acknowledged.reset();
+  {
+    store s(directory.path());
+    REQUIRE_FALSE(s.write({reserve_seq{1'000}, put_message{said}}));
+  }
+  {
+    SQLite::Database database(directory.path() + "/" + database_file, SQLite::OPEN_READWRITE);
+    database.exec("DROP INDEX message_unacknowledged");
+    database.exec("ALTER TABLE message DROP COLUMN acknowledged");
+    database.exec("ALTER TABLE message RENAME COLUMN decision TO fingerprint");
+    database.exec("PRAGMA user_version=3");
+  }
+  store s(directory.path());
+  said.decision.clear();
+  const auto history =
+      queries::open(directory.path()).value()->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}});
+  REQUIRE(history.value().size() == 1);
+  CHECK(history.value().front().message == said);
+  CHECK(integrity(directory.path()) == "ok");
+}
+
 TEST_CASE("a store of version 1 or 2 is brought up to date with what is in it") {
   old_store old(GENERATE(1, 2));
   old.check_up_to_date();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <csignal>
 #include <fcntl.h>
@@ -39,7 +41,10 @@ class probed_program {
     });
   }
   ~probed_program() {
-    ::close(to_); // some servers go on for as long as their work does
+    {
+      const std::lock_guard lock(guard_); // the reading thread answers
+      ::close(std::exchange(to_, -1));    // some servers go on for as long as their work does
+    }
     if (pid_ > 0) ::kill(pid_, SIGTERM);
     if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
     if (reader_.joinable()) reader_.join();
@@ -49,7 +54,8 @@ class probed_program {
   probed_program& operator=(const probed_program&) = delete;
 
   void write(std::string_view bytes) const {
-    while (!bytes.empty()) {
+    const std::lock_guard lock(guard_);
+    while (to_ >= 0 && !bytes.empty()) {
       const auto count = ::write(to_, bytes.data(), bytes.size());
       if (count <= 0) return;
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -58,6 +64,7 @@ class probed_program {
 
  private:
   pid_t pid_ = -1;
+  mutable std::mutex guard_; ///< of `to_`
   int to_ = -1, from_ = -1;
   std::thread reader_;
 };

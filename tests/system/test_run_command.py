@@ -154,3 +154,12 @@ def test_a_controller_restart_in_the_middle_is_not_noticed():
         out, _ = client.communicate(timeout=60)
         assert client.returncode == 9
         assert out == b"".join(b"line %d\n" % i for i in range(1, 41))
+
+
+def test_output_arrives_of_a_task_that_had_to_wait_for_its_worker():
+    with Cluster(workers=0) as c:
+        run = c.quell_background("run", "--", "bash", "-c", "echo hi; echo there >&2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        until(lambda: c.operations(status="pending"), "the task to wait")
+        c.add_worker("w1")
+        out, err = run.communicate(timeout=60)
+        assert (out, err, run.returncode) == (b"hi\n", b"there\n", 0)

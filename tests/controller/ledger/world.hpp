@@ -102,6 +102,7 @@ class world {
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;
   std::vector<actor_signal> signals;
+  std::vector<external_signal> told; ///< owners
   std::vector<std::pair<std::string, std::uint32_t>> freed;
   std::vector<std::pair<std::string, operation_id>> stored;
 

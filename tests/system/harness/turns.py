@@ -96,7 +96,7 @@ class TurnCluster(Cluster):
         messages = self.messages(scope)
         wrong = broken_history(messages)
         assert not wrong, (scope, wrong)
-        for turn in {m["turn"] for m in messages}:
+        for turn in {m["turn"] for m in messages} - {None}:
             if self.operation(turn)["status"] in ("completed", "failed", "cancelled"):
                 self.check_turn(turn)
         return messages
@@ -138,7 +138,10 @@ def broken_history(messages):
         turns.setdefault(m["turn"], []).append(m)
     for turn, of in turns.items():
         if turn is None:
-            return f"message {of[0]['message']} has no turn"
+            # Only a stop that was said, and the word that acknowledged it, belong to no turn.
+            if of[0]["role"] != "user" or any(m["role"] == "tool" or m["discarded"] or not m["text"] for m in of):
+                return f"these belong to no turn: {of}"
+            continue
         if of[0]["role"] != "user" or not of[0]["text"] or not (of[0]["author"] or {}).get("id"):
             return f"turn {turn} does not begin with a user's message: {of[0]}"
         if of[0]["discarded"] and len(of) > 1:

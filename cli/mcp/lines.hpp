@@ -1,0 +1,29 @@
+// Lines out of bytes that come in any pieces, each of a bounded length. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace quell::cli::mcp {
+
+class line_reader {
+ public:
+  /// `most`: bytes of a line, without its end.
+  explicit line_reader(std::size_t most) : most_(most) {}
+
+  struct sink {
+    std::function<void(std::string_view line)> line; ///< without LF or CR LF; empty lines are dropped
+    std::function<void()> too_long;                  ///< once for each longer one; nothing of it is kept
+  };
+  void take(std::string_view bytes, const sink& out);
+  /// The input is over: what stands there without an end is a line too.
+  void finish(const sink& out);
+
+ private:
+  const std::size_t most_;
+  std::string line_;
+  bool over_ = false;
+};
+
+} // namespace quell::cli::mcp

@@ -1,0 +1,202 @@
+// The external operation that this server is.
+#include "cli/mcp/own_operation.hpp"
+
+#include <algorithm>
+
+#include "cli/fields.hpp"
+#include "cli/mcp/words.hpp"
+
+namespace quell::cli::mcp {
+namespace {
+
+constexpr milliseconds long_poll{25'000};
+constexpr milliseconds allowance{10'000};
+constexpr milliseconds answer_within{10'000};
+constexpr milliseconds check_within{1'000};
+
+bool may_pass(const problem& p) { return p.status == 0 || p.status == 429 || p.status >= 502; }
+
+} // namespace
+
+own_operation::own_operation(api& controller, json body, milliseconds lease, callbacks c)
+    : api_(controller), body_(std::move(body)), id_(text_of(body_, "id")), lease_(lease), tell_(std::move(c)) {}
+
+own_operation::~own_operation() {
+  hush();
+  api_.loop().abandon(call_);
+  api_.loop().abandon(check_call_);
+  api_.loop().forget(timer_);
+  api_.loop().forget(bound_);
+}
+
+void own_operation::hush() {
+  auto& loop = api_.loop();
+  for (auto* transfer : {&beat_call_, &listen_call_}) loop.abandon(std::exchange(*transfer, 0));
+  for (auto* timer : {&beat_timer_, &listen_timer_}) loop.forget(std::exchange(*timer, 0));
+}
+
+void own_operation::begin() { enrol(); }
+
+void own_operation::heard_from_controller() {
+  contact_.contact();
+  if (!lost_) return;
+  lost_.reset();
+  tell_.contact(std::nullopt);
+}
+
+void own_operation::lost_contact(const problem& p) {
+  const bool is_news = !lost_;
+  lost_ = p;
+  if (p.status == 0) api_.find_again();
+  if (is_news) tell_.contact(p);
+}
+
+milliseconds own_operation::pause() {
+  return contact_.lost(std::chrono::steady_clock::now()).value_or(milliseconds{2000});
+}
+
+void own_operation::enrol() {
+  call_ = api_.call("POST", "/v1/operations", body_, answer_within, [this](answer<json> a) {
+    call_ = 0;
+    if (!a) {
+      const auto& p = a.error();
+      may_exist_ = may_exist_ || (p.status == 0 && p.sent);
+      if (!may_pass(p)) {
+        phase_ = phase::over;
+        over_ = p.detail;
+        return tell_.refused(p);
+      }
+      lost_contact(p);
+      timer_ = api_.loop().after(pause(), [this] { enrol(); });
+      return;
+    }
+    may_exist_ = true;
+    phase_ = phase::live;
+    heard_from_controller();
+    const auto status = text_of(*a, "status");
+    // A create whose answer was lost may have been stopped since.
+    if (status == "completed" || status == "failed" || status == "cancelled") return take_end(*a, {});
+    beat_timer_ = api_.loop().after(lease_ / 3, [this] { beat(); });
+    listen();
+    tell_.registered();
+  });
+}
+
+void own_operation::beat() {
+  beat_timer_ = 0;
+  const auto bound = std::max(lease_ / 2, milliseconds{1000});
+  beat_call_ = api_.call("POST", "/v1/operations/" + id_ + "/heartbeat", json::object(), bound, [this](answer<json> a) {
+    beat_call_ = 0;
+    if (!a && is_end(a.error())) return;
+    if (!a) lost_contact(a.error());
+    if (a) {
+      heard_from_controller();
+      if (const auto& cancel = member(*a, "cancel"); cancel.is_object())
+        return take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
+    }
+    const auto next = a ? lease_ / 3 : std::min(pause(), lease_ / 3);
+    beat_timer_ = api_.loop().after(next, [this] { beat(); });
+  });
+}
+
+void own_operation::listen() {
+  listen_timer_ = 0;
+  const auto path = "/v1/operations/" + id_ + "/signal?wait_ms=" + std::to_string(long_poll.count());
+  listen_call_ = api_.call("GET", path, nullptr, long_poll + allowance, [this](answer<json> a) {
+    listen_call_ = 0;
+    if (!a && is_end(a.error())) return;
+    milliseconds rest{0};
+    if (a) {
+      heard_from_controller();
+      if (const auto& cancel = member(*a, "cancel"); cancel.is_object())
+        return take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
+      if (!a->is_null()) rest = milliseconds{1000}; // no answer that we know: not again at once
+    } else {
+      lost_contact(a.error());
+      rest = pause();
+    }
+    listen_timer_ = api_.loop().after(rest, [this] { listen(); });
+  });
+}
+
+bool own_operation::is_end(const problem& p) {
+  if (p.code != "already_terminal" && p.code != "operation_not_found") return false;
+  const auto document = json::parse(p.document, nullptr, false);
+  take_end(member(document, "operation"), p.detail);
+  return true;
+}
+
+void own_operation::take_end(const json& operation, const std::string& detail) {
+  if (phase_ != phase::live) return;
+  const auto& stop = member(operation, "stop");
+  if (text_of(operation, "status") == "cancelled") {
+    // It was settled without our word: contact was lost for too long.
+    take_stop(text_of(stop, "cause"), text_of(stop, "reason"));
+    return;
+  }
+  hush();
+  phase_ = phase::over;
+  const auto code = text_of(member(operation, "error"), "code");
+  std::string why =
+      code == "heartbeat_lost" ? "the controller heard nothing from it for " + std::to_string(lease_.count() / 1000) +
+                                     " s, so what it had started was cancelled"
+      : operation.is_object() ? "it is " + text_of(operation, "status") + (code.empty() ? "" : " (" + code + ")")
+                              : detail;
+  over_ = clipped("The operation of this MCP server has ended: " + why +
+                  ". Nothing can be started or looked at here any more: restart the MCP server.");
+  tell_.ended(*over_);
+}
+
+void own_operation::take_stop(const std::string& cause, const std::string& reason) {
+  if (phase_ != phase::live) return;
+  hush();
+  phase_ = phase::stopping;
+  over_ = stopped_text(cause, reason);
+  tell_.stopped(*over_);
+}
+
+void own_operation::check(std::function<void()> next) {
+  if (phase_ != phase::live) return next();
+  check_call_ = api_.call("POST", "/v1/operations/" + id_ + "/heartbeat", json::object(), check_within,
+                          [this, next = std::move(next)](answer<json> a) {
+                            check_call_ = 0;
+                            const auto& cancel = a ? member(*a, "cancel") : body_;
+                            if (a && cancel.is_object()) take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
+                            if (!a) is_end(a.error());
+                            next();
+                          });
+}
+
+void own_operation::end(milliseconds patience, std::function<void(bool)> done) {
+  done_ = std::move(done);
+  hush();
+  api_.loop().abandon(std::exchange(call_, 0));
+  api_.loop().forget(std::exchange(timer_, 0));
+  // What was certainly never heard of needs no last word.
+  if (phase_ == phase::over || (phase_ == phase::registering && !may_exist_ && lost_)) return done_(true);
+  bound_ = api_.loop().after(patience, [this] {
+    api_.loop().abandon(std::exchange(call_, 0));
+    api_.loop().forget(std::exchange(timer_, 0));
+    done_(false);
+  });
+  say_last_word();
+}
+
+void own_operation::say_last_word() {
+  const char* word = phase_ == phase::stopping ? "stopped" : "complete";
+  call_ =
+      api_.call("POST", "/v1/operations/" + id_ + "/" + word, json::object(), answer_within, [this](answer<json> a) {
+        call_ = 0;
+        if (!a && may_pass(a.error())) {
+          if (a.error().status == 0) api_.find_again();
+          timer_ = api_.loop().after(std::min(pause(), milliseconds{500}), [this] { say_last_word(); });
+          return;
+        }
+        // Any other refusal means that it is over there, or never was.
+        phase_ = phase::over;
+        api_.loop().forget(std::exchange(bound_, 0));
+        done_(true);
+      });
+}
+
+} // namespace quell::cli::mcp

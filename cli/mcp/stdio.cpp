@@ -1,0 +1,99 @@
+// Standard input and output as a channel of lines.
+#include "cli/mcp/stdio.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace quell::cli::mcp {
+namespace {
+
+constexpr std::size_t most_unread = 4 * 1024 * 1024;
+
+/// Bytes taken; 0: not now; -1: never. The descriptors may be shared with others, so they stay as they are: a socket is
+/// asked not to block, and a pipe that says it is ready takes PIPE_BUF bytes without blocking.
+ssize_t write_without_blocking(int out, std::string_view bytes) {
+  const auto sent = ::send(out, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) return sent;
+  if (errno == EAGAIN || errno == EINTR) return 0;
+  if (errno != ENOTSOCK) return -1;
+  pollfd ready{out, POLLOUT, 0};
+  if (::poll(&ready, 1, 0) <= 0) return 0;
+  const auto written = ::write(out, bytes.data(), std::min<std::size_t>(bytes.size(), 4096));
+  if (written >= 0) return written;
+  return errno == EAGAIN || errno == EINTR ? 0 : -1;
+}
+
+} // namespace
+
+stdio_channel::stdio_channel(event_loop& loop, int in, int out, std::size_t most_line_bytes, callbacks c)
+    : loop_(loop), in_(in), out_(out), tell_(std::move(c)), lines_(most_line_bytes), sink_{tell_.line, tell_.too_long} {
+  watch_input();
+}
+
+stdio_channel::~stdio_channel() {
+  loop_.unwatch(in_);
+  loop_.unwatch(out_);
+}
+
+void stdio_channel::watch_input() {
+  if (is_reading_ || is_over_) return;
+  is_reading_ = true;
+  loop_.watch(in_, false, [this] { read_some(); });
+}
+
+void stdio_channel::stop_reading() {
+  is_over_ = true;
+  loop_.unwatch(in_);
+}
+
+void stdio_channel::close() {
+  if (is_over_) return;
+  stop_reading();
+  tell_.closed();
+}
+
+void stdio_channel::read_some() {
+  std::array<char, 64 * 1024> bytes{};
+  const auto n = ::read(in_, bytes.data(), bytes.size());
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n > 0) return lines_.take({bytes.data(), static_cast<std::size_t>(n)}, sink_);
+  if (n == 0) lines_.finish(sink_);
+  close();
+}
+
+void stdio_channel::send(const std::string& line) {
+  if (is_broken_) return;
+  waiting_ += line;
+  write_some();
+  if (waiting_.size() <= most_unread || !is_reading_) return;
+  is_reading_ = false;
+  loop_.unwatch(in_);
+}
+
+void stdio_channel::write_some() {
+  std::size_t taken = 0;
+  while (taken < waiting_.size()) {
+    const auto n = write_without_blocking(out_, std::string_view(waiting_).substr(taken));
+    if (n < 0) {
+      is_broken_ = true;
+      waiting_.clear();
+      loop_.unwatch(out_);
+      return close();
+    }
+    if (n == 0) break;
+    taken += static_cast<std::size_t>(n);
+  }
+  waiting_.erase(0, taken);
+  if (waiting_.empty())
+    loop_.unwatch(out_);
+  else
+    loop_.watch(out_, true, [this] { write_some(); });
+  if (waiting_.size() <= most_unread) watch_input();
+}
+
+} // namespace quell::cli::mcp

@@ -1,0 +1,92 @@
+// One call of a tool while it is under way: asks the controller, answers once. What all calls share lies on the desk.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/api.hpp"
+#include "cli/mcp/arguments.hpp"
+#include "cli/operation_view.hpp"
+#include "cli/run_request.hpp"
+
+namespace quell::cli::mcp {
+
+struct call_answer {
+  std::string text;
+  json structured; ///< the HTTP shape; null = none
+  bool is_error = false;
+};
+
+/// What the calls of one server share.
+struct desk {
+  desk(api& c, std::string own, caller w) : controller(c), own_id(std::move(own)), where(std::move(w)) {}
+
+  api& controller;
+  const std::string own_id;          ///< the operation below which everything lies
+  const caller where;                ///< of this server, for the default directory of what it starts
+  std::set<std::string> mine;        ///< known to lie below; others may too
+  std::set<std::string> starting;    ///< creates that nobody has answered yet
+  std::set<std::string> own_cancels; ///< ordered through this server
+
+  void remember(const std::string& id);
+  bool was_cancelled_by_others(const json& operation) const;
+};
+
+class tool_call {
+ public:
+  using done = std::function<void(call_answer)>;
+
+  tool_call(desk& d, done answered) : desk_(d), answered_(std::move(answered)) {}
+  /// Drops what it waits for; nothing is answered any more.
+  virtual ~tool_call();
+  tool_call(const tool_call&) = delete;
+  tool_call& operator=(const tool_call&) = delete;
+
+  virtual void begin() = 0;
+  /// The client has gone: what waits answers with what is true now.
+  virtual void hurry() {}
+  /// What is to stop if the client gives up this call; "" = nothing.
+  virtual std::string started() const { return {}; }
+
+ protected:
+  using steady = std::chrono::steady_clock;
+  using then = std::function<void(answer<json>)>;
+
+  /// Asks again while the controller does not answer, until `patience` is over.
+  void ask(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
+           milliseconds patience, then next);
+  void look(const std::string& path, then next);
+  /// The operation that `typed` names, if it lies below this server's; others are `operation_not_found`.
+  void find(const std::string& typed, then next);
+  /// Every page under `key`, at most 10,000 items.
+  void all_pages(const std::string& path, const char* key, then next);
+  void pause(milliseconds how_long, std::function<void()> next);
+  void abandon_all();
+  void finish(call_answer a);
+  void fail(const problem& p);
+  view now() const;
+
+  desk& desk_;
+
+ private:
+  void attempt(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
+               steady::time_point until, milliseconds rest, then next);
+  void find_tail(const std::string& typed, then next);
+  /// Whether `operation` lies below ours, by its parents.
+  void climb(const json& operation, const std::string& at, int steps, then next);
+  void more_pages(const std::string& path, const char* key, const std::string& cursor, std::shared_ptr<json> all,
+                  then next);
+
+  done answered_;
+  std::set<event_loop::handle> transfers_, timers_;
+};
+
+/// Does nothing before `begin`.
+std::unique_ptr<tool_call> make_call(desk& d, call_arguments arguments, tool_call::done answered);
+std::unique_ptr<tool_call> make_cancel_call(desk& d, cancel_arguments arguments, tool_call::done answered);
+
+} // namespace quell::cli::mcp

@@ -1,0 +1,23 @@
+// Addresses of sockets: where they are bound, and what others are told to connect to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unistd.h>
+
+namespace quell::controller {
+
+inline std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }
+
+/// What a worker on this or another machine is told to connect to.
+inline std::string advertised(const std::string& listen, const std::string& host, std::uint16_t port) {
+  auto name = host.empty() ? listen.substr(0, listen.rfind(':')) : host;
+  if (name == "0.0.0.0" || name == "*" || name == "[::]") {
+    char own[256] = {};
+    ::gethostname(own, sizeof own - 1);
+    name = own;
+  }
+  return "tcp://" + name + ":" + std::to_string(port);
+}
+
+} // namespace quell::controller

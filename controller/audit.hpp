@@ -1,0 +1,19 @@
+// The audit event (SURFACE 7): who did what to what, through what; the event itself says when.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "controller/orders.hpp"
+
+namespace quell::controller {
+
+/// `{"action","target","by","via":{"channel","token"},"reason"}`. `target` is a text such as `scope team/build`.
+storage::event_record audit_event(std::string_view action, std::string_view target, const storage::person& by,
+                                  std::string_view channel, std::string_view token, std::string_view reason = {});
+/// Of a cancel that was accepted, also of one that joined another.
+storage::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id);
+/// `operation ID`, `scope S`, `owner O`, `owner O in S`, `everything`, `everything in S`.
+std::string target_text(const storage::cancel_target& target);
+
+} // namespace quell::controller

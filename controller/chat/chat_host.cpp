@@ -1,0 +1,126 @@
+// A service acts with the rights of a chat token for the first segment of its scopes.
+#include "controller/chat/chat_host.hpp"
+
+#include "controller/clock_now.hpp"
+#include "controller/turns/swarm.hpp"
+
+namespace quell::controller::chat {
+
+namespace {
+
+namespace said_in = integrations::chat;
+
+std::string service_of(const scope_path& scope) { return scope.text().substr(0, scope.text().find('/')); }
+
+caller acting(const scope_path& scope, const said_in::person& who) {
+  caller by;
+  by.role = role::chat;
+  by.prefix = scope_path::parse(service_of(scope)).value();
+  by.owner = {who.id, who.name};
+  by.token_name = service_of(scope);
+  return by;
+}
+
+turns::message_order order_of(said_in::said m) {
+  turns::message_order order;
+  order.by = acting(m.scope, m.author);
+  order.via_channel = service_of(m.scope);
+  order.author = {m.author.id, m.author.name};
+  order.scope = std::move(m.scope);
+  order.text = std::move(m.text);
+  order.client_id = std::move(m.id);
+  order.agent = std::move(m.agent);
+  order.modality = m.is_voice ? turns::modality::voice : turns::modality::text;
+  order.is_final = m.is_final;
+  order.confidence = m.confidence;
+  order.addressed = m.addressed;
+  order.humans_present = m.humans_present;
+  order.bot_names = std::move(m.bot_names);
+  return order;
+}
+
+said_in::decision told(const turns::message_order& order, const turns::message_answer& a) {
+  said_in::decision d;
+  d.what = static_cast<said_in::decided>(a.decision);
+  d.why = a.why;
+  d.is_duplicate = a.is_duplicate;
+  d.message = a.message;
+  d.turn = a.turn;
+  d.cancel = a.cancel;
+  d.operations = a.operations;
+  d.will_acknowledge = d.what == said_in::decided::cancel;
+  d.json = turns::decision_json(order, a);
+  return d;
+}
+static_assert(static_cast<int>(said_in::decided::cancel) == static_cast<int>(turns::message_answer::decided::cancel) &&
+              static_cast<int>(said_in::decided::turn) == static_cast<int>(turns::message_answer::decided::turn) &&
+              static_cast<int>(said_in::decided::ignored) == static_cast<int>(turns::message_answer::decided::ignored));
+
+class real_host final : public said_in::host {
+ public:
+  real_host(service& controller, turns::swarm& swarm) : controller_(controller), swarm_(swarm) {}
+
+  void say(said_in::said message, std::function<void(result<said_in::decision>)> done) override {
+    constexpr std::size_t most_text = 64 << 10, most_id = 128;
+    if (message.text.size() > most_text) return done(failure("too_large", "a message has at most 64 KiB of text"));
+    if (message.id.size() > most_id) return done(failure("invalid_field", "a message's id has at most 128 bytes"));
+    if (message.author.id.empty()) return done(failure("invalid_field", "a message needs an author"));
+    auto order = order_of(std::move(message));
+    swarm_.take(order, [order, done = std::move(done)](const outcome<turns::message_answer>& a) {
+      if (a) return done(told(order, *a));
+      done(tl::unexpected(a.error().error));
+    });
+  }
+
+  void stop(said_in::stop_order order, std::function<void(result<said_in::stop_answer>)> done) override {
+    cancel_order c;
+    c.by_token = acting(order.scope, order.by);
+    c.by = c.by_token.owner;
+    c.via_channel = c.by_token.token_name;
+    c.reason = std::move(order.reason);
+    c.must_exist = true;
+    c.received = clock_now().boot;
+    if (order.operation)
+      c.target = storage::target_operation{*order.operation};
+    else
+      c.target = storage::target_scope{order.scope};
+    controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
+      if (v)
+        return done(
+            said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
+      // A button under an answer that has ended long ago.
+      if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
+      done(tl::unexpected(v.error().error));
+    });
+  }
+
+  void approve(operation_id call, bool approved, said_in::person by, std::string reason,
+               std::function<void(result<void>)> done) override {
+    decision d;
+    d.approved = approved;
+    d.by = {by.id, by.name};
+    d.reason = std::move(reason);
+    caller who;
+    who.role = role::chat;
+    who.owner = d.by;
+    swarm_.decide(call, std::move(d),
+                  [this, call, approved, who, done = std::move(done)](const outcome<operation_id>& decided) {
+                    if (decided)
+                      controller_.audit(approved ? "approve" : "deny", "operation " + call.text(), who, "chat");
+                    if (decided) return done({});
+                    done(tl::unexpected(decided.error().error));
+                  });
+  }
+
+ private:
+  service& controller_;
+  turns::swarm& swarm_;
+};
+
+} // namespace
+
+std::unique_ptr<integrations::chat::host> make_host(service& controller, turns::swarm& swarm) {
+  return std::make_unique<real_host>(controller, swarm);
+}
+
+} // namespace quell::controller::chat

@@ -1,0 +1,54 @@
+// The section [discord].
+#include "controller/chat/sections.hpp"
+#include "integrations/chat/discord/discord.hpp"
+#include "integrations/chat/discord/ed25519.hpp"
+#include "integrations/chat/discord/read.hpp"
+
+namespace quell::controller::chat {
+namespace {
+
+constexpr std::size_t most_guilds = 256, key_digits = 64;
+
+} // namespace
+
+configured_connector read_discord(section_reader& from) {
+  integrations::chat::discord_settings s;
+  auto& keys = from.keys;
+  auto& lines = from.lines;
+  s.token = from.secret("token", true);
+  // No secret: everybody may check what Discord signed.
+  const auto digits = keys.text("public_key", 256);
+  const auto key = integrations::chat::discord::from_hex(digits);
+  if (!digits.empty() && (!key || digits.size() != key_digits))
+    keys.wrong("public_key", "must be the 64 hex digits that the developer portal shows as Public Key");
+  s.public_key = key.value_or("");
+  lines.text("public_key", digits);
+  s.with_gateway = keys.flag("gateway", s.with_gateway);
+  lines.flag("gateway", s.with_gateway);
+  s.register_commands = keys.flag("register_commands", s.register_commands);
+  lines.flag("register_commands", s.register_commands);
+  s.only_addressed = keys.flag("only_addressed", s.only_addressed);
+  lines.flag("only_addressed", s.only_addressed);
+  s.guilds = keys.texts("guilds", most_guilds, most_guilds * 21);
+  for (const auto& guild : s.guilds)
+    if (!integrations::chat::discord::is_snowflake(guild))
+      keys.wrong("guilds", "has \"" + guild + "\"; write the server's id, digits only, as a string");
+  lines.texts("guilds", s.guilds);
+  s.api_url = from.url("api_url", s.api_url);
+  s.gateway_url = keys.text("gateway_url", 2048);
+  if (!s.gateway_url.empty() && !s.gateway_url.starts_with("wss://") && !s.gateway_url.starts_with("ws://"))
+    keys.wrong("gateway_url", "must begin with wss:// or ws://");
+  lines.text("gateway_url", s.gateway_url);
+  s.ca_file = keys.text("ca_file", 4096);
+  lines.text("ca_file", s.ca_file);
+  if (!s.with_gateway && s.public_key.empty())
+    keys.wrong("gateway", "is false and there is no public_key: nothing could be heard; give one of the two");
+  return {{}, {}, [s](const connector_tools& tools) {
+            auto own = s;
+            own.is_cancel = tools.is_cancel;
+            own.log = tools.log;
+            return integrations::chat::start_discord(std::move(own), tools.at);
+          }};
+}
+
+} // namespace quell::controller::chat

@@ -1,0 +1,51 @@
+// One section of the configuration that connects a chat service: how it is read, and what it makes.
+//
+// Each service has a reader in `<service>_settings.cpp` (declared in sections.hpp), and a row in the table of
+// sections.cpp. For .cpp files that read TOML.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/turns/toml_lines.hpp"
+#include "controller/turns/toml_table.hpp"
+#include "integrations/chat/chat.hpp"
+
+namespace quell::controller::chat {
+
+/// What every connector is given when it starts.
+struct connector_tools {
+  integrations::chat::host& at;
+  /// True if the text is a cancel by the configured words; `bot_names` beside the configured ones. Any thread.
+  std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
+  /// A sentence for the log. Any thread.
+  std::function<void(const std::string&)> log;
+};
+
+/// A section that was read: its connector is started later.
+struct configured_connector {
+  std::string name; ///< the section's, and the first segment of its scopes
+  std::string text; ///< the keys as TOML lines, without the `[section]` and without secrets
+  std::function<result<std::unique_ptr<integrations::chat::connector>>(const connector_tools&)> start;
+};
+
+/// A table of the file, with its secrets. What is wrong is said through `keys.wrong`; `keys.end()` is called by who
+/// called the reader.
+struct section_reader {
+  turns::toml_table& keys;
+  const std::map<std::string, std::string>& environment;
+  turns::toml_lines& lines; ///< what --print-config shows of the section
+
+  /// The secret called `key` in `<key>_env` (a variable of quelld) or `<key>_file` (a file's first 16 KiB, trimmed),
+  /// and writes the one that is used to `lines`. "" if neither is there, which is wrong if it is needed. The value
+  /// itself is never told to anybody.
+  std::string secret(const char* key, bool is_needed);
+  /// A base URL, http or https, without a slash at its end.
+  std::string url(const char* key, const std::string& otherwise);
+};
+
+} // namespace quell::controller::chat

@@ -1,0 +1,30 @@
+// The chat services and webhooks that the configuration file connects.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/chat/section.hpp"
+#include "integrations/chat/webhook/settings.hpp"
+
+namespace quell::controller::chat {
+
+struct chat_settings {
+  std::vector<configured_connector> connectors;
+  std::vector<integrations::chat::incoming_webhook> incoming;
+  std::vector<integrations::chat::outgoing_webhook> outgoing;
+  std::string text; ///< all of it as TOML, without secrets
+};
+
+/// The sections that are read here: slack, discord, telegram, irc, xmpp, webhooks, incoming.
+const std::vector<std::string>& chat_sections();
+
+/// What `file` ("" = none) says of them, with secrets from `environment` and the files that it names. Fault
+/// `invalid_field`: file, line, what is wrong; it never holds a secret.
+result<chat_settings> read_chat_settings(const std::string& file,
+                                         const std::map<std::string, std::string>& environment);
+
+} // namespace quell::controller::chat

@@ -1,0 +1,48 @@
+// One look at the store.
+#include "controller/gateway/event_reading.hpp"
+
+#include <algorithm>
+
+#include "controller/gateway/presenter.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+struct look {
+  std::vector<storage::event_record> events;
+  std::uint64_t newest = 0;
+  std::optional<std::uint64_t> oldest;
+};
+
+} // namespace
+
+awaitable<kept_events> read_shown_events(core& gw, storage::event_filter filter) {
+  auto job = [filter](storage::queries& q) -> result<look> {
+    look seen;
+    // Before the events: what comes in between is seen the next time.
+    auto newest = q.newest_event();
+    if (!newest) return tl::unexpected(newest.error());
+    seen.newest = *newest;
+    auto oldest = q.oldest_event();
+    if (!oldest) return tl::unexpected(oldest.error());
+    seen.oldest = *oldest;
+    auto events = q.events(filter);
+    if (!events) return tl::unexpected(events.error());
+    seen.events = std::move(*events);
+    return seen;
+  };
+  auto seen = co_await gw.read<look>(job);
+  kept_events found;
+  found.is_whole = seen.events.size() < filter.limit;
+  const auto last = seen.events.empty() ? filter.after : seen.events.back().id;
+  found.looked_to = found.is_whole ? std::max(last, seen.newest) : last;
+  if (filter.after > 0 && seen.oldest && *seen.oldest > filter.after + 1) found.lost = *seen.oldest - filter.after - 1;
+  const bool sees_audit = std::find(filter.types.begin(), filter.types.end(), "audit") != filter.types.end();
+  std::erase_if(seen.events, [&](const auto& e) { return !passes(filter, sees_audit, e); });
+  auto rendered = co_await render_events(gw, std::move(seen.events));
+  for (auto& one : rendered) found.events.push_back({one.record.id, one.record.at, *one.json});
+  co_return found;
+}
+
+} // namespace quell::controller::http

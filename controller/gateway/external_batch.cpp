@@ -1,0 +1,113 @@
+// POST /v1/operations/batch: many creates in one commit, each with its own answer, in order.
+#include "controller/gateway/external_json.hpp"
+#include "controller/gateway/operation_body.hpp"
+#include "controller/gateway/operation_create.hpp"
+#include "controller/gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// What is settled before the controller is asked; nullopt: it is to be asked.
+awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, const known_ids& known,
+                                            std::vector<storage::operation_record>& repeated) {
+  std::optional<item_answer> answer;
+  try {
+    auto same = co_await check_create(x, order, known);
+    if (same) {
+      answer.emplace(); // its row is shown with the others
+      repeated.push_back(std::move(*same));
+    }
+  } catch (problem& p) {
+    answer = refused(std::move(p));
+  }
+  co_return answer;
+}
+
+awaitable<std::vector<storage::operation_record>> rows_of(core& gw, std::vector<operation_id> ids) {
+  auto job = [ids](storage::queries& q) -> result<std::vector<storage::operation_record>> {
+    std::vector<storage::operation_record> rows;
+    for (const auto& id : ids) {
+      auto row = q.operation(id);
+      if (!row) return tl::unexpected(row.error());
+      if (*row) rows.push_back(std::move(**row));
+    }
+    return rows;
+  };
+  co_return co_await gw.read<std::vector<storage::operation_record>>(job);
+}
+
+} // namespace
+
+awaitable<response> create_batch(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::create_external);
+  auto items = value_or_throw(read_creates(x.req.body));
+  std::vector<operation_id> chosen;
+  for (const auto& item : items)
+    if (item && item->id) chosen.push_back(*item->id);
+  const auto known = co_await look_up(gw, std::move(chosen));
+
+  std::vector<item_answer> answers(items.size());
+  std::vector<std::optional<operation_id>> shown_as(items.size()); // whose row is the answer
+  std::vector<create_order> orders;
+  std::vector<std::size_t> place; // of each order among the items
+  std::vector<storage::operation_record> rows;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i]) {
+      answers[i] = refused(std::move(items[i].error()));
+      continue;
+    }
+    const auto id = items[i]->id;
+    auto settled = co_await judge(x, *items[i], known, rows);
+    if (!settled) {
+      place.push_back(i);
+      orders.push_back(std::move(*items[i]));
+      continue;
+    }
+    answers[i] = std::move(*settled);
+    if (!answers[i].error) shown_as[i] = id;
+  }
+
+  if (!orders.empty()) {
+    std::vector<std::optional<operation_id>> parents;
+    std::vector<std::string> titles;
+    for (const auto& order : orders) {
+      parents.push_back(order.parent);
+      titles.push_back(order.title);
+    }
+    auto call = [&gw, &orders](auto reply) { gw.controller.create_many(std::move(orders), std::move(reply)); };
+    const auto made = co_await gw.answer<std::vector<outcome<created>>>(call);
+    std::vector<operation_id> fresh;
+    for (std::size_t i = 0; i < place.size() && i < made.size(); ++i) {
+      auto& answer = answers[place[i]];
+      if (!made[i]) {
+        auto why = co_await explain_refusal(x, made[i].error(), parents[i]);
+        answer = refused(std::move(why));
+        continue;
+      }
+      answer.status = made[i]->existed ? 200 : 201;
+      shown_as[place[i]] = made[i]->id;
+      gw.titles.put(made[i]->id, titles[i]);
+      fresh.push_back(made[i]->id);
+    }
+    auto read = co_await rows_of(gw, std::move(fresh));
+    for (auto& row : read) rows.push_back(std::move(row));
+  }
+  auto shown = co_await present(gw, std::move(rows));
+  std::map<operation_id, const shown_operation*> by_id;
+  for (const auto& op : shown) by_id.emplace(op.row.id, &op);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!shown_as[i]) continue;
+    const auto at = by_id.find(*shown_as[i]);
+    if (at != by_id.end())
+      answers[i].operation = *at->second;
+    else
+      answers[i] =
+          refused({.code = "internal",
+                   .detail = "the operation " + shown_as[i]->text() + " was accepted, but its row cannot be read"});
+  }
+  co_return json_answer(results_json(gw, answers, x.req.id));
+}
+
+} // namespace quell::controller::http

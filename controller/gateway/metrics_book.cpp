@@ -1,0 +1,59 @@
+// Counting. The times of a cancel stand in its row, which is read when somebody looks: a cancel itself pays nothing.
+#include "controller/gateway/metrics_book.hpp"
+
+#include <utility>
+
+namespace quell::controller::http {
+
+namespace {
+
+/// The `reason` of a turn_abort's data; it is one of a few words that we wrote ourselves.
+std::string reason_of(const std::string& data) {
+  constexpr std::string_view key = "\"reason\":\"";
+  const auto at = data.find(key);
+  if (at == std::string::npos) return "unknown";
+  const auto from = at + key.size();
+  return data.substr(from, data.find('"', from) - from);
+}
+
+} // namespace
+
+void metrics_book::heard(const storage::event_record& event) {
+  const std::lock_guard lock(mutex_);
+  ++events_[event.type];
+  if (event.type == "turn_complete") ++turns_["complete"];
+  if (event.type == "turn_abort") ++turns_[reason_of(event.data)];
+  if (event.type != "cancel_settled" || !event.cancel) return;
+  if (unread_.size() < most_untimed)
+    unread_.push_back(*event.cancel);
+  else
+    ++missed_;
+}
+
+std::vector<cancel_id> metrics_book::take_settled() {
+  const std::lock_guard lock(mutex_);
+  cancels_untimed = missed_.load();
+  return std::exchange(unread_, {});
+}
+
+void metrics_book::settled(const storage::report_counts& report) {
+  if (report.fenced_ms) fenced.observe(*report.fenced_ms / 1000);
+  if (report.signalled_ms) signalled.observe(*report.signalled_ms / 1000);
+  if (report.settled_ms) settled_seconds.observe(*report.settled_ms / 1000);
+}
+
+void metrics_book::answered(std::string_view method, std::string_view route, double seconds) {
+  requests[{std::string(method), std::string(route)}].observe(seconds);
+}
+
+std::map<std::string, std::uint64_t> metrics_book::events_by_type() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+std::map<std::string, std::uint64_t> metrics_book::turns_by_end() const {
+  const std::lock_guard lock(mutex_);
+  return turns_;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,50 @@
+// What the gateway counts for /metrics. Belongs to the io thread, but for `heard`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "controller/histogram.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller::http {
+
+class metrics_book {
+ public:
+  /// More settled cancels than this between two looks are not timed: their rows would have to be read.
+  static constexpr std::size_t most_untimed = 10'000;
+
+  /// A committed event. Any thread, in commit order.
+  void heard(const storage::event_record& event);
+  /// Settled cancels whose times have not been taken yet; they are taken by asking.
+  std::vector<cancel_id> take_settled();
+  /// The times of a settled cancel.
+  void settled(const storage::report_counts& report);
+  /// A request of this route (its pattern) was answered.
+  void answered(std::string_view method, std::string_view route, double seconds);
+
+  std::map<std::string, std::uint64_t> events_by_type() const;
+  std::map<std::string, std::uint64_t> turns_by_end() const;
+
+  struct route_name {
+    std::string method, route;
+    friend auto operator<=>(const route_name&, const route_name&) = default;
+  };
+  std::map<route_name, histogram> requests;
+  std::map<unsigned, std::uint64_t> answers_by_status;
+  histogram fenced, signalled, settled_seconds;
+  std::uint64_t refused_for_rate = 0, cancels_untimed = 0;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint64_t> events_; // under mutex_, like the next two
+  std::map<std::string, std::uint64_t> turns_;
+  std::vector<cancel_id> unread_;
+  std::atomic<std::uint64_t> missed_{0};
+};
+
+} // namespace quell::controller::http

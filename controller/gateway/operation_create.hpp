@@ -1,0 +1,27 @@
+// The steps of a create that the single form and the batch share.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "controller/gateway/exchange.hpp"
+#include "controller/gateway/presenter.hpp"
+
+namespace quell::controller::http {
+
+/// What the store knows of ids that clients chose.
+struct known_ids {
+  std::map<operation_id, storage::operation_record> operations;
+  std::set<operation_id> cancels; ///< those that are a cancel's
+};
+awaitable<known_ids> look_up(core& gw, std::vector<operation_id> ids);
+
+/// Rights, ids and words against what exists; fills in who asks. Throws. The row, if the same create was made before.
+awaitable<std::optional<storage::operation_record>> check_create(exchange& x, create_order& order,
+                                                                 const known_ids& known);
+/// Why the ledger refused it.
+awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent);
+
+} // namespace quell::controller::http

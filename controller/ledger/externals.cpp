@@ -1,0 +1,307 @@
+// External operations: work in somebody else's runtime. Its owner starts and ends it and says that it lives; it is told
+// to stop, and if it stays silent the operation ends on our side as unconfirmed.
+//
+// Who won is decided by the owner's word, in the order in which it reaches us: a completion that comes while it is
+// being stopped was there before the stop could be applied (`already_finished`); a failure then is its way to stop.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+
+constexpr std::chrono::seconds unproven_after{10};
+/// A connection that our restart broke is no silence of its owner.
+constexpr milliseconds time_to_return{30'000};
+
+tl::unexpected<refusal> refuse(std::string code, std::string detail, const operation_id& id) {
+  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
+}
+
+status wanted_by(owner_word what) {
+  switch (what) {
+  case owner_word::complete:
+    return status::completed;
+  case owner_word::fail:
+    return status::failed;
+  case owner_word::stopped:
+    return status::cancelled;
+  }
+  return status::completed;
+}
+
+} // namespace
+
+void core::enter_external(index x, const external_spec& spec) {
+  operation_node& n = operations_[x];
+  n.external = std::make_unique<external_state>();
+  external_state& e = *n.external;
+  e.lease = spec.lease;
+  e.starts_later = spec.starts_later;
+  if (spec.session.empty()) return;
+  e.session = sessions_.hold(spec.session);
+  if (e.session >= session_heads_.size()) session_heads_.resize(e.session + 1, none);
+  index& head = session_heads_[e.session];
+  e.session_next = head;
+  if (head != none) operations_[head].external->session_previous = x;
+  head = x;
+}
+
+void core::leave_external(index x) {
+  const external_state& e = *operations_[x].external;
+  told_.erase(operations_[x].seq);
+  if (e.session == none) return;
+  index& before =
+      e.session_previous != none ? operations_[e.session_previous].external->session_next : session_heads_[e.session];
+  before = e.session_next;
+  if (e.session_next != none) operations_[e.session_next].external->session_previous = e.session_previous;
+  sessions_.release(e.session);
+}
+
+void core::begin_lease(index x, boot_time until) {
+  external_state& e = *operations_[x].external;
+  if (e.lease.count() == 0) return;
+  e.lease_until = until;
+  timers_.push({until, x, operations_[x].seq, timer::purpose::lease});
+}
+
+/// A renewed lease keeps its first timer, which finds here that it has to wait on.
+void core::look_at_lease(index x, moment now) {
+  operation_node& n = operations_[x];
+  const boot_time end = lease_end(*n.external);
+  if (end > now.boot) {
+    timers_.push({end, x, n.seq, timer::purpose::lease});
+    return;
+  }
+  const std::uint64_t seq = n.seq;
+  if (settle_stop(x, now)) {
+    if (is_same(x, seq) && !n.has_own_end) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
+    return;
+  }
+  end_own_work(x,
+               {status::failed,
+                {},
+                proof::none,
+                {},
+                storage::operation_error{"heartbeat_lost", "its owner was silent for its lease of " +
+                                                               std::to_string(n.external->lease.count()) + " ms"}},
+               now);
+}
+
+/// Materialises a stop that nobody has rolled out to it yet. True if it is stopped; it may be gone then.
+bool core::settle_stop(index x, moment now) {
+  const auto stop = stop_of(x);
+  if (!stop) return false;
+  if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
+  return true;
+}
+
+outcome<index> core::find_external(const operation_id& id, const caller& by) const {
+  const index x = find(id);
+  if (x == none || !sees(by, x)) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  if (!operations_[x].external)
+    return refuse("not_external",
+                  "operation " + id.text() + " is a " + std::string(name_of(operations_[x].kind)) +
+                      ": quell runs it and knows itself how it goes",
+                  id);
+  return x;
+}
+
+outcome<operation_id> core::start_external(const operation_id& id, const caller& by, moment now) {
+  const auto found = find_external(id, by);
+  if (!found) return tl::unexpected(found.error());
+  const index x = *found;
+  operation_node& n = operations_[x];
+  if (const auto stop = stop_of(x)) {
+    refusal r = stale(stop, "operation " + id.text() + " was told to stop");
+    r.operation = id;
+    settle_stop(x, now);
+    return tl::unexpected(std::move(r));
+  }
+  if (n.has_own_end) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
+  if (n.has_started) return id;
+  if (n.waits_for_older)
+    return refuse("not_started",
+                  "operation " + id.text() + " waits for the end of what it supersedes; start it again in a moment",
+                  id);
+  n.external->lease_until = now.boot + n.external->lease;
+  begin(x, now.wall, now);
+  return id;
+}
+
+outcome<operation_id> core::end_external(const owner_report& report, const caller& by, moment now) {
+  const operation_id id = report.operation;
+  const auto found = find_external(id, by);
+  if (!found) return tl::unexpected(found.error());
+  const index x = *found;
+  const auto over = [&] { return refuse("already_terminal", "operation " + id.text() + " has ended", id); };
+  const bool is_stopped = !operations_[x].has_own_end && settle_stop(x, now);
+  if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  operation_node& n = operations_[x];
+  if (n.has_own_end) {
+    if (n.own_end == wanted_by(report.what)) return id;
+    return over();
+  }
+  if (is_stopped) {
+    own_end e = stopped_end(x, receipt::cooperative, proof::reported);
+    if (report.what == owner_word::complete) {
+      e = {status::completed, receipt::already_finished, proof::reported, {}, {}};
+      details(x).result = report.result;
+    } else if (report.what == owner_word::fail && !e.error) {
+      e.error = report.error;
+    }
+    end_own_work(x, std::move(e), now);
+    return id;
+  }
+  switch (report.what) {
+  case owner_word::stopped:
+    return refuse("not_cancelling", "operation " + id.text() + " was not told to stop: complete it or fail it", id);
+  case owner_word::complete:
+    if (!n.has_started) return refuse("not_started", "operation " + id.text() + " is pending: start it first", id);
+    if (!report.result.empty()) details(x).result = report.result;
+    end_own_work(x, {status::completed, {}, proof::reported, {}, {}}, now);
+    return id;
+  case owner_word::fail:
+    end_own_work(x, {status::failed, {}, proof::reported, {}, report.error}, now);
+    return id;
+  }
+  return id;
+}
+
+void core::note_late_report(const owner_report& report, moment now) {
+  if (silent_ends_.find(report.operation) != nullptr)
+    note_outcome(report.operation, late_report_text(report, now.wall));
+}
+
+heartbeat_answer core::heartbeat(const heartbeat_order& order, moment now) {
+  heartbeat_answer answer;
+  const auto renew = [&](index x) {
+    if (operations_[x].has_own_end) { // it only waits for what it has started
+      ++answer.renewed;
+      return true;
+    }
+    const std::uint64_t seq = operations_[x].seq;
+    const bool is_stopped = settle_stop(x, now);
+    if (!is_same(x, seq)) return false;
+    external_state& e = *operations_[x].external;
+    ++answer.renewed;
+    if (e.lease.count() > 0) {
+      e.lease_until = now.boot + e.lease;
+      const wall_time expires = now.wall + e.lease;
+      if (!answer.lease_expires_at || expires < *answer.lease_expires_at) answer.lease_expires_at = expires;
+    }
+    if (is_stopped) answer.cancels.push_back(signal_to_owner(x));
+    return true;
+  };
+  for (const operation_id& id : order.operations) {
+    const auto found = find_external(id, order.by);
+    if (!found || !renew(*found)) answer.unknown.push_back(id);
+  }
+  if (!order.session) return answer;
+  for (const auto& [x, seq] : in_session(*order.session, order.by))
+    if (is_same(x, seq)) renew(x); // one may end with another
+  return answer;
+}
+
+outcome<std::optional<external_signal>> core::signal_of(const operation_id& id, const caller& by, moment now) {
+  const auto found = find_external(id, by);
+  if (!found) return tl::unexpected(found.error());
+  if (operations_[*found].has_own_end || !settle_stop(*found, now)) return std::optional<external_signal>{};
+  if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
+  return std::optional(signal_to_owner(*found));
+}
+
+std::vector<external_signal> core::signals_of(const std::string& session, const caller& by, moment now) {
+  std::vector<external_signal> found;
+  for (const auto& [x, seq] : in_session(session, by))
+    if (is_same(x, seq) && !operations_[x].has_own_end && settle_stop(x, now) && is_same(x, seq))
+      found.push_back(signal_to_owner(x));
+  return found;
+}
+
+/// The caller's part of a session, oldest first, each with what tells it from a later user of its slot.
+std::vector<std::pair<index, std::uint64_t>> core::in_session(const std::string& session, const caller& by) const {
+  std::vector<std::pair<index, std::uint64_t>> found;
+  const index s = sessions_.find(session);
+  if (s == none) return found;
+  for (index x = session_heads_[s]; x != none; x = operations_[x].external->session_next)
+    if (sees(by, x)) found.emplace_back(x, operations_[x].seq);
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+/// The nearest of what the cancels that cover it say; else its own.
+milliseconds core::grace_below(index x) const {
+  std::vector<cancel_run*> runs;
+  covering(x, runs);
+  std::optional<milliseconds> nearest;
+  for (const cancel_run* run : runs) {
+    milliseconds grace = run->record.grace.value_or(operations_[x].grace);
+    if (run->tighter) grace = std::min(grace, *run->tighter);
+    nearest = std::min(nearest.value_or(grace), grace);
+  }
+  return nearest.value_or(operations_[x].grace);
+}
+
+void core::tell_owner(index x, milliseconds grace, moment now) {
+  operation_node& n = operations_[x];
+  external_state& e = *n.external;
+  e.grace = grace;
+  e.kill_at = now.boot + grace;
+  storage::stop_state& stop = *details(x).stop;
+  if (!stop.signalled_at) stop.signalled_at = now.wall;
+  stop.kill_at = now.wall + grace;
+  timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+  told_.emplace(n.seq, x);
+  effects_.owner_signals.push_back(signal_to_owner(x));
+}
+
+/// A later cancel may only bring the end nearer, and then its owner is told again.
+void core::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
+  for (const auto& [seq, x] : told_) {
+    const milliseconds wanted = grace.value_or(operations_[x].grace);
+    if (now.boot + wanted >= operations_[x].external->kill_at || !covers(run, x)) continue;
+    tell_owner(x, wanted, now);
+    write_row(x);
+  }
+}
+
+void core::recover_external(index x, moment now) {
+  operation_node& n = operations_[x];
+  if (n.has_own_end) return;
+  begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
+  if (!n.is_stopped) return;
+  // Its owner may have found nobody to report to: it has its grace once more.
+  const storage::stop_state& stop = *n.more->stop;
+  external_state& e = *n.external;
+  e.grace = n.grace;
+  if (stop.kill_at && stop.signalled_at) e.grace = std::max(*stop.kill_at - *stop.signalled_at, milliseconds{0});
+  e.kill_at = now.boot + e.grace;
+  timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
+  told_.emplace(n.seq, x);
+}
+
+external_signal core::signal_to_owner(index x) const {
+  const operation_node& n = operations_[x];
+  const storage::stop_state& stop = *n.more->stop;
+  external_signal s;
+  s.operation = n.id;
+  s.scope = scopes_[n.scope].path;
+  if (n.external->session != none) s.session = sessions_[n.external->session];
+  s.cause = stop.cause;
+  s.cancel = stop.cancel;
+  s.reason = stop.reason;
+  s.by = stop.by;
+  if (const auto run = runs_.find(stop.seq); run != runs_.end()) {
+    s.reason = run->second.record.reason;
+    s.by = run->second.record.by;
+  }
+  s.since = stop.signalled_at.value_or(wall_time{});
+  s.grace = n.external->grace;
+  s.kill_at = stop.kill_at.value_or(s.since);
+  return s;
+}
+
+} // namespace quell::controller::heart

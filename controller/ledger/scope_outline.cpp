@@ -1,0 +1,55 @@
+// What lives in a scope, for those who are asked to stop it by a word.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+std::uint64_t core::live_in(const scope_path& scope) const {
+  const index at = scopes_.find(scope.text());
+  return at == none ? 0 : scopes_[at].live;
+}
+
+bool core::has_live_of(const std::string& owner, const scope_path& scope) const {
+  const index at = scopes_.find(scope.text()), who = owners_.find(owner);
+  if (at == none || who == none) return false;
+  bool found = false;
+  each_in_scope(at, [&](index x) { found = found || operations_[x].owner == who; });
+  return found;
+}
+
+std::vector<outlined> core::outline(const scope_path& scope, std::size_t limit) const {
+  const index at = scopes_.find(scope.text());
+  if (at == none) return {};
+  std::vector<index> all;
+  each_in_scope(at, [&](index x) { all.push_back(x); });
+  const auto older = [&](index a, index b) { return operations_[a].seq < operations_[b].seq; };
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(limit, all.size()));
+  std::partial_sort(all.begin(), end, all.end(), older);
+  all.erase(end, all.end());
+  std::vector<outlined> told;
+  for (const index x : all) told.push_back(outline_of(x));
+  return told;
+}
+
+std::vector<outlined> core::dying_tasks(const scope_path& scope, const operation_id& root, std::size_t limit) const {
+  const index at = scopes_.find(scope.text());
+  if (at == none || (scopes_[at].stopping == 0 && sweeps_.empty())) return {};
+  std::vector<outlined> told;
+  each_in_scope(at, [&](index x) {
+    const operation_node& n = operations_[x];
+    if (told.size() == limit || n.kind != quell::kind::task || !n.is_held) return;
+    auto one = outline_of(x);
+    if (one.now == status::cancelling && one.root != root) told.push_back(one);
+  });
+  return told;
+}
+
+outlined core::outline_of(index x) const {
+  const operation_node& n = operations_[x];
+  index root = x;
+  while (operation_parent(root) != none) root = operation_parent(root);
+  return {n.id, operations_[root].id, n.kind, stop_of(x) ? status::cancelling : n.now, n.grace};
+}
+
+} // namespace quell::controller::heart

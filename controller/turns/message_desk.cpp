@@ -1,0 +1,278 @@
+// From a message to its decision: gates, repeats, words, standing, and then one closure on the ledger.
+#include "controller/turns/message_desk.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "controller/audit.hpp"
+#include "controller/turns/interrupted.hpp"
+#include "controller/turns/turn_json.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::chrono::hours repeat_window{24};
+constexpr std::size_t most_waiting = 1000; ///< turns of one scope
+constexpr std::size_t title_bytes = 80, reason_bytes = 200;
+
+tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
+  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
+}
+
+/// The agent that would answer, or why there is none.
+tl::expected<const agent_settings*, refusal> agent_of(const turn_settings& settings, const message_order& order) {
+  const auto* agent = agent_for(settings, order.scope, order.agent);
+  if (!agent && order.agent)
+    return refuse("invalid_field", "there is no agent " + *order.agent + " configured", "/agent");
+  if (!agent)
+    return refuse("invalid_field",
+                  "no agent serves scope " + order.scope.text() +
+                      "; configure one ([[agents]] scopes), or name one in /agent",
+                  "/scope");
+  if (agent->is_command())
+    return refuse("invalid_field",
+                  "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
+                  "/agent");
+  return agent;
+}
+
+storage::message_record record_of(const message_order& order) {
+  storage::message_record m;
+  m.id = message_id::fresh();
+  m.scope = order.scope;
+  m.author = order.author;
+  m.client_id = order.client_id;
+  m.text = order.text;
+  return m;
+}
+
+void tell_decision(ledger& l, moment now, const message_order& order, const message_answer& a) {
+  storage::event_record e;
+  e.type = "message_decided";
+  e.scope = order.scope;
+  e.cancel = a.cancel;
+  e.data = decision_json(order, a);
+  l.add_event(std::move(e), now);
+}
+
+} // namespace
+
+message_desk::message_desk(std::shared_ptr<shared_parts> parts, turn_line line)
+    : parts_(std::move(parts)), line_(std::move(line)),
+      words_(parts_->settings.chat.words, parts_->settings.chat.bot_names),
+      says_(std::make_shared<acknowledger>(parts_)) {}
+
+void message_desk::take(message_order order, answer done) {
+  auto why = why_ignored(order, parts_->settings.chat.confidence);
+  if (!why.empty())
+    return parts_->heart.ask(
+        [why = std::move(why), done = std::move(done)](ledger& l, moment) -> std::function<void()> {
+          message_answer a;
+          a.why = why;
+          a.seq = l.last_seq();
+          return [a, done] { done(a); };
+        });
+  look_for_repeat(std::move(order), std::move(done));
+}
+
+/// The store knows all messages but those of this very moment; `just_said` knows these. What has no id takes the same
+/// way, so that a stop never overtakes what was said before it.
+void message_desk::look_for_repeat(message_order order, answer done) {
+  parts_->lookups->run(
+      [self = shared_from_this(), order = std::move(order), done = std::move(done)](storage::queries& store) mutable {
+        if (order.client_id.empty()) return self->judge(std::move(order), std::move(done));
+        auto known = store.message_of_client(order.scope, order.client_id);
+        if (!known) return done(refuse("storage_unavailable", known.error().detail));
+        const auto now = self->parts_->heart.now().wall;
+        if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));
+        self->judge(std::move(order), std::move(done));
+      });
+}
+
+void message_desk::repeat(const storage::message_record& known, storage::queries& store, const message_order& order,
+                          answer done) {
+  const auto kept = read_kept(known.decision);
+  message_answer a;
+  a.message = known.id;
+  a.seq = known.seq;
+  a.is_duplicate = true;
+  a.why = kept.why;
+  a.cancel_word = kept.cancel_word;
+  a.standing = kept.standing;
+  if (kept.cancel) {
+    a.decision = message_answer::decided::cancel;
+    a.cancel = kept.cancel;
+    a.cancel_outcome = kept.cancel_outcome;
+    a.cancel_status = kept.cancel_status;
+    a.operations = kept.operations;
+    a.interrupted = names_of(kept, store);
+    return done(a);
+  }
+  a.decision = message_answer::decided::turn;
+  a.turn = known.turn;
+  if (!a.turn) return judge(order, std::move(done)); // not one that was decided here
+  if (const auto row = store.operation(*a.turn); row && *row) a.turn_status = (*row)->hot.now;
+  parts_->heart.ask([a, done = std::move(done)](ledger& l, moment now) mutable -> std::function<void()> {
+    if (const auto live = l.view(*a.turn, now)) a.turn_status = live->hot.now;
+    return [a, done] { done(a); };
+  });
+}
+
+turns::standing message_desk::standing_of(const message_order& order, ledger& l) const {
+  if (order.modality == modality::text) return standing::text;
+  if (l.actors()->has_live_of(order.author.id, order.scope)) return standing::speaker_owns;
+  if (order.addressed.value_or(false)) return standing::addressed;
+  return order.humans_present == 1U ? standing::only_human : standing::none;
+}
+
+void message_desk::judge(message_order order, answer done) {
+  judged j;
+  j.word = words_.find(order.text, order.bot_names);
+  const auto received = parts_->heart.now().boot;
+  parts_->heart.judge([self = shared_from_this(), order = std::move(order), j = std::move(j), received,
+                       done = std::move(done)](ledger& l, moment now) -> heart_link::judgement {
+    if (const auto* same = self->said_.find(order.scope, order.client_id, now.boot))
+      return {{}, [done, same = *same](bool) { done(same); }};
+    judged why = j;
+    if (j.word) {
+      why.standing = self->standing_of(order, l);
+      if (why.standing == standing::none)
+        why.why = "no_standing";
+      else if (l.actors()->live_in(order.scope) == 0)
+        why.why = "nothing_active";
+      else
+        return self->take_stop(l, now, received, order, why, done);
+    }
+    return {{}, [then = self->take_turn(l, now, order, why, done)](bool) { then(); }};
+  });
+}
+
+heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time received, const message_order& order,
+                                              const judged& why, answer done) {
+  kept_decision kept;
+  kept.why = "cancel_word";
+  kept.cancel_word = why.word;
+  kept.standing = why.standing;
+  kept.modality = order.modality;
+  choose_names(kept, l.actors()->outline(order.scope, 1000));
+  cancel_order c;
+  c.by_token = order.by;
+  c.target = storage::target_scope{order.scope};
+  c.reason = std::string(utf8_prefix(order.text, reason_bytes));
+  c.by = order.author;
+  c.via_channel = order.via_channel;
+  c.received = received;
+  const auto view = l.cancel(c, cancel_id::fresh(), now);
+  if (!view) return {{}, [done = std::move(done), error = view.error()](bool) { done(tl::unexpected(error)); }};
+  l.add_event(audit_of_cancel(c, view->record.id), now);
+  const bool joined = view->record.outcome == cancel_outcome::joined;
+  kept.cancel = view->record.id;
+  kept.cancel_outcome = std::string(name_of(view->record.outcome));
+  kept.cancel_status = std::string(name_of(joined ? view->record.status : cancel_status::fenced));
+  kept.operations = view->record.report.operations;
+  auto m = record_of(order);
+  m.decision = kept_text(kept);
+  m.acknowledged = false;
+  message_answer a;
+  a.decision = message_answer::decided::cancel;
+  a.why = kept.why;
+  a.message = m.id;
+  a.cancel_word = why.word;
+  a.standing = why.standing;
+  a.cancel = kept.cancel;
+  a.cancel_outcome = kept.cancel_outcome;
+  a.cancel_status = kept.cancel_status;
+  a.operations = kept.operations;
+  a.seq = l.actors()->add_message(std::move(m), now);
+  said_.put(order.scope, order.client_id, a, now.boot);
+  heart_link::judgement j;
+  if (!joined) j.fences = kept.cancel;
+  j.then = [self = shared_from_this(), order, a, kept, done = std::move(done)](bool durable) mutable {
+    a.durable = durable;
+    self->parts_->lookups->run([self, order, a, kept, done](storage::queries& store) mutable {
+      a.interrupted = names_of(kept, store);
+      self->say_stopped(order, a, kept, done);
+    });
+  };
+  return j;
+}
+
+/// The stop is under way: who said it is answered first, then those who watch.
+void message_desk::say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done) {
+  done(a);
+  parts_->heart.ask([order, a](ledger& l, moment now) -> std::function<void()> {
+    tell_decision(l, now, order, a);
+    return [] {};
+  });
+  stop_said what;
+  what.message = *a.message;
+  what.cancel = *a.cancel;
+  what.scope = order.scope;
+  what.text = order.text;
+  what.modality = order.modality;
+  what.interrupted = a.interrupted;
+  what.agent = order.agent;
+  what.is_first = kept.cancel_outcome != name_of(cancel_outcome::joined);
+  says_->acknowledge(std::move(what));
+}
+
+std::function<void()> message_desk::take_turn(ledger& l, moment now, const message_order& order, const judged& why,
+                                              answer done) {
+  const auto agent = agent_of(parts_->settings, order);
+  if (!agent) return [done = std::move(done), error = agent.error()] { done(tl::unexpected(error)); };
+  if (parts_->heart.is_low())
+    return [done = std::move(done)] {
+      done(refuse("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
+    };
+  const auto before = line_.length(order.scope);
+  if (before >= most_waiting)
+    return [done = std::move(done)] { done(refuse("too_many_operations", "1,000 turns of this scope wait already")); };
+  kept_decision kept;
+  kept.why = why.why;
+  kept.cancel_word = why.word;
+  kept.standing = why.standing;
+  kept.modality = order.modality;
+  auto m = record_of(order);
+  m.turn = operation_id::fresh();
+  m.decision = kept_text(kept);
+  create_order turn;
+  turn.by = order.by;
+  turn.kind = kind::turn;
+  turn.scope = order.scope;
+  turn.name = (*agent)->name;
+  turn.title = std::string(utf8_prefix(order.text, title_bytes));
+  turn.owner = order.author;
+  turn.timeout = (*agent)->budget.timeout;
+  turn.later = before > 0;
+  turn.block = turn_block(m.id, (*agent)->name, (*agent)->model);
+  const auto made = l.create(turn, *m.turn, now);
+  if (!made) return [done = std::move(done), error = made.error()] { done(tl::unexpected(error)); };
+  message_answer a;
+  a.decision = message_answer::decided::turn;
+  a.why = why.why;
+  a.message = m.id;
+  a.cancel_word = why.word;
+  a.standing = why.standing;
+  a.turn = m.turn;
+  a.turn_status = before == 0 ? status::running : status::pending;
+  a.position = static_cast<std::uint32_t>(before);
+  a.seq = l.actors()->add_message(std::move(m), now);
+  tell_decision(l, now, order, a);
+  const bool is_first = line_.enter(*a.turn, order.scope); // also if those before it have left since they were counted
+  said_.put(order.scope, order.client_id, a, now.boot);
+  return [self = shared_from_this(), done = std::move(done), a, is_first, scope = order.scope] {
+    done(a);
+    if (is_first) self->line_.begin(*a.turn, scope);
+  };
+}
+
+void message_desk::pick_up() {
+  parts_->lookups->run([self = shared_from_this()](storage::queries& store) {
+    const auto left = store.unacknowledged();
+    if (!left) return spdlog::error("stops that are not acknowledged cannot be read: {}", left.error().detail);
+    self->says_->make_up_for(*left);
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,59 @@
+// Takes messages: is it a stop, a turn, or nothing? What is decided is decided on the ledger, at one instant, so that a
+// stop covers exactly what was said before it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "controller/chat/cancel_words.hpp"
+#include "controller/turns/acknowledge.hpp"
+#include "controller/turns/just_said.hpp"
+#include "controller/turns/message_order.hpp"
+#include "controller/turns/parts.hpp"
+
+namespace quell::controller::turns {
+
+/// The turns of all scopes, one after the other in each. On the controller's thread.
+struct turn_line {
+  std::function<std::size_t(const scope_path&)> length;
+  /// True: it is the first of its scope.
+  std::function<bool(const operation_id& turn, const scope_path&)> enter;
+  /// Once it is durable that it is the first.
+  std::function<void(const operation_id& turn, const scope_path&)> begin;
+};
+
+/// Any thread. Must be held by a shared_ptr.
+class message_desk final : public std::enable_shared_from_this<message_desk> {
+ public:
+  using answer = reply<outcome<message_answer>>;
+
+  message_desk(std::shared_ptr<shared_parts> parts, turn_line line);
+  /// Answers once everything that was decided is durable; a stop also where it could not be made so.
+  void take(message_order order, answer done);
+  /// After a restart: acknowledges what nobody acknowledged.
+  void pick_up();
+
+ private:
+  struct judged {
+    std::optional<std::string> word;
+    std::optional<turns::standing> standing;
+    std::string why = "no_cancel_word";
+  };
+  void look_for_repeat(message_order order, answer done);
+  void judge(message_order order, answer done);
+  turns::standing standing_of(const message_order& order, ledger& l) const;
+  std::function<void()> take_turn(ledger& l, moment now, const message_order& order, const judged& why, answer done);
+  heart_link::judgement take_stop(ledger& l, moment now, boot_time received, const message_order& order,
+                                  const judged& why, answer done);
+  void say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done);
+  void repeat(const storage::message_record& known, storage::queries& store, const message_order& order, answer done);
+
+  std::shared_ptr<shared_parts> parts_;
+  const turn_line line_;
+  const chat::cancel_words words_;
+  const std::shared_ptr<acknowledger> says_;
+  just_said said_; ///< the controller's thread's alone
+};
+
+} // namespace quell::controller::turns

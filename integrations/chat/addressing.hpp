@@ -1,0 +1,27 @@
+// Who is meant by a line in a room, and words that answer a question. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quell::integrations::chat {
+
+struct address_split {
+  bool is_addressed = false;
+  std::string_view text; ///< without the address and the blanks around it
+};
+
+/// `clanky: stop`, `Clanky, stop` and `@clanky stop` are addressed to `clanky`; `clanky stop` is not: it may be talk
+/// about it. A name alone (`clanky?`) is addressed and keeps its text. ASCII letters compare without case.
+address_split without_address(std::string_view text, const std::vector<std::string>& names);
+
+/// `approve 5d0f3e1a`, `deny 5d0f3e1a`: the tail of a call's id, 4 to 36 characters of hex digits and `-`.
+struct approval_text {
+  bool approved = false;
+  std::string tail; ///< lower case
+};
+std::optional<approval_text> read_approval(std::string_view text);
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,113 @@
+// Slash commands and buttons. Discord gives an interaction 3 s; what takes longer is answered "thinking" first and told
+// afterwards.
+#include "integrations/chat/discord/bot.hpp"
+
+namespace quell::integrations::chat::discord {
+namespace {
+
+constexpr milliseconds answer_within{2000};
+constexpr std::size_t most_open = 1000;
+constexpr const char* only_path = "interactions";
+
+web_answer json_answer(std::string body) { return {200, std::move(body), "application/json", {}}; }
+
+std::string words_of(const result<stop_answer>& what) {
+  if (!what) return "⚠️ Not stopped: " + what.error().detail;
+  if (what->outcome == "nothing_live") return "Nothing is running here.";
+  if (what->outcome == "already_finished") return "It had finished already.";
+  return "🛑 Stopping" + (what->operations > 1 ? " " + std::to_string(what->operations) + " operations" : "") + ".";
+}
+
+} // namespace
+
+void bot::interact(const web_call& call, std::function<void(web_answer)> done) {
+  if (call.path != only_path) return done({404, "there is nothing here\n"});
+  if (settings_.public_key.empty()) return done({404, "[discord] has no public_key, so interactions are not taken\n"});
+  if (call.method != "POST") return done({405, "an interaction is a POST\n"});
+  const auto wall = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (auto no = door_.refusal(call, wall)) return done(std::move(*no));
+  const auto i = read_interaction(call.body);
+  if (!i) return done({400, i.error().detail + "\n"});
+  if (i->what == asked::ping) return done(json_answer(pong()));
+  if (!may_speak_in(i->guild)) return done(json_answer(told_alone("This bot does not work here.")));
+  if (open_.size() >= most_open) return done(json_answer(told_alone("Too much is going on; try again in a moment.")));
+  if (!door_.is_first(i->id, wall)) return done({409, "this interaction came before\n"});
+  if (i->what == asked::other) return done(json_answer(told_alone("This is not known here.")));
+  open_[i->id] = {std::move(done), web_loop::now() + answer_within, i->application, i->token};
+  if (i->what == asked::ask) return ask(*i);
+  if (i->what == asked::stop || i->what == asked::stop_turn) return order_stop(*i);
+  order_approval(*i);
+}
+
+void bot::ask(const interaction& i) {
+  said s;
+  s.scope = *i.scope;
+  s.id = "discord:i" + i.id; // no message of the channel, which could be answered
+  s.text = i.text;
+  s.author = i.by;
+  s.addressed = true;
+  if (!machine_.own_name().empty()) s.bot_names = {machine_.own_name()};
+  host_.say(std::move(s), [weak = weak_from_this(), i](result<decision> what) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->run([bot = self.get(), i, what = std::move(what)] {
+      if (!what) return bot->answer(i.id, "⚠️ " + what.error().detail, false);
+      if (what->what == decided::cancel) return bot->answer(i.id, "🛑 Stopping.", false);
+      bot->answer(i.id, quoted(i.by.name.empty() ? "Someone" : i.by.name, i.text), true);
+    });
+  });
+}
+
+void bot::order_stop(const interaction& i) {
+  const auto now = web_loop::now();
+  // Not one word more, even before it is fenced.
+  if (i.what == asked::stop_turn)
+    outbox_.drop(*i.target, now);
+  else
+    outbox_.drop_all(*i.scope, now);
+  stop_order order;
+  order.scope = *i.scope;
+  if (i.what == asked::stop_turn) order.operation = i.target;
+  order.by = i.by;
+  order.reason = i.what == asked::stop ? "/stop" : "Stop button";
+  host_.stop(std::move(order), [weak = weak_from_this(), id = i.id](result<stop_answer> what) {
+    if (const auto self = weak.lock())
+      self->run([bot = self.get(), id, what = std::move(what)] { bot->answer(id, words_of(what), false); });
+  });
+}
+
+void bot::order_approval(const interaction& i) {
+  const bool is_yes = i.what == asked::approve;
+  host_.approve(*i.target, is_yes, i.by, is_yes ? "approved with a button" : "denied with a button",
+                [weak = weak_from_this(), id = i.id, is_yes](result<void> what) {
+                  if (const auto self = weak.lock())
+                    self->run([bot = self.get(), id, is_yes, what] {
+                      bot->answer(id, what ? (is_yes ? "Approved." : "Denied.") : "⚠️ " + what.error().detail,
+                                  false);
+                    });
+                });
+}
+
+void bot::answer(const std::string& id, const std::string& text, bool for_all) {
+  const auto at = open_.find(id);
+  if (at == open_.end()) return;
+  const auto open = std::move(at->second);
+  open_.erase(at);
+  if (open.done) return open.done(json_answer(for_all ? told_all(text) : told_alone(text)));
+  if (open.application.empty() || open.token.empty()) return;
+  auto request = request_to(answer_later(open.application, open.token, text));
+  request.headers.erase(request.headers.begin()); // the token in the path is the right to do this
+  loop_->fetch(std::move(request), [this](const web_response& answer) {
+    if (!answer.is_good()) log("discord did not take a late answer to a command: " + std::to_string(answer.status));
+  });
+}
+
+void bot::defer_what_takes_long(boot_time now) {
+  for (auto& [id, open] : open_)
+    if (open.done && open.patience_ends <= now) {
+      const auto done = std::exchange(open.done, nullptr);
+      done(json_answer(deferred()));
+    }
+}
+
+} // namespace quell::integrations::chat::discord

@@ -1,0 +1,161 @@
+// JSON to values.
+#include "integrations/chat/discord/read.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "integrations/chat/discord/look.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::integrations::chat::discord {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_name = 128, most_id = 20, most_token = 4096;
+constexpr int ordinary_message = 0, reply_message = 19;
+constexpr int ping = 1, command = 2, component = 3;
+constexpr int chat_input = 1;
+
+std::string snowflake_of(const json& object, const char* key) {
+  auto text = text_of(object, key);
+  return is_snowflake(text) ? text : std::string();
+}
+
+int number_of(const json& object, const char* key, int otherwise) {
+  const auto& value = member_of(object, key);
+  return value.is_number_integer() ? value.get<int>() : otherwise;
+}
+
+bool is_true(const json& object, const char* key) {
+  const auto& value = member_of(object, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
+/// As people see it here: the name on this server, else their display name, else the account's.
+person person_of(const json& user, const json& member) {
+  person p;
+  p.id = snowflake_of(user, "id");
+  for (const auto& name : {text_of(member, "nick"), text_of(user, "global_name"), text_of(user, "username")})
+    if (p.name.empty()) p.name = std::string(utf8_prefix(name, most_name));
+  return p;
+}
+
+bool names(const json& list, std::string_view id) {
+  return list.is_array() &&
+         std::any_of(list.begin(), list.end(), [&](const json& one) { return text_of(one, "id") == id; });
+}
+
+void take_out(std::string& text, const std::string& what) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
+}
+
+/// It goes into a path: letters, digits, `.`, `_` and `-`.
+bool is_token(std::string_view text) {
+  return text.size() <= most_token && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
+  return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
+}
+
+/// `stop:<turn>`, `approve:<call>`, `deny:<call>`: what our own buttons carry.
+void read_button(const std::string& id, interaction& into) {
+  const auto colon = id.find(':');
+  if (colon == std::string::npos) return;
+  into.target = operation_id::parse(id.substr(colon + 1));
+  if (!into.target) return;
+  const auto word = id.substr(0, colon);
+  if (word == "stop") into.what = asked::stop_turn;
+  if (word == "approve") into.what = asked::approve;
+  if (word == "deny") into.what = asked::deny;
+}
+
+void read_command(const json& data, interaction& into) {
+  if (number_of(data, "type", chat_input) != chat_input) return;
+  const auto name = text_of(data, "name");
+  if (name == "stop") into.what = asked::stop;
+  if (name != "ask") return;
+  const auto& options = member_of(data, "options");
+  if (!options.is_array()) return;
+  for (const auto& option : options)
+    if (text_of(option, "name") == "text") into.text = trimmed(text_of(option, "value"));
+  if (!into.text.empty()) into.what = asked::ask;
+}
+
+} // namespace
+
+bool is_snowflake(std::string_view text) {
+  return !text.empty() && text.size() <= most_id &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<scope_path> discord_scope(std::string_view guild, std::string_view channel) {
+  if (!is_snowflake(channel) || (!guild.empty() && !is_snowflake(guild))) return std::nullopt;
+  auto scope = scope_path::parse("discord/" + std::string(guild.empty() ? "dm" : guild) + "/" + std::string(channel));
+  if (!scope) return std::nullopt;
+  return std::move(*scope);
+}
+
+std::string channel_of(const scope_path& scope) {
+  const auto parts = scope.segments();
+  if (parts.size() < 3 || parts[0] != "discord" || !is_snowflake(parts[2])) return {};
+  return std::string(parts[2]);
+}
+
+std::optional<said> read_message(std::string_view text, std::string_view own_id) {
+  const auto message = json::parse(text, nullptr, false);
+  const auto& author = member_of(message, "author");
+  const auto id = snowflake_of(message, "id");
+  const auto guild = text_of(message, "guild_id");
+  const auto scope = discord_scope(guild, text_of(message, "channel_id"));
+  const auto type = number_of(message, "type", ordinary_message);
+  if (id.empty() || !scope || is_true(author, "bot") || !member_of(message, "webhook_id").is_null() ||
+      (type != ordinary_message && type != reply_message))
+    return std::nullopt;
+  said s;
+  s.scope = *scope;
+  s.id = "discord:" + id;
+  s.author = person_of(author, member_of(message, "member"));
+  if (s.author.id.empty() || s.author.id == own_id) return std::nullopt;
+  s.text = text_of(message, "content");
+  if (!own_id.empty()) {
+    take_out(s.text, "<@" + std::string(own_id) + ">");
+    take_out(s.text, "<@!" + std::string(own_id) + ">");
+  }
+  s.text = trimmed(s.text);
+  if (s.text.empty()) return std::nullopt;
+  s.addressed =
+      guild.empty() ||
+      (!own_id.empty() && (names(member_of(message, "mentions"), own_id) ||
+                           text_of(member_of(member_of(message, "referenced_message"), "author"), "id") == own_id));
+  return s;
+}
+
+result<interaction> read_interaction(std::string_view text) {
+  const auto body = json::parse(text, nullptr, false);
+  const auto type = number_of(body, "type", 0);
+  interaction i;
+  if (type == ping) {
+    i.what = asked::ping;
+    return i;
+  }
+  i.id = snowflake_of(body, "id");
+  i.application = snowflake_of(body, "application_id");
+  i.token = text_of(body, "token");
+  i.guild = text_of(body, "guild_id");
+  i.scope = discord_scope(i.guild, text_of(body, "channel_id"));
+  const auto& member = member_of(body, "member");
+  i.by = person_of(member.is_object() ? member_of(member, "user") : member_of(body, "user"), member);
+  if (type == 0 || i.id.empty() || !i.scope || i.by.id.empty() || !is_token(i.token))
+    return failure("bad_json", "this is no interaction of a channel");
+  const auto& data = member_of(body, "data");
+  if (type == command) read_command(data, i);
+  if (type == component) read_button(text_of(data, "custom_id"), i);
+  return i;
+}
+
+} // namespace quell::integrations::chat::discord

@@ -1,0 +1,125 @@
+// A client's side of one IRC network: registers, sits in its channels, hears and speaks. Pure.
+//
+// Lines of the protocol itself (PONG, JOIN, NICK, …) go out at once; what people read waits in the outbox for its turn,
+// because servers throttle and cut who floods.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "integrations/chat/backoff.hpp"
+#include "integrations/chat/irc/line.hpp"
+#include "integrations/chat/irc/names.hpp"
+#include "integrations/chat/irc/settings.hpp"
+#include "integrations/chat/open_questions.hpp"
+#include "integrations/chat/outbox.hpp"
+#include "integrations/chat/service_session.hpp"
+
+namespace quell::integrations::chat::irc {
+
+class session : public service_session {
+ public:
+  explicit session(irc_settings settings);
+
+  void connected(boot_time now) override;
+  void received(std::string_view bytes, boot_time now) override;
+  void lost(const std::string& why, boot_time now) override;
+  void tick(boot_time now) override;
+  void told(const event& e, boot_time now) override;
+  void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
+  void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
+
+  std::string to_send() override { return std::exchange(out_, {}); }
+  std::vector<heard_message> heard() override { return std::exchange(heard_, {}); }
+  std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
+  std::optional<hang_up_wish> wish() override { return std::exchange(wish_, std::nullopt); }
+  std::optional<boot_time> due() const override { return due_; }
+  bool is_up() const override { return is_steady_; }
+  std::string farewell() override { return phase_ == phase::up ? write_line({"QUIT"}, "quelld stops") : ""; }
+  std::string state() const override;
+
+  const std::string& nick() const { return nick_; }
+  /// Text bytes that fit one line to `target`.
+  std::size_t room(std::string_view target) const;
+
+ private:
+  enum class phase : std::uint8_t { down, registering, up };
+  struct channel {
+    std::string name; ///< as it is written
+    bool is_wanted = false, is_joined = false;
+    backoff waits;
+    boot_time joined_at{};
+    std::optional<boot_time> try_at{};
+    std::string why_not{};
+  };
+
+  // session.cpp
+  void send(std::initializer_list<std::string_view> words, std::optional<std::string_view> trailing = std::nullopt) {
+    out_ += write_line(words, trailing);
+  }
+  void hang_up(std::string why, redial when);
+  void handle(const line& l, boot_time now);
+  void plan(boot_time now);
+  // registration.cpp
+  void begin(boot_time now);
+  bool wants_sasl() const { return settings_.sasl_external || !settings_.sasl_user.empty(); }
+  void capability(const line& l);
+  void authenticate(const line& l);
+  void sasl_failed(const line& l);
+  void next_nick(const line& l);
+  void welcome(const line& l, boot_time now);
+  void features(const line& l);
+  void error(const line& l);
+  void renamed(const line& l);
+  // channels.cpp
+  bool is_channel(std::string_view target) const;
+  std::string fold(std::string_view name) const { return folded(name, mapping_); }
+  bool is_me(std::string_view nick) const { return is_same(nick, nick_, mapping_); }
+  channel& channel_of(std::string_view name);
+  void join_all(boot_time now);
+  void join_due(boot_time now);
+  void joined(const line& l, boot_time now);
+  void left(std::string_view name, std::string why, boot_time now);
+  void not_joined(const line& l, boot_time now);
+  // speech.cpp
+  void hear(const line& l, boot_time now);
+  void answer_ctcp(std::string_view nick, std::string_view command, std::string_view text, boot_time now);
+  bool answers_question(const scope_path& place, std::string_view text, const person& by);
+  void speak(boot_time now);
+  done_how say(const action& a, boot_time now);
+  void complain(const scope_path& place, const std::string& text, boot_time now);
+  std::vector<std::string> names() const;
+
+  const irc_settings settings_;
+  phase phase_ = phase::down;
+  line_reader reader_;
+  std::string out_;
+  std::vector<heard_message> heard_;
+  std::vector<approval_word> approvals_;
+  std::optional<hang_up_wish> wish_;
+  std::optional<boot_time> due_;
+  bool is_leaving_ = false; ///< hung up: nothing more is heard or said over this connection
+  bool is_steady_ = false;
+
+  // Of this connection:
+  std::string nick_, prefix_; ///< as others see us
+  int nick_tries_ = 0;
+  bool is_authenticated_ = false;
+  std::set<std::string> offered_;                ///< capabilities
+  case_mapping mapping_ = case_mapping::rfc1459; ///< what holds where the server does not say (RFC 2812)
+  std::string channel_letters_ = "#&", status_letters_ = "@+";
+  boot_time began_at_{}, heard_at_{}, up_at_{};
+  bool is_asked_ = false; ///< whether it is still there
+  std::optional<boot_time> join_at_, nick_at_;
+  std::map<std::string, channel> channels_; ///< by folded name
+
+  outbox outbox_;
+  open_questions questions_;
+  bucket ctcp_, complaints_;
+  std::uint64_t last_mark_ = 0;
+  std::map<std::uint64_t, scope_path> undecided_;
+};
+
+} // namespace quell::integrations::chat::irc

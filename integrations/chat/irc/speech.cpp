@@ -1,0 +1,135 @@
+// What is said to us, and what we say.
+#include <algorithm>
+
+#include "integrations/chat/addressing.hpp"
+#include "integrations/chat/irc/session.hpp"
+#include "integrations/chat/irc/text.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations::chat::irc {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024, most_author = 128, most_id = 128;
+/// Before the first JOIN we do not know how others see us: nick, user and host of usual limits.
+constexpr std::size_t unknown_prefix = 120;
+
+} // namespace
+
+std::vector<std::string> session::names() const {
+  std::vector<std::string> all{nick_};
+  if (nick_ != settings_.nick) all.push_back(settings_.nick);
+  return all;
+}
+
+std::size_t session::room(std::string_view target) const {
+  return room_for_text(prefix_.empty() ? std::string(unknown_prefix, 'x') : prefix_, target);
+}
+
+void session::hear(const line& l, boot_time now) {
+  const auto nick = l.nick();
+  if (phase_ != phase::up || l.parameters.size() < 2 || !is_sendable(nick) || is_me(nick)) return;
+  if (l.prefix.find('!') == std::string::npos && nick.find('.') != std::string_view::npos) return; // a server
+  std::string_view target = l.parameter(0), text = l.parameter(1);
+  while (target.size() > 1 && status_letters_.find(target.front()) != std::string::npos && !is_channel(target))
+    target.remove_prefix(1); // to the operators of a channel only
+  const bool is_private = !is_channel(target);
+  if (is_private && !is_me(target)) return;
+  if (const auto control = read_ctcp(text)) {
+    if (control->command != "ACTION") {
+      if (is_private) answer_ctcp(nick, control->command, control->text, now);
+      return;
+    }
+    text = control->text;
+  }
+  const auto clean = plain(text);
+  auto split = without_address(clean, names());
+  if (is_private) split.is_addressed = true;
+  if (blank(split.text)) return;
+  const auto author = fold(nick);
+  const auto place = scope_of_target(settings_.network, is_private ? nick : target, mapping_);
+  if (!place || author.size() > most_author) return; // longer than any server allows
+  const person by{author, std::string(nick)};
+  if (split.is_addressed && answers_question(*place, split.text, by)) return;
+  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(split.text, names());
+  if (!split.is_addressed && settings_.only_addressed && !is_cancel) return;
+  // Bounded: a flood is answered by silence, but never a stop.
+  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
+    return complain(*place, "Too many messages at once; some are left out.", now);
+  said message;
+  message.scope = *place;
+  if (const auto id = l.tag("msgid"); id.size() <= most_id) message.id = id;
+  message.text = split.text;
+  message.author = by;
+  message.addressed = split.is_addressed;
+  message.bot_names = names();
+  undecided_.emplace(++last_mark_, *place);
+  heard_.push_back({last_mark_, std::move(message)});
+}
+
+void session::answer_ctcp(std::string_view nick, std::string_view command, std::string_view text, boot_time now) {
+  if (ctcp_.free_at() > now) return;
+  std::string answer;
+  if (command == "VERSION") answer = "VERSION quell";
+  if (command == "PING" && text.size() <= 64) answer = "PING " + plain(text);
+  if (answer.empty()) return;
+  ctcp_.take(now);
+  send({"NOTICE", nick}, "\x01" + answer + "\x01");
+}
+
+bool session::answers_question(const scope_path& place, std::string_view text, const person& by) {
+  const auto answer = read_approval(text);
+  const auto call = answer ? questions_.find(place, answer->tail) : std::nullopt;
+  if (!call) return false;
+  undecided_.emplace(++last_mark_, place);
+  approvals_.push_back({last_mark_, *call, answer->approved, by});
+  return true;
+}
+
+void session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
+  const auto it = undecided_.find(mark);
+  if (it == undecided_.end()) return;
+  if (!what) complain(it->second, "Not taken: " + what.error().detail, now);
+  undecided_.erase(it);
+  speak(now);
+  plan(now);
+}
+
+void session::approved(std::uint64_t mark, const result<void>& what, boot_time now) {
+  const auto it = undecided_.find(mark);
+  if (it == undecided_.end()) return;
+  if (!what) complain(it->second, "No: " + what.error().detail, now);
+  undecided_.erase(it);
+  speak(now);
+  plan(now);
+}
+
+void session::complain(const scope_path& place, const std::string& text, boot_time now) {
+  if (complaints_.free_at() > now) return;
+  complaints_.take(now);
+  outbox_.note(place, excerpt(text, 300), {}, now);
+}
+
+void session::speak(boot_time now) {
+  if (phase_ != phase::up || is_leaving_ || join_at_) return; // nothing is said before the first JOINs went out
+  for (auto all = outbox_.due(now); !all.empty(); all = outbox_.due(now))
+    for (const auto& a : all) outbox_.done(a.number, say(a, now), now);
+}
+
+done_how session::say(const action& a, boot_time) {
+  const auto target = target_of_scope(a.place, settings_.network);
+  if (!target) return {outcome::refused};
+  if (is_channel(*target)) {
+    const auto it = channels_.find(fold(*target));
+    if (it == channels_.end()) return {outcome::refused};
+    if (!it->second.is_joined) return {outcome::later, {}, 2s};
+  }
+  auto text = a.text;
+  if (a.asks && a.asks->is_open) text += questions_.ask(a.place, a.asks->call);
+  if (a.asks && !a.asks->is_open) questions_.answered(a.asks->call);
+  for (const auto& one : lines_of(text, room(*target))) send({"PRIVMSG", *target}, one);
+  return {outcome::sent};
+}
+
+} // namespace quell::integrations::chat::irc

@@ -1,0 +1,185 @@
+// The send queue of a connector: what may go now, and what became of it.
+#include "integrations/chat/outbox.hpp"
+
+#include <algorithm>
+
+#include "integrations/chat/outbox_books.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+constexpr milliseconds first_wait{1000}, longest_wait{60'000}; ///< before what failed is tried again
+
+milliseconds wait_after(unsigned failures) {
+  const unsigned doubled = std::min(failures > 0 ? failures - 1 : 0, 6U);
+  return std::min(first_wait * (1 << doubled), longest_wait);
+}
+
+} // namespace
+
+outbox::outbox(outbox_rules rules) : books_(std::make_unique<books>(std::move(rules))) {}
+outbox::~outbox() = default;
+
+/// The first part that has something to do and may; if none may yet, the one that may first.
+std::optional<outbox::books::next_step> outbox::books::next(place& in, boot_time now) {
+  if (in.flying) return std::nullopt;
+  std::optional<next_step> best;
+  for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
+    if (!needs_action(*p)) continue;
+    boot_time at = std::max(in.not_before, not_before);
+    at = std::max({at, p->is_urgent() ? in.tokens.urgent_at() : in.tokens.free_at(),
+                   p->is_urgent() ? tokens.urgent_at() : tokens.free_at()});
+    if (p->is_posted && p->is_open) at = std::max(at, p->shown_at + rules.edit_every);
+    if (!best || at < best->at) best = next_step{p, at};
+    if (best->at <= now) break;
+  }
+  return best;
+}
+
+action outbox::books::send(const scope_path& scope, place& in, position p, boot_time now) {
+  action a;
+  a.number = ++last_number;
+  a.place = scope;
+  a.what = p->what == part_kind::reaction ? action_kind::react : p->is_posted ? action_kind::edit : action_kind::post;
+  a.message = p->message;
+  a.text = p->what == part_kind::reaction ? p->text : rendered(*p);
+  if (a.what == action_kind::post) a.reply_to = p->reply_to;
+  a.is_urgent = p->is_urgent();
+  a.turn = p->turn;
+  a.is_live = p->is_live();
+  a.asks = p->asks;
+  in.flying = flight{a.number, p, a.what, a.text, p->text.size(), a.is_live};
+  in.tokens.take(now);
+  tokens.take(now);
+  last_served = scope;
+  return a;
+}
+
+std::vector<action> outbox::due(boot_time now, std::size_t most) {
+  std::vector<action> actions;
+  auto& b = *books_;
+  // Urgent ones of all places first; then round, beginning behind the place that was served last.
+  for (const bool urgent : {true, false}) {
+    auto i = b.last_served ? b.places.upper_bound(*b.last_served) : b.places.begin();
+    for (std::size_t seen = 0; seen < b.places.size() && actions.size() < most; ++seen, ++i) {
+      if (i == b.places.end()) i = b.places.begin();
+      const auto step = b.next(i->second, now);
+      if (step && step->at <= now && step->part->is_urgent() == urgent)
+        actions.push_back(b.send(i->first, i->second, step->part, now));
+    }
+  }
+  return actions;
+}
+
+std::optional<boot_time> outbox::next_at(boot_time now) const {
+  std::optional<boot_time> earliest;
+  for (auto& [scope, place] : books_->places)
+    if (const auto step = books_->next(place, now); step && (!earliest || step->at < *earliest)) earliest = step->at;
+  return earliest;
+}
+
+void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
+  auto& b = *books_;
+  const auto found = std::find_if(b.places.begin(), b.places.end(), [number](const auto& entry) {
+    return entry.second.flying && entry.second.flying->number == number;
+  });
+  if (found == b.places.end()) return;
+  place& in = found->second;
+  const flight was = *std::exchange(in.flying, std::nullopt);
+  const auto p = was.of;
+  const bool was_done = how.what == outcome::sent || (how.what == outcome::unknown && was.what == action_kind::post);
+  // A reaction of which nobody knows is not waited for: the stop is acknowledged in words.
+  const bool is_refused =
+      how.what == outcome::refused || (how.what == outcome::unknown && was.what == action_kind::react);
+  if (was_done || is_refused) {
+    in.failures = 0;
+  } else {
+    if (in.failures++ == 0) in.failing_since = now;
+    const bool is_told = how.what == outcome::later && how.wait.count() > 0;
+    const boot_time until = now + (is_told ? how.wait : wait_after(in.failures));
+    in.not_before = std::max(in.not_before, until);
+    if (how.what == outcome::later && how.is_for_everything) b.not_before = std::max(b.not_before, until);
+  }
+  if (was_done) {
+    p->is_posted = true;
+    p->shown = was.text;
+    p->sent_bytes = was.text_bytes;
+    p->is_shown_live = was.is_live;
+    p->shown_at = now;
+    if (was.what == action_kind::post) p->message = how.what == outcome::sent ? how.message : "";
+    if (was.what == action_kind::post && p->message.empty()) return b.freeze(in, p);
+  } else if (is_refused) {
+    if (was.what == action_kind::edit) {
+      b.freeze(in, p);
+    } else if (was.what == action_kind::react && !b.rules.words.stopped.empty()) {
+      p->what = part_kind::acknowledgement;
+      p->text = b.one_message(b.rules.words.stopped);
+      p->reply_to = std::exchange(p->message, {});
+    } else {
+      ++b.dropped;
+      in.parts.erase(p);
+    }
+  } else if (p->is_doomed && !p->is_posted) {
+    in.parts.erase(p);
+  } else if (now - in.failing_since > b.rules.keep_trying) {
+    ++b.dropped;
+    if (!p->is_open) {
+      in.parts.erase(p);
+    } else {
+      p->text.resize(std::min(p->sent_bytes, p->text.size()));
+    }
+  }
+  b.sweep(in);
+}
+
+void outbox::lost(boot_time now) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [scope, place] : books_->places)
+    if (place.flying) numbers.push_back(place.flying->number);
+  for (const auto number : numbers) done(number, {outcome::unknown}, now);
+}
+
+void outbox::note(const scope_path& scope, std::string text, std::string reply_to, boot_time now) {
+  part p;
+  p.text = books_->one_message(text);
+  p.reply_to = std::move(reply_to);
+  auto& to = books_->at(scope, now);
+  books_->add(to, std::move(p));
+  books_->bound(to);
+}
+
+void outbox::drop(const operation_id& turn, boot_time now) {
+  (void)now;
+  const auto found = books_->replies.find(turn);
+  if (found == books_->replies.end()) return;
+  found->second.is_over = true;
+  if (const auto at = books_->places.find(found->second.scope); at != books_->places.end())
+    books_->drop(at->second, turn);
+}
+
+void outbox::drop_all(const scope_path& at_or_below, boot_time now) {
+  (void)now;
+  for (auto& [turn, r] : books_->replies)
+    if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
+  for (auto& [scope, place] : books_->places)
+    if (scope.is_at_or_below(at_or_below)) books_->drop_parts(place);
+}
+
+std::size_t outbox::places() const { return books_->places.size(); }
+
+std::size_t outbox::in_flight() const {
+  return static_cast<std::size_t>(std::count_if(books_->places.begin(), books_->places.end(),
+                                                [](const auto& entry) { return entry.second.flying.has_value(); }));
+}
+
+std::size_t outbox::waiting() const {
+  std::size_t count = 0;
+  for (const auto& [scope, place] : books_->places)
+    for (auto p = place.parts.begin(); p != place.parts.end(); ++p)
+      count += books_->needs_action(*p) && !(place.flying && place.flying->of == p) ? 1 : 0;
+  return count;
+}
+
+std::uint64_t outbox::dropped() const { return books_->dropped; }
+
+} // namespace quell::integrations::chat

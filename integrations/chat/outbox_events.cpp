@@ -1,0 +1,230 @@
+// What an outbox makes of the events that it is told.
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/outbox_books.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_heard = 64;       ///< messages of a place whose ids are known
+constexpr std::size_t most_replies = 20'000; ///< whose end was not told
+constexpr std::size_t most_input = 1000;     ///< bytes of a call's input that are shown
+
+std::string text_of(const json& data, const char* name) {
+  const auto found = data.find(name);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+std::uint64_t number_of(const json& data, const char* name) {
+  const auto found = data.find(name);
+  return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+const json& member(const json& data, const char* name) {
+  static const json nothing = json::object();
+  const auto found = data.find(name);
+  return found != data.end() && found->is_object() ? *found : nothing;
+}
+
+/// `text` without its first `count` code points.
+std::string_view behind(std::string_view text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
+  return text.substr(at);
+}
+
+std::string known_as(const place& in, std::string_view message) {
+  const auto id = message_id::parse(message);
+  if (!id) return {};
+  for (const auto& [known, name] : in.heard)
+    if (known == *id) return name;
+  return {};
+}
+
+void remember(place& in, const message_id& message, std::string name) {
+  if (name.empty()) return;
+  for (const auto& [known, as] : in.heard)
+    if (known == message) return;
+  in.heard.emplace_back(message, std::move(name));
+  if (in.heard.size() > most_heard) in.heard.pop_front();
+}
+
+reply& reply_of(outbox::books& b, const operation_id& turn, const event& e) {
+  if (b.replies.size() >= most_replies && !b.replies.contains(turn)) b.replies.erase(b.replies.begin());
+  auto& r = b.replies[turn];
+  if (r.scope.text() != e.scope.text()) r.scope = e.scope;
+  return r;
+}
+
+void say_delta(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+  const bool is_new = !b.replies.contains(turn);
+  auto& r = reply_of(b, turn, e);
+  const auto offset = number_of(data, "offset");
+  const auto text = text_of(data, "text");
+  const auto end = offset + code_points(text);
+  if (is_new) r.received = offset; // told from its middle on
+  if (end <= r.received) return;
+  const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
+  r.received = end;
+  if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh);
+}
+
+void complete(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+  auto& r = reply_of(b, turn, e);
+  if (!r.is_over) {
+    auto& in = b.at(e.scope, now);
+    const auto text = text_of(data, "text");
+    if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest);
+    b.close(in, turn);
+  }
+  b.replies.erase(turn);
+}
+
+void abort(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
+  const auto reason = text_of(data, "reason");
+  const auto found = b.replies.find(turn);
+  const bool was_dropped = found != b.replies.end() && found->second.is_over;
+  auto& in = b.at(e.scope, now);
+  b.drop(in, turn);
+  if (!was_dropped && (reason == "timeout" || reason == "error" || reason == "interrupted") &&
+      !b.rules.words.ended_early.empty()) {
+    part p;
+    p.text = b.one_message(b.rules.words.ended_early + ": " + reason + ".");
+    if (found != b.replies.end() && !found->second.has_part) p.reply_to = found->second.reply_to;
+    b.add(in, std::move(p));
+  }
+  b.replies.erase(turn);
+}
+
+void decided_message(outbox& o, outbox::books& b, const event& e, const json& data, boot_time now) {
+  if (const auto id = message_id::parse(text_of(data, "message")))
+    remember(b.at(e.scope, now), *id, text_of(data, "id"));
+  const auto why = text_of(data, "why");
+  // "nothing_active" was a word to stop, too: what is done but still waits to be sent is not wanted either.
+  if (text_of(data, "decision") == "cancel" || why == "nothing_active") o.drop_all(e.scope, now);
+}
+
+void acknowledge(outbox::books& b, const event& e, const json& data, boot_time now) {
+  auto& in = b.at(e.scope, now);
+  const auto target = known_as(in, text_of(data, "message"));
+  const auto text = text_of(data, "text"), reaction = text_of(data, "reaction");
+  part p;
+  if (text.empty() && b.rules.can_react && !target.empty()) {
+    p.what = part_kind::reaction;
+    p.text = reaction;
+    p.message = target;
+  } else {
+    p.what = part_kind::acknowledgement;
+    p.text = b.one_message(text.empty() ? b.rules.words.stopped : text);
+    p.reply_to = target;
+  }
+  if (!p.text.empty()) b.add_urgent(in, std::move(p));
+}
+
+void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
+  const auto call = operation_id::parse(text_of(data, "operation"));
+  if (!call) return;
+  auto& in = b.at(e.scope, now);
+  if (e.root) b.close(in, *e.root); // what was said before stands above the question, the rest below it
+  question q{*call, text_of(data, "name"), {}, true};
+  if (const auto input = data.find("input"); input != data.end()) {
+    const auto whole = input->dump(-1, ' ', false, json::error_handler_t::replace);
+    q.input = utf8_prefix(whole, most_input);
+    if (q.input.size() < whole.size()) q.input += "…";
+  }
+  part p;
+  p.what = part_kind::approval;
+  p.turn = e.root;
+  p.text = b.one_message(b.rules.words.wants_approval + q.name + " " + q.input);
+  p.asks = std::move(q);
+  b.add(in, std::move(p));
+}
+
+void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
+  const auto call = operation_id::parse(text_of(data, "operation"));
+  auto& in = b.at(e.scope, now);
+  for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
+    if (!p->asks || !call || p->asks->call != *call) continue;
+    p->asks->is_open = false;
+    if (!p->is_posted && !b.is_flying(in, p)) {
+      in.parts.erase(p);
+      return;
+    }
+    const auto by = text_of(member(data, "by"), "name");
+    p->text = b.one_message(p->text + "\n→ " + text_of(data, "decision") + (by.empty() ? "" : " by " + by));
+    p->is_doomed = true;
+    break;
+  }
+  b.sweep(in);
+}
+
+void fenced(outbox& o, const event& e, const json& data, boot_time now) {
+  const auto& target = member(data, "target");
+  if (const auto scope = scope_path::parse(text_of(target, "scope")); scope && !target.contains("owner"))
+    o.drop_all(*scope, now);
+  else if (const auto id = operation_id::parse(text_of(target, "operation")))
+    o.drop(*id, now);
+  else if (target.contains("everything"))
+    o.drop_all(e.scope, now);
+}
+
+void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_time now) {
+  if (!e.root) return;
+  const auto found = b.replies.find(*e.root);
+  if (found == b.replies.end() || found->second.is_over) return;
+  auto& in = b.at(found->second.scope, now);
+  if (!b.rules.can_edit) {
+    if (begins) b.close(in, *e.root); // what was said so far is sent while the tool runs
+    return;
+  }
+  if (b.rules.words.working.empty()) return;
+  if (begins) b.append(in, *e.root, found->second, {});
+  for (auto& p : in.parts) {
+    if (p.what != part_kind::reply || !p.is_open || p.turn != e.root) continue;
+    p.status = begins ? b.rules.words.working + b.one_message(text_of(data, "name")) : std::string{};
+  }
+}
+
+} // namespace
+
+void outbox::told(const event& e, boot_time now) {
+  auto& b = *books_;
+  if (e.id != 0 && e.id <= b.last_event) return;
+  if (e.id != 0) b.last_event = e.id;
+  const json data = json::parse(e.data, nullptr, false);
+  if (!data.is_object()) return;
+  const bool is_turn = e.operation && (!e.root || *e.root == *e.operation);
+  if (e.type == "text_delta" && is_turn)
+    say_delta(b, *e.operation, e, data, now);
+  else if (e.type == "turn_start" && is_turn) {
+    auto& r = reply_of(b, *e.operation, e);
+    r.reply_to = known_as(b.at(e.scope, now), text_of(data, "message"));
+  } else if (e.type == "turn_complete" && is_turn)
+    complete(b, *e.operation, e, data, now);
+  else if (e.type == "turn_abort" && is_turn)
+    abort(b, *e.operation, e, data, now);
+  else if (e.type == "tool_start" || e.type == "tool_result")
+    tool(b, e, data, e.type == "tool_start", now);
+  else if (e.type == "message_decided")
+    decided_message(*this, b, e, data, now);
+  else if (e.type == "acknowledgement")
+    acknowledge(b, e, data, now);
+  else if (e.type == "approval_required")
+    ask(b, e, data, now);
+  else if (e.type == "approval_resolved")
+    answer(b, e, data, now);
+  else if (e.type == "cancel_fenced")
+    fenced(*this, e, data, now);
+  else if (e.type == "operation_cancelling" && e.operation)
+    drop(*e.operation, now);
+}
+
+void outbox::heard(const scope_path& scope, const message_id& message, std::string service_id, boot_time now) {
+  remember(books_->at(scope, now), message, std::move(service_id));
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,223 @@
+// The parts of an outbox: how a text becomes messages within the limits, and what a stop leaves of them.
+#include <algorithm>
+
+#include "integrations/chat/outbox_books.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of that length is sent by itself
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+
+} // namespace
+
+place& outbox::books::at(const scope_path& scope, boot_time now) {
+  auto found = places.find(scope);
+  if (found == places.end()) {
+    if (places.size() >= rules.most_places) forget_one();
+    found = places.emplace(scope, place{rules.pace_of ? rules.pace_of(scope) : rules.of_place}).first;
+  }
+  found->second.touched = now;
+  return found->second;
+}
+
+/// The place that was quiet longest goes, one without anything to say before all others.
+void outbox::books::forget_one() {
+  auto oldest = places.end();
+  for (auto i = places.begin(); i != places.end(); ++i) {
+    if (i->second.flying) continue;
+    if (oldest == places.end() || std::pair(!i->second.parts.empty(), i->second.touched) <
+                                      std::pair(!oldest->second.parts.empty(), oldest->second.touched))
+      oldest = i;
+  }
+  if (oldest == places.end()) return;
+  dropped += oldest->second.parts.size();
+  for (auto& [turn, r] : replies)
+    if (r.scope == oldest->first) r.is_over = true;
+  places.erase(oldest);
+}
+
+std::string outbox::books::rendered(const part& p) const {
+  const std::string& below = p.mark.empty() ? p.status : p.mark;
+  if (below.empty()) return p.text;
+  std::string whole = p.text.empty() ? below : p.text + "\n" + below;
+  return length_of(whole, rules.unit) <= rules.most_length ? whole : p.text;
+}
+
+/// True if the service should be told of this part now, as far as the part goes.
+bool outbox::books::needs_action(const part& p) const {
+  if (p.what == part_kind::reaction) return !p.is_posted;
+  const auto text = rendered(p);
+  if (!p.is_posted) return !is_blank(text) && (rules.can_edit || !p.is_open);
+  if (!rules.can_edit || p.message.empty() || is_blank(text)) return false;
+  return text != p.shown || (rules.has_buttons && p.is_shown_live != p.is_live());
+}
+
+part& outbox::books::add(place& to, part p) {
+  auto& added = to.parts.emplace_back(std::move(p));
+  return added;
+}
+
+void outbox::books::add_urgent(place& to, part p) {
+  auto before = std::find_if(to.parts.begin(), to.parts.end(), [](const part& x) { return !x.is_urgent(); });
+  to.parts.insert(before, std::move(p));
+}
+
+std::string outbox::books::one_message(std::string_view text) const {
+  std::string one(text.substr(0, fitting(text, rules.most_length, rules.unit)));
+  if (rules.one_line)
+    std::replace_if(
+        one.begin(), one.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return one;
+}
+
+outbox::books::position outbox::books::open_part(place& in, const operation_id& turn) {
+  return std::find_if(in.parts.begin(), in.parts.end(),
+                      [&turn](const part& p) { return p.what == part_kind::reply && p.is_open && p.turn == turn; });
+}
+
+/// Cuts `p` as often as the limits ask for; the last piece, which stays open, is returned.
+outbox::books::position outbox::books::split(place& in, position p) {
+  for (;;) {
+    std::size_t cut = p->text.size(), leave_out = 0;
+    if (rules.one_line) {
+      if (const auto line = p->text.find('\n'); line != std::string::npos) cut = line, leave_out = 1;
+    } else if (!rules.can_edit) {
+      const auto paragraph = p->text.rfind("\n\n");
+      if (paragraph != std::string::npos && paragraph >= whole_paragraph) cut = paragraph + 2;
+    }
+    const std::size_t settled = is_flying(in, p) ? std::max(p->sent_bytes, in.flying->text_bytes) : p->sent_bytes;
+    const auto fits = good_cut(std::string_view(p->text).substr(0, cut), rules.most_length, rules.unit, settled);
+    if (fits < cut) cut = fits, leave_out = 0;
+    if (cut == p->text.size() && leave_out == 0) return p;
+    part rest;
+    rest.what = part_kind::reply;
+    rest.turn = p->turn;
+    rest.is_open = p->is_open;
+    rest.text = p->text.substr(cut + leave_out);
+    rest.status = std::exchange(p->status, {});
+    p->text.resize(cut);
+    p->is_open = false;
+    auto next = in.parts.insert(std::next(p), std::move(rest));
+    if (!p->is_posted && !is_flying(in, p) && is_blank(p->text)) {
+      next->reply_to = p->reply_to;
+      in.parts.erase(p);
+    }
+    p = next;
+  }
+}
+
+void outbox::books::append(place& to, const operation_id& turn, reply& r, std::string_view text) {
+  auto open = open_part(to, turn);
+  if (open == to.parts.end()) {
+    part fresh;
+    fresh.what = part_kind::reply;
+    fresh.turn = turn;
+    fresh.is_open = true;
+    if (!std::exchange(r.has_part, true)) fresh.reply_to = r.reply_to;
+    add(to, std::move(fresh));
+    open = std::prev(to.parts.end());
+  }
+  if (!rules.one_line) {
+    open->text += text;
+  } else {
+    for (const char c : text)
+      if (c != '\r') open->text += c;
+  }
+  if (!text.empty()) open->status.clear();
+  split(to, open);
+  bound(to);
+}
+
+void outbox::books::close(place& in, const operation_id& turn) {
+  const auto open = open_part(in, turn);
+  if (open == in.parts.end()) return;
+  open->is_open = false;
+  open->status.clear();
+  if (is_blank(open->text) && (open->is_posted || is_flying(in, open))) open->text = rules.words.nothing_said;
+  sweep(in);
+}
+
+/// The message cannot be edited (any more): what it does not show goes into a new one.
+void outbox::books::freeze(place& in, position p) {
+  if (p->what == part_kind::reply && (p->is_open || p->sent_bytes < p->text.size())) {
+    part rest;
+    rest.what = part_kind::reply;
+    rest.turn = p->turn;
+    rest.is_open = p->is_open;
+    rest.text = p->text.substr(std::min(p->sent_bytes, p->text.size()));
+    rest.status = p->status;
+    in.parts.insert(std::next(p), std::move(rest));
+  }
+  in.parts.erase(p);
+}
+
+/// What was not sent is dropped. A message in flight cannot be called back, but nothing is added to it.
+void outbox::books::drop(place& in, const operation_id& turn) {
+  for (auto p = in.parts.begin(); p != in.parts.end();) {
+    const auto here = p++;
+    if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
+    const bool flies = is_flying(in, here);
+    if (!here->is_posted && !flies) {
+      in.parts.erase(here);
+      continue;
+    }
+    const auto kept = std::max(here->sent_bytes, flies ? in.flying->text_bytes : 0);
+    const bool is_cut = here->is_open || kept < here->text.size();
+    if (kept < here->text.size()) here->text.resize(kept);
+    here->is_open = false;
+    here->is_doomed = true;
+    here->status.clear();
+    if (here->asks) here->asks->is_open = false;
+    if (rules.can_edit && is_cut && here->what == part_kind::reply) here->mark = rules.words.stop_mark;
+    if (here->text.empty() && here->mark.empty()) here->text = here->shown; // nothing else to show in its place
+  }
+  sweep(in);
+}
+
+/// The same for all that waits in a place, whoever it is of.
+void outbox::books::drop_parts(place& in) {
+  std::vector<operation_id> turns;
+  for (const auto& p : in.parts)
+    if (p.turn && std::find(turns.begin(), turns.end(), *p.turn) == turns.end()) turns.push_back(*p.turn);
+  for (const auto& turn : turns) drop(in, turn);
+}
+
+/// Takes out what is shown as it should be and will not change.
+void outbox::books::sweep(place& in) {
+  for (auto p = in.parts.begin(); p != in.parts.end();) {
+    const auto here = p++;
+    if (is_flying(in, here) || here->is_live() || (here->what == part_kind::reply && here->is_open)) continue;
+    if (!needs_action(*here)) in.parts.erase(here);
+  }
+}
+
+void outbox::books::bound(place& in) {
+  for (;;) {
+    std::size_t bytes = 0, count = 0;
+    auto oldest = in.parts.end();
+    for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
+      bytes += p->text.size() - std::min(p->sent_bytes, p->text.size());
+      ++count;
+      const bool may_go =
+          !p->is_posted && !p->is_open && !p->is_urgent() && !is_flying(in, p) && p->what != part_kind::left_out;
+      if (may_go && oldest == in.parts.end()) oldest = p;
+    }
+    if ((bytes <= rules.most_bytes && count <= rules.most_parts) || oldest == in.parts.end()) return;
+    ++dropped;
+    const bool is_said = oldest != in.parts.begin() && std::prev(oldest)->what == part_kind::left_out;
+    if (!is_said && !rules.words.left_out.empty()) {
+      part gap;
+      gap.what = part_kind::left_out;
+      gap.turn = oldest->turn;
+      gap.text = rules.words.left_out;
+      gap.reply_to = oldest->reply_to;
+      in.parts.insert(oldest, std::move(gap));
+    }
+    in.parts.erase(oldest);
+  }
+}
+
+} // namespace quell::integrations::chat

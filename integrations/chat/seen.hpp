@@ -1,0 +1,32 @@
+// Things that were seen lately: deliveries that may come again. Bounded, the oldest forgotten. Pure.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <unordered_set>
+
+namespace quell::integrations::chat {
+
+class seen {
+ public:
+  explicit seen(std::size_t most) : most_(most) {}
+  bool contains(const std::string& what) const { return all_.contains(what); }
+  /// False if it was there already.
+  bool add(const std::string& what) {
+    if (!all_.insert(what).second) return false;
+    order_.push_back(what);
+    if (order_.size() > most_) {
+      all_.erase(order_.front());
+      order_.pop_front();
+    }
+    return true;
+  }
+
+ private:
+  std::size_t most_;
+  std::unordered_set<std::string> all_;
+  std::deque<std::string> order_;
+};
+
+} // namespace quell::integrations::chat

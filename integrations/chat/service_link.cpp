@@ -1,0 +1,386 @@
+// Asio around a session: dialling, TLS, reading, writing, waking, and an orderly end.
+#include "integrations/chat/service_link.hpp"
+
+#include <utility>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <ctime>
+
+#include "integrations/chat/backoff.hpp"
+#include "integrations/chat/said_in_order.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using stream = asio::ssl::stream<tcp::socket>;
+using error_code = boost::system::error_code;
+
+constexpr std::size_t most_unsent_bytes = 1 << 20, most_events_waiting = 100'000;
+constexpr std::chrono::milliseconds farewell_patience{500};
+
+boot_time boot_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return {static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
+}
+
+/// The certificate's part of what went wrong, which Asio's own words leave out.
+std::string tls_error(const error_code& error, stream& s) {
+  if (const auto verified = SSL_get_verify_result(s.native_handle()); verified != X509_V_OK)
+    return std::string("the certificate is not accepted: ") + X509_verify_cert_error_string(verified) +
+           " (an own authority is named by tls_ca)";
+  return error.message();
+}
+
+} // namespace
+
+struct service_link::core : std::enable_shared_from_this<service_link::core> {
+  core(std::string name, link_settings s, std::unique_ptr<service_session> speaker, host& h,
+       std::function<void(const std::string&)> l)
+      : name(std::move(name)), settings(std::move(s)), session(std::move(speaker)), at(h), log(std::move(l)), io(1),
+        tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
+        waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
+
+  result<void> prepare() {
+    if (!settings.tls) return {};
+    error_code error;
+    tls.set_options(
+        asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
+    tls.set_verify_mode(asio::ssl::verify_peer, error);
+    if (settings.tls_ca.empty())
+      tls.set_default_verify_paths(error);
+    else
+      tls.load_verify_file(settings.tls_ca, error);
+    if (error)
+      return failure("invalid_field", name + ": tls_ca " + settings.tls_ca + " cannot be used: " + error.message());
+    if (settings.tls_cert.empty()) return {};
+    tls.use_certificate_chain_file(settings.tls_cert, error);
+    if (!error) tls.use_private_key_file(settings.tls_key, asio::ssl::context::pem, error);
+    if (error)
+      return failure("invalid_field", name + ": tls_cert " + settings.tls_cert + " and tls_key " + settings.tls_key +
+                                          " cannot be used: " + error.message());
+    return {};
+  }
+
+  /// From any thread to the link's, if there still is one. Nothing that waits there keeps the link alive.
+  template <class Work>
+  static void hand_over(const std::weak_ptr<core>& weak, Work work) {
+    const auto self = weak.lock();
+    if (!self) return;
+    asio::post(self->io, [weak, work = std::move(work)] {
+      const auto it = weak.lock();
+      if (!it || it->is_stopping) return;
+      work(*it);
+      it->flush();
+    });
+  }
+
+  // ---- on the link's thread ----------------------------------------------------------------------------------------
+  /// Takes what the session wants after any call of it.
+  void flush() {
+    if (is_stopping) return;
+    for (auto& h : session->heard())
+      if (auto now = order.next(std::move(h))) say(std::move(*now));
+    for (auto& a : session->approvals())
+      at.approve(a.call, a.approved, std::move(a.by), {}, [weak = weak_from_this(), mark = a.mark](result<void> what) {
+        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->approved(mark, what, boot_now()); });
+      });
+    if (is_open) {
+      unsent += session->to_send();
+      if (session->is_up()) waits.worked();
+      write();
+      if (auto wish = session->wish()) cut(std::move(*wish));
+      if (unsent.size() > most_unsent_bytes) cut({"the server does not take what is sent to it", redial::soon});
+    }
+    show(is_open ? session->state() : std::string());
+    const auto due = session->due();
+    if (!due) return;
+    wake.expires_after(std::max(*due - boot_now(), std::chrono::nanoseconds(1'000'000)));
+    wake.async_wait([self = shared_from_this()](const error_code& error) {
+      if (error || self->is_stopping) return;
+      self->session->tick(boot_now());
+      self->flush();
+    });
+  }
+
+  void say(heard_message h) {
+    at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark](result<decision> what) {
+      hand_over(weak, [mark, what = std::move(what)](core& c) {
+        c.session->decided(mark, what, boot_now());
+        if (auto next = c.order.decided(mark)) c.say(std::move(*next));
+      });
+    });
+  }
+
+  void cut(hang_up_wish wish) {
+    if (!reason) reason = std::move(wish);
+    close();
+  }
+
+  void close() {
+    error_code ignored;
+    if (socket) socket->lowest_layer().close(ignored);
+  }
+
+  void write() {
+    if (is_writing || unsent.empty() || !is_open) return;
+    is_writing = true;
+    const auto sending = std::make_shared<const std::string>(std::exchange(unsent, {}));
+    const auto done = [self = shared_from_this(), of = socket, sending](const error_code& error, std::size_t) {
+      if (self->socket != of) return; // an old connection's
+      self->is_writing = false;
+      if (error) return self->close(); // the reader finds out why
+      if (self->is_stopping && self->unsent.empty()) return self->close();
+      self->write();
+    };
+    if (settings.tls)
+      asio::async_write(*socket, asio::buffer(*sending), done);
+    else
+      asio::async_write(socket->next_layer(), asio::buffer(*sending), done);
+  }
+
+  /// Closes the socket if what is being waited for takes too long.
+  void set_deadline(const char* what) {
+    deadline.expires_after(settings.connect_timeout);
+    deadline.async_wait([self = shared_from_this(), of = socket, what](const error_code& error) {
+      if (error || self->socket != of) return;
+      self->cut(
+          {std::string(what) + " takes longer than " + std::to_string(self->settings.connect_timeout.count()) + " ms",
+           redial::soon});
+    });
+  }
+
+  asio::awaitable<std::string> dial() {
+    error_code error;
+    auto to = asio::redirect_error(asio::use_awaitable, error);
+    const auto place = settings.host + ":" + std::to_string(settings.port);
+    tcp::resolver resolver(io);
+    set_deadline("finding the server's address");
+    const auto found = co_await resolver.async_resolve(settings.host, std::to_string(settings.port), to);
+    if (error) co_return "cannot find " + settings.host + ": " + error.message();
+    if (reason || is_stopping) co_return std::string("given up");
+    set_deadline("connecting");
+    co_await asio::async_connect(socket->lowest_layer(), found, to);
+    if (error) co_return "cannot connect to " + place + ": " + error.message();
+    socket->lowest_layer().set_option(tcp::no_delay(true), error);
+    if (settings.tls) {
+      set_deadline("the TLS handshake");
+      SSL_set_tlsext_host_name(socket->native_handle(), settings.host.c_str());
+      socket->set_verify_callback(asio::ssl::host_name_verification(settings.host), error);
+      co_await socket->async_handshake(stream::client, to);
+      if (error) co_return "no TLS with " + place + ": " + tls_error(error, *socket);
+    }
+    deadline.cancel();
+    co_return std::string();
+  }
+
+  /// One connection from dial to end; why it ended.
+  asio::awaitable<hang_up_wish> one_connection() {
+    reason.reset();
+    unsent.clear();
+    is_writing = false;
+    socket = std::make_shared<stream>(io, tls);
+    show("connecting to " + settings.host);
+    if (auto failed = co_await dial(); !failed.empty()) {
+      deadline.cancel();
+      co_return reason ? *reason : hang_up_wish{std::move(failed), redial::soon};
+    }
+    is_open = true;
+    session->connected(boot_now());
+    flush();
+    std::string bytes(16 << 10, '\0');
+    const auto of = socket; // the buffers of a running operation live as long as this frame
+    while (!reason) {
+      error_code error;
+      auto to = asio::redirect_error(asio::use_awaitable, error);
+      const auto count = settings.tls ? co_await of->async_read_some(asio::buffer(bytes), to)
+                                      : co_await of->next_layer().async_read_some(asio::buffer(bytes), to);
+      if (error) {
+        if (!reason) reason = {error == asio::error::eof ? "the server hung up" : error.message(), redial::soon};
+        break;
+      }
+      if (reason || is_stopping) break;
+      session->received(std::string_view(bytes).substr(0, count), boot_now());
+      flush();
+    }
+    is_open = false;
+    close();
+    co_return reason.value_or(hang_up_wish{"closed", redial::soon});
+  }
+
+  asio::awaitable<void> keep() {
+    const auto self = shared_from_this();
+    while (!is_stopping) {
+      const auto ended = co_await one_connection();
+      if (is_stopping) break;
+      session->lost(ended.why, boot_now());
+      flush();
+      const auto chance = std::uniform_real_distribution<double>(0, 1)(random);
+      const auto wait = ended.when == redial::slowly ? waits.longest(chance) : waits.step(chance);
+      const auto tenths = (wait.count() + 50) / 100;
+      show("retrying in " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s: " + ended.why);
+      pause.expires_after(wait);
+      error_code ignored;
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+  }
+
+  void show(const std::string& text) {
+    if (text.empty()) return;
+    {
+      const std::lock_guard lock(mutex);
+      if (shown == text) return;
+      shown = text;
+    }
+    if (log) log(name + ": " + text);
+  }
+
+  void end() {
+    const bool was_open = is_open;
+    if (was_open) {
+      unsent += session->farewell();
+      write();
+    }
+    is_stopping = true;
+    pause.cancel();
+    wake.cancel();
+    deadline.cancel();
+    if (!was_open || !is_writing) return close();
+    deadline.expires_after(farewell_patience);
+    deadline.async_wait([self = shared_from_this()](const error_code& error) {
+      if (!error) self->close();
+    });
+  }
+
+  void run() {
+    asio::co_spawn(
+        io, [self = shared_from_this()] { return self->keep(); },
+        [this](std::exception_ptr e) {
+          if (e) show("ended after an unexpected error; restart quelld");
+          deadline.cancel();
+        });
+    while (true) {
+      try {
+        io.run();
+        return;
+      } catch (const std::exception& e) {
+        if (log) log(name + ": goes on after an unexpected error: " + e.what());
+      }
+    }
+  }
+
+  // ---- any thread --------------------------------------------------------------------------------------------------
+  void told(const event& e) {
+    {
+      // The link's thread has one post at a time; what waits here is bounded.
+      const std::lock_guard lock(mutex);
+      if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only kind that nobody paces
+      events.push_back(e);
+      if (events.size() > 1) return;
+    }
+    hand_over(weak_from_this(), [](core& c) {
+      std::deque<event> all;
+      {
+        const std::lock_guard lock(c.mutex);
+        all.swap(c.events);
+      }
+      for (const auto& one : all) c.session->told(one, boot_now());
+    });
+  }
+
+  const std::string name;
+  const link_settings settings;
+  const std::unique_ptr<service_session> session;
+  host& at;
+  const std::function<void(const std::string&)> log;
+  asio::io_context io;
+  asio::ssl::context tls;
+  std::shared_ptr<stream> socket;
+  asio::steady_timer wake, deadline, pause;
+  backoff waits;
+  std::mt19937_64 random;
+  said_in_order order;
+  std::string unsent;
+  std::optional<hang_up_wish> reason; ///< why this connection is being closed, if by us
+  bool is_writing = false, is_open = false, is_stopping = false;
+  std::thread thread;
+
+  mutable std::mutex mutex;
+  std::string shown = "starting";
+  std::deque<event> events;
+};
+
+service_link::service_link(std::shared_ptr<core> c) : core_(std::move(c)) {}
+service_link::~service_link() { stop(); }
+
+result<std::unique_ptr<service_link>> service_link::start(std::string name, link_settings settings,
+                                                          std::unique_ptr<service_session> session, host& at,
+                                                          std::function<void(const std::string&)> log) {
+  auto c = std::make_shared<core>(std::move(name), std::move(settings), std::move(session), at, std::move(log));
+  if (auto ready = c->prepare(); !ready) return tl::unexpected(ready.error());
+  c->thread = std::thread([c] { c->run(); });
+  return std::unique_ptr<service_link>(new service_link(std::move(c)));
+}
+
+void service_link::told(const event& e) { core_->told(e); }
+
+std::string service_link::state() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->shown;
+}
+
+void service_link::stop() {
+  if (!core_->thread.joinable()) return;
+  boost::asio::post(core_->io, [c = core_] { c->end(); });
+  core_->thread.join();
+  const std::lock_guard lock(core_->mutex);
+  core_->shown = "stopped";
+}
+
+namespace {
+
+class linked_connector : public connector {
+ public:
+  linked_connector(std::string name, std::unique_ptr<service_link> link)
+      : name_(std::move(name)), link_(std::move(link)) {}
+  std::string_view name() const override { return name_; }
+  void told(const event& e) override { link_->told(e); }
+  std::string state() const override { return link_->state(); }
+  void stop() override { link_->stop(); }
+
+ private:
+  const std::string name_;
+  const std::unique_ptr<service_link> link_;
+};
+
+} // namespace
+
+result<std::unique_ptr<connector>> start_linked(std::string name, link_settings settings,
+                                                std::unique_ptr<service_session> session, host& at,
+                                                std::function<void(const std::string&)> log) {
+  auto link = service_link::start(name, std::move(settings), std::move(session), at, std::move(log));
+  if (!link) return tl::unexpected(link.error());
+  return std::unique_ptr<connector>(std::make_unique<linked_connector>(std::move(name), std::move(*link)));
+}
+
+} // namespace quell::integrations::chat

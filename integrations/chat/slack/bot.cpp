@@ -1,0 +1,261 @@
+// What a Slack app does with what it is told.
+//
+// A delivery is answered when quelld has decided, durably: Slack repeats what is not answered within three seconds, and
+// a message that comes twice is known by its id. So nothing is lost when quelld dies in between.
+#include "integrations/chat/slack/bot.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/slack/signature.hpp"
+#include "integrations/chat/slack/slack.hpp"
+#include "integrations/chat/slack/write.hpp"
+
+namespace quell::integrations::chat {
+namespace slack {
+namespace {
+
+using nlohmann::json;
+
+constexpr milliseconds answer_limit{2500}; ///< Slack waits 3 s
+constexpr std::size_t most_text = 64 << 10;
+
+std::string header(const web_call& call, std::string_view name) {
+  for (const auto& [key, value] : call.headers)
+    if (key == name) return value;
+  return {};
+}
+
+std::int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+web_answer only_for_you(const std::string& text) {
+  return {200, json{{"response_type", "ephemeral"}, {"text", text}}.dump(), "application/json"};
+}
+
+/// Faults after which the same delivery may succeed.
+bool passes_by(const fault& why) {
+  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
+         why.code == "internal" || why.code == "too_many_operations";
+}
+
+std::string stopped_text(const stop_answer& a) {
+  if (a.outcome == "nothing_live" || (a.operations == 0 && a.outcome != "joined"))
+    return a.outcome == "already_finished" ? "That has finished already." : "Nothing is running here.";
+  return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
+}
+
+} // namespace
+
+bot::bot(slack_settings settings, host& at)
+    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)) {}
+
+void bot::begin() { introduce(); }
+
+void bot::introduce() {
+  loop->fetch(call(settings_, "auth.test", "{}"), [this](const web_response& r) { introduced(r); });
+}
+
+void bot::introduced(const web_response& r) {
+  const auto a = json::parse(r.body, nullptr, false);
+  if (r.is_good() && a.is_object() && a.value("ok", json(false)) == true) {
+    user_ = a.value("user_id", "");
+    name_ = a.value("user", "");
+    return set_state("connected as " + (name_.empty() ? user_ : name_) + " in " + a.value("team", "its workspace"));
+  }
+  std::string why = r.error;
+  if (r.what == web_end::answered)
+    why = r.is_good() && a.is_object() ? "Slack says " + a.value("error", std::string("no reason")).substr(0, 100)
+                                       : "status " + std::to_string(r.status);
+  const auto doubled = std::min(introductions_++, 6U);
+  const auto wait = std::max(r.retry_after(), std::min(milliseconds{1000} * (1 << doubled), milliseconds{60'000}));
+  set_state("retrying in " + std::to_string(wait.count() / 1000) + " s: " + why);
+  after(wait, [this] { introduce(); });
+}
+
+std::optional<scope_path> bot::scope(const std::string& team, const std::string& channel, const std::string& thread) {
+  if (thread.empty()) return scope_of({"slack", team, channel});
+  return scope_of({"slack", team, channel, thread});
+}
+
+bool bot::is_ours(const std::string& team) const {
+  return settings_.teams.empty() ||
+         std::find(settings_.teams.begin(), settings_.teams.end(), team) != settings_.teams.end();
+}
+
+void bot::hear(const event& e) {
+  if (e.type == "turn_start") threads_.add(e.scope.text());
+}
+
+web_request bot::request_of(const action& a) { return slack::request_of(settings_, a); }
+
+done_how bot::outcome_of(const action& a, const web_response& r) {
+  std::string error;
+  auto how = slack::outcome_of(a, r, error);
+  if (!error.empty() && how.what != outcome::later)
+    log(std::string(name_of(a.what)) + " at " + a.place.text() + " was not taken: " + error);
+  return how;
+}
+
+void bot::take(web_call c, answer done) {
+  const auto signature = header(c, "x-slack-signature"), at = header(c, "x-slack-request-timestamp");
+  switch (check_slack(settings_.signing_secret, signature, at, c.body, seconds_now())) {
+  case slack_check::wrong:
+    return done({401, "the signature does not fit\n"});
+  case slack_check::stale:
+    return done({401, "the timestamp is more than five minutes off\n"});
+  case slack_check::good:
+    break;
+  }
+  if (c.method != "POST") return done({405, "POST only\n", "text/plain", {{"Allow", "POST"}}});
+  const auto answer_in_time = in_time(std::move(done), answer_limit, {503, "not decided in time; repeat it\n"});
+  if (c.path == "events") return take_event(c, answer_in_time);
+  if (c.path == "commands") return take_command(c, answer_in_time);
+  if (c.path == "actions") return take_action(c, answer_in_time);
+  answer_in_time({404, "there are events, commands and actions here\n"});
+}
+
+void bot::take_event(const web_call& c, const answer& done) {
+  auto read = read_event(c.body, user_);
+  if (!read) return done({400, read.error().detail + "\n"});
+  if (const auto* asked = std::get_if<challenge>(&*read)) return done({200, asked->text});
+  auto* m = std::get_if<message>(&*read);
+  if (!m) return done({200, ""});
+  take_message(std::move(*m), done);
+}
+
+void bot::take_message(message m, const answer& done) {
+  const auto key = m.team + "/" + m.channel + "/" + m.ts;
+  if (!is_ours(m.team) || events_.contains(key)) return done({200, ""});
+  std::vector<std::string> names;
+  if (!name_.empty()) names.push_back(name_);
+  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
+  // Said in the channel itself, a word to stop means all of the channel; anything else opens a thread of its own.
+  auto thread = m.thread;
+  if (thread.empty() && settings_.in_threads && !m.is_direct && !is_cancel) thread = m.ts;
+  const auto where = scope(m.team, m.channel, thread);
+  if (!where || m.ts.size() > 128 || m.user.size() > 128) return done({200, ""});
+  if (!m.is_addressed && !is_cancel && settings_.only_addressed &&
+      (m.thread.empty() || !threads_.contains(where->text())))
+    return done({200, ""});
+  if (m.text.size() > most_text) {
+    box.note(*where, "That is too long for me: at most 64 KiB at a time.", m.ts, web_loop::now());
+    events_.add(key);
+    return done({200, ""});
+  }
+  said s;
+  s.scope = *where;
+  s.id = m.ts;
+  s.text = m.text;
+  s.author = {m.user, m.user};
+  s.addressed = m.is_addressed;
+  s.bot_names = std::move(names);
+  const auto then = [this, key, where = *where, ts = m.ts, done](const result<decision>& d) {
+    if (d && d->message) box.heard(where, *d->message, ts, web_loop::now());
+    if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
+    if (!d && passes_by(d.error())) return done({503, "try again\n"});
+    events_.add(key);
+    done({200, ""}); // repeating it would not help
+  };
+  in_turn(m.channel, [this, s, then](const std::function<void()>& next) {
+    say(s, [then, next](const result<decision>& d) {
+      then(d);
+      next();
+    });
+  });
+}
+
+void bot::in_turn(const std::string& channel, step job) {
+  auto& line = lines_[channel];
+  line.push_back(std::move(job));
+  if (line.size() == 1) begin_next(channel);
+}
+
+void bot::begin_next(const std::string& channel) {
+  const auto job = lines_[channel].front(); // it stays in its place until it is over
+  job([this, channel] {
+    auto& line = lines_[channel];
+    line.pop_front();
+    if (!line.empty()) return begin_next(channel);
+    lines_.erase(channel);
+  });
+}
+
+/// Slack repeats events only; whatever else comes a second time with the same signature is a copy.
+bool bot::is_new_signature(const web_call& c) { return signatures_.add(header(c, "x-slack-signature")); }
+
+void bot::take_command(const web_call& c, const answer& done) {
+  const auto read = read_command(c.body);
+  if (!read) return done({400, read.error().detail + "\n"});
+  if (!is_new_signature(c)) return done(only_for_you("That was done already."));
+  const auto where = scope(read->team, read->channel, "");
+  if (!where || !is_ours(read->team)) return done(only_for_you("This workspace is not served."));
+  const auto& stops = settings_.commands;
+  if (std::find(stops.begin(), stops.end(), read->name) == stops.end()) return say_command(*read, *where, done);
+  stop_order order{*where, {}, {read->user, read->user_name}, read->text.empty() ? read->name : read->text};
+  if (order.reason.size() > 500) order.reason.resize(fitting(order.reason, 500, length_unit::bytes));
+  box.drop_all(*where, web_loop::now());
+  in_turn(read->channel, [this, order, done](const std::function<void()>& next) {
+    stop_work(order, [this, done, next](const result<stop_answer>& a) {
+      if (!a) log("a stop command was not taken: " + a.error().detail);
+      done(only_for_you(a ? stopped_text(*a) : "That could not be stopped: " + a.error().detail));
+      next();
+    });
+  });
+}
+
+void bot::say_command(const command& c, const scope_path& where, const answer& done) {
+  if (c.text.empty()) return done(only_for_you("Write what you want behind " + c.name + "."));
+  said s;
+  s.scope = where;
+  s.id = c.trigger.size() <= 128 ? c.trigger : "";
+  s.text = c.text;
+  s.author = {c.user, c.user_name};
+  s.addressed = true;
+  in_turn(c.channel, [this, s, done](const std::function<void()>& next) {
+    say(s, [this, done, next](const result<decision>& d) {
+      if (!d) log("a command was not taken: " + d.error().detail);
+      done(d ? web_answer{200, ""} : only_for_you("That did not work: " + d.error().detail));
+      next();
+    });
+  });
+}
+
+void bot::take_action(const web_call& c, const answer& done) {
+  const auto read = read_action(c.body);
+  if (!read) return done({400, read.error().detail + "\n"});
+  const auto id = operation_id::parse(read->value);
+  if (read->kind.empty() || !id || !is_ours(read->team) || !is_new_signature(c)) return done({200, ""});
+  const auto where = scope(read->team, read->channel, read->thread);
+  if (!where) return done({200, ""});
+  const person by{read->user, read->user_name};
+  if (read->kind == "quell_stop") {
+    box.drop(*id, web_loop::now());
+    return stop_work({*where, *id, by, "Stop button"}, [this, done](const result<stop_answer>& a) {
+      if (!a) log("a Stop button was not taken: " + a.error().detail);
+      done({a || !passes_by(a.error()) ? 200U : 503U, ""});
+    });
+  }
+  approve(*id, read->kind == "quell_approve", by, "", [this, done](const result<void>& a) {
+    if (!a) log("a word about a call was not taken: " + a.error().detail);
+    done({a || !passes_by(a.error()) ? 200U : 503U, ""});
+  });
+}
+
+} // namespace slack
+
+result<std::unique_ptr<connector>> start_slack(slack_settings settings, host& at) {
+  if (settings.bot_token.empty() || settings.signing_secret.empty())
+    return failure("invalid_field", "Slack needs a bot token and the app's signing secret");
+  if (settings.bot_token.find_first_of("\r\n") != std::string::npos)
+    return failure("invalid_field", "the bot token is no token: it has a line break in it");
+  auto core = std::make_shared<slack::bot>(std::move(settings), at);
+  if (auto started = core->start(); !started) return tl::unexpected(started.error());
+  return wrapped("slack", std::move(core));
+}
+
+} // namespace quell::integrations::chat

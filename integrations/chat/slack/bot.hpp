@@ -1,0 +1,54 @@
+// A Slack app's conversation with Slack and with quelld. Runs on the loop of its web_connector.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "integrations/chat/seen.hpp"
+#include "integrations/chat/slack/read.hpp"
+#include "integrations/chat/slack/settings.hpp"
+#include "integrations/chat/web_connector.hpp"
+
+namespace quell::integrations::chat::slack {
+
+class bot final : public web_connector {
+ public:
+  bot(slack_settings settings, host& at);
+
+ protected:
+  void begin() override;
+  void take(web_call call, std::function<void(web_answer)> done) override;
+  void hear(const event& e) override;
+  web_request request_of(const action& a) override;
+  done_how outcome_of(const action& a, const web_response& r) override;
+
+ private:
+  using answer = std::function<void(web_answer)>;
+  void introduce();
+  void introduced(const web_response& r);
+  void take_event(const web_call& call, const answer& done);
+  void take_message(message m, const answer& done);
+  void take_command(const web_call& call, const answer& done);
+  void take_action(const web_call& call, const answer& done);
+  /// Runs `job` once everything that came before in its channel is decided, and the next when it calls back: quelld
+  /// looks some messages up before it decides, and a stop must not overtake what it is about.
+  using step = std::function<void(std::function<void()> next)>;
+  void in_turn(const std::string& channel, step job);
+  void begin_next(const std::string& channel);
+  void say_command(const command& c, const scope_path& scope, const answer& done);
+  bool is_ours(const std::string& team) const;
+  bool is_new_signature(const web_call& call);
+  /// Where a message of this channel and thread belongs; nullopt if its ids make no scope.
+  static std::optional<scope_path> scope(const std::string& team, const std::string& channel,
+                                         const std::string& thread);
+
+  slack_settings settings_;
+  std::map<std::string, std::deque<step>> lines_; ///< by channel; the first one of each is being decided
+  std::string user_, name_;                       ///< who we are, once Slack has said so
+  unsigned introductions_ = 0;
+  seen events_{20'000};     ///< ids of deliveries that are done with
+  seen signatures_{20'000}; ///< of commands and buttons: a copy of one does nothing
+  seen threads_{20'000};    ///< scopes in which the bot speaks: there everything is meant for it
+};
+
+} // namespace quell::integrations::chat::slack

@@ -1,0 +1,157 @@
+// What Slack sends, read with suspicion: it is signed, but it may be anything that Slack ever sends.
+#include "integrations/chat/slack/read.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/web.hpp"
+
+namespace quell::integrations::chat::slack {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+const json& member(const json& from, const char* name) {
+  static const json none = json::object();
+  const auto found = from.find(name);
+  return found != from.end() && found->is_object() ? *found : none;
+}
+
+/// The first entry of a list of objects.
+const json& first(const json& from, const char* name) {
+  static const json none = json::object();
+  const auto found = from.find(name);
+  return found != from.end() && found->is_array() && !found->empty() && found->front().is_object() ? found->front()
+                                                                                                   : none;
+}
+
+std::string trimmed(std::string text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+/// `<…>`: a mention, a channel, a link.
+std::string shown_entity(std::string_view inner, std::string_view bot_user, bool& mentions_bot) {
+  const auto bar = inner.find('|');
+  const auto target = inner.substr(0, bar);
+  const auto label = bar == std::string_view::npos ? std::string_view{} : inner.substr(bar + 1);
+  if (target.starts_with("@")) {
+    if (!bot_user.empty() && target.substr(1) == bot_user) {
+      mentions_bot = true;
+      return {};
+    }
+    return "@" + std::string(label.empty() ? target.substr(1) : label);
+  }
+  if (target.starts_with("#")) return "#" + std::string(label.empty() ? target.substr(1) : label);
+  if (target.starts_with("!")) return "@" + std::string(label.empty() ? target.substr(1) : label);
+  if (label.empty() || label == target) return std::string(target);
+  return std::string(label) + " (" + std::string(target) + ")";
+}
+
+tl::unexpected<fault> bad(const std::string& what) { return failure("bad_request", what); }
+
+} // namespace
+
+std::string readable(std::string_view text, std::string_view bot_user, bool& mentions_bot) {
+  std::string shown;
+  while (!text.empty()) {
+    const auto open = text.find('<');
+    const auto close = open == std::string_view::npos ? open : text.find('>', open);
+    if (close == std::string_view::npos) {
+      shown += text;
+      break;
+    }
+    shown += text.substr(0, open);
+    shown += shown_entity(text.substr(open + 1, close - open - 1), bot_user, mentions_bot);
+    text.remove_prefix(close + 1);
+  }
+  replace_all(shown, "&lt;", "<");
+  replace_all(shown, "&gt;", ">");
+  replace_all(shown, "&amp;", "&");
+  return trimmed(std::move(shown));
+}
+
+result<event_body> read_event(std::string_view body, std::string_view bot_user) {
+  const auto whole = json::parse(body, nullptr, false);
+  if (!whole.is_object()) return bad("the body is no JSON object");
+  const auto type = text_of(whole, "type");
+  if (type == "url_verification") return challenge{text_of(whole, "challenge")};
+  if (type != "event_callback") return nothing{};
+  const auto& e = member(whole, "event");
+  const auto kind = text_of(e, "type"), subtype = text_of(e, "subtype");
+  if (kind != "message" && kind != "app_mention") return nothing{};
+  if (!subtype.empty() && subtype != "file_share" && subtype != "thread_broadcast" && subtype != "me_message")
+    return nothing{};
+  if (!text_of(e, "bot_id").empty() || !text_of(e, "app_id").empty() || e.contains("bot_profile")) return nothing{};
+  std::string own(bot_user);
+  const auto& authorized = first(whole, "authorizations");
+  if (authorized.contains("is_bot") && authorized["is_bot"] == true && !text_of(authorized, "user_id").empty())
+    own = text_of(authorized, "user_id");
+  message m;
+  m.team = text_of(whole, "team_id");
+  if (m.team.empty()) m.team = text_of(e, "team");
+  m.channel = text_of(e, "channel");
+  m.ts = text_of(e, "ts");
+  m.thread = text_of(e, "thread_ts");
+  m.user = text_of(e, "user");
+  if (m.user.empty() || m.user == own) return nothing{};
+  if (m.team.empty() || m.channel.empty() || m.ts.empty()) return bad("the message has no team, channel or ts");
+  m.is_direct = text_of(e, "channel_type") == "im" || (kind == "message" && m.channel.starts_with("D"));
+  bool mentions = false;
+  m.text = readable(text_of(e, "text"), own, mentions);
+  m.is_addressed = m.is_direct || mentions || kind == "app_mention";
+  return m;
+}
+
+result<command> read_command(std::string_view body) {
+  command c;
+  std::string channel_name;
+  for (auto& [name, value] : form_fields(body)) {
+    if (name == "team_id") c.team = value;
+    if (name == "channel_id") c.channel = value;
+    if (name == "channel_name") channel_name = value;
+    if (name == "command") c.name = value;
+    if (name == "text") c.text = trimmed(value);
+    if (name == "user_id") c.user = value;
+    if (name == "user_name") c.user_name = value;
+    if (name == "trigger_id") c.trigger = value;
+  }
+  if (c.team.empty() || c.channel.empty() || c.name.empty() || c.user.empty())
+    return bad("the command has no team_id, channel_id, command or user_id");
+  c.is_direct = channel_name == "directmessage" || c.channel.starts_with("D");
+  return c;
+}
+
+result<pressed> read_action(std::string_view body) {
+  json payload;
+  for (const auto& [name, value] : form_fields(body))
+    if (name == "payload") payload = json::parse(value, nullptr, false);
+  if (!payload.is_object()) return bad("the form has no JSON object as its payload");
+  pressed p;
+  if (text_of(payload, "type") != "block_actions") return p;
+  const auto& one = first(payload, "actions");
+  p.kind = text_of(one, "action_id");
+  p.value = text_of(one, "value");
+  p.user = text_of(member(payload, "user"), "id");
+  p.user_name = text_of(member(payload, "user"), "username");
+  if (p.user_name.empty()) p.user_name = text_of(member(payload, "user"), "name");
+  p.team = text_of(member(payload, "team"), "id");
+  p.channel = text_of(member(payload, "channel"), "id");
+  p.thread = text_of(member(payload, "message"), "thread_ts");
+  p.ts = text_of(member(payload, "message"), "ts");
+  if (p.kind != "quell_stop" && p.kind != "quell_approve" && p.kind != "quell_deny") p.kind.clear();
+  if (p.team.empty() || p.channel.empty() || p.user.empty()) return bad("the payload has no team, channel or user");
+  return p;
+}
+
+} // namespace quell::integrations::chat::slack

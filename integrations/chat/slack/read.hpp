@@ -1,0 +1,52 @@
+// What Slack sends to `/v1/chat/slack/…`, as values. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "integrations/chat/chat.hpp"
+
+namespace quell::integrations::chat::slack {
+
+/// A message of a person. Never one of a bot, an edit, a deletion or a notice of the service.
+struct message {
+  std::string team, channel;
+  std::string ts;     ///< its id within the channel
+  std::string thread; ///< ts of the thread's first message; "" = not in one
+  std::string user;
+  std::string text; ///< readable: without the escapes, mentions by name, without a mention of the bot
+  bool is_direct = false;
+  bool is_addressed = false; ///< direct, or it mentions the bot
+};
+
+struct challenge {
+  std::string text; ///< to be sent back
+};
+struct nothing {}; ///< known, and none of our business
+
+/// The body of `events`; `bot_user`: our own user id, "" = only as the request says. Fault `bad_request`.
+using event_body = std::variant<nothing, challenge, message>;
+result<event_body> read_event(std::string_view body, std::string_view bot_user);
+
+/// The body of `commands`: a form.
+struct command {
+  std::string team, channel, name, text, user, user_name, trigger;
+  bool is_direct = false;
+};
+result<command> read_command(std::string_view body);
+
+/// The body of `actions`: a form with `payload`. A button that is not ours reads as kind "".
+struct pressed {
+  std::string kind;  ///< `quell_stop`, `quell_approve`, `quell_deny`
+  std::string value; ///< an operation
+  std::string team, channel, thread, user, user_name, ts;
+};
+result<pressed> read_action(std::string_view body);
+
+/// Slack's text as people read it; a mention of `bot_user` is left out and reported.
+std::string readable(std::string_view text, std::string_view bot_user, bool& mentions_bot);
+
+} // namespace quell::integrations::chat::slack

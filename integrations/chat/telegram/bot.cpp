@@ -1,0 +1,241 @@
+// What a Telegram bot does with what it is told.
+//
+// Updates are taken one after the other, and Telegram is told that one is done (by asking for the next) only when
+// quelld has decided about it, durably. What dies in between comes again, and a message that comes twice is known by
+// its id.
+#include "integrations/chat/telegram/bot.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+#include <openssl/crypto.h>
+
+#include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/telegram/telegram.hpp"
+#include "integrations/chat/telegram/write.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations::chat {
+namespace telegram {
+namespace {
+
+using nlohmann::json;
+
+constexpr milliseconds answer_limit{20'000}; ///< Telegram waits longer, and repeats
+constexpr milliseconds least_poll{200};      ///< from one empty answer to the next question
+constexpr milliseconds beyond_poll{10'000};  ///< for the answer to a poll that Telegram ended itself
+
+std::string header(const web_call& call, std::string_view name) {
+  for (const auto& [key, value] : call.headers)
+    if (key == name) return value;
+  return {};
+}
+
+bool same_secret(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+/// Faults after which the same message may succeed.
+bool passes_by(const fault& why) {
+  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
+         why.code == "internal" || why.code == "too_many_operations";
+}
+
+std::optional<scope_path> scope_of_chat(const std::string& chat, const std::string& topic) {
+  if (topic.empty()) return scope_of({"telegram", chat});
+  return scope_of({"telegram", chat, topic});
+}
+
+} // namespace
+
+bot::bot(telegram_settings settings, host& at)
+    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)) {}
+
+void bot::begin() { introduce(); }
+
+void bot::ask(const std::string& method, const std::string& body, std::function<void(const web_response&)> then) {
+  loop->fetch(call(settings_, method, body), std::move(then));
+}
+
+/// Tries again, less and less often.
+void bot::again(const std::string& why, milliseconds least, std::function<void()> what) {
+  const auto doubled = std::min(failures_++, 16U);
+  auto wait = std::min(milliseconds{settings_.retry_first * (1LL << doubled)}, settings_.retry_most);
+  wait = std::max(wait, least);
+  // Addresses hold the token, and a library may name one in its words.
+  set_state("retrying in " + std::to_string(wait.count()) + " ms: " + without(why, settings_.token));
+  after(wait, std::move(what));
+}
+
+void bot::introduce() {
+  ask("getMe", "{}", [this](const web_response& r) {
+    auto me = read_self(r.body);
+    if (!r.is_good() || !me)
+      return again(r.what == web_end::answered && !me ? me.error().detail : trouble_of(r), retry_after_of(r),
+                   [this] { introduce(); });
+    me_ = std::move(*me);
+    set_up();
+  });
+}
+
+/// Telegram hands updates out in one of two ways, never in both.
+void bot::set_up() {
+  json body = {{"drop_pending_updates", false}};
+  const bool hooked = !settings_.webhook_url.empty();
+  if (hooked)
+    body = {{"url", settings_.webhook_url},
+            {"secret_token", settings_.webhook_secret},
+            {"allowed_updates", json::array({"message", "callback_query"})}};
+  ask(hooked ? "setWebhook" : "deleteWebhook", body.dump(), [this, hooked](const web_response& r) {
+    if (const auto why = trouble_of(r); !why.empty()) return again(why, retry_after_of(r), [this] { set_up(); });
+    failures_ = 0;
+    set_state("connected as @" + me_.username);
+    if (!hooked) poll();
+  });
+}
+
+void bot::poll() {
+  const auto seconds = settings_.poll.count() / 1000;
+  json body = {{"timeout", seconds}, {"allowed_updates", json::array({"message", "callback_query"})}};
+  if (offset_ != 0) body["offset"] = offset_;
+  auto request = call(settings_, "getUpdates", body.dump());
+  request.timeout = settings_.poll + beyond_poll;
+  polled_at_ = web_loop::now();
+  loop->fetch(std::move(request), [this](const web_response& r) { polled(r); });
+}
+
+void bot::polled(const web_response& r) {
+  auto updates = read_updates(r.body, me_);
+  if (!r.is_good() || !updates)
+    return again(r.what == web_end::answered && !updates ? updates.error().detail : trouble_of(r), retry_after_of(r),
+                 [this] { poll(); });
+  if (std::exchange(failures_, 0U) > 0) set_state("connected as @" + me_.username);
+  waiting_.assign(updates->begin(), updates->end());
+  // A server that holds no poll open would be asked without end.
+  if (waiting_.empty() && web_loop::now() - polled_at_ < least_poll) return after(least_poll, [this] { poll(); });
+  take_next();
+}
+
+void bot::take_next() {
+  if (waiting_.empty()) return poll();
+  const auto u = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (u.id < offset_) return take_next();
+  take_update(u, [this, id = u.id](bool is_done) {
+    if (is_done) {
+      offset_ = id + 1;
+      failures_ = 0;
+      return take_next();
+    }
+    waiting_.clear(); // it comes again with those behind it
+    again("a message could not be taken", milliseconds{0}, [this] { poll(); });
+  });
+}
+
+bool bot::is_ours(const std::string& chat) const {
+  return settings_.chats.empty() ||
+         std::find(settings_.chats.begin(), settings_.chats.end(), chat) != settings_.chats.end();
+}
+
+web_request bot::request_of(const action& a) { return telegram::request_of(settings_, a); }
+
+done_how bot::outcome_of(const action& a, const web_response& r) {
+  std::string error;
+  auto how = telegram::outcome_of(a, r, error);
+  if (!error.empty() && how.what != outcome::later)
+    log(std::string(name_of(a.what)) + " at " + a.place.text() + " was not taken: " + error);
+  return how;
+}
+
+void bot::take_update(const update& u, const taken& done) {
+  if (const auto* m = std::get_if<message>(&u.what)) return take_message(*m, done);
+  if (const auto* p = std::get_if<pressed>(&u.what)) return take_button(*p, done);
+  done(true);
+}
+
+void bot::take_message(const message& m, const taken& done) {
+  const auto where = scope_of_chat(m.chat, m.topic);
+  if (!where || !is_ours(m.chat)) return done(true);
+  if (m.command == "start") {
+    box.note(*where, "Write to me, and /stop ends whatever I am doing.", "", web_loop::now());
+    return done(true);
+  }
+  if (m.text.empty()) return done(true);
+  std::vector<std::string> names;
+  for (const auto& name : {me_.username, me_.name})
+    if (!name.empty()) names.push_back(name);
+  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
+  if (!m.is_addressed && !is_cancel && settings_.only_addressed) return done(true);
+  said s;
+  s.scope = *where;
+  s.id = m.id;
+  s.text = m.text;
+  s.author = {m.user, m.user_name};
+  s.addressed = m.is_addressed;
+  s.bot_names = std::move(names);
+  say(std::move(s), [this, where = *where, id = m.id, done](const result<decision>& d) {
+    if (d && d->message) box.heard(where, *d->message, id, web_loop::now());
+    if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
+    done(d || !passes_by(d.error()));
+  });
+}
+
+void bot::answer_button(const std::string& query, const std::string& text) {
+  json body = {{"callback_query_id", query}};
+  if (!text.empty()) body["text"] = text;
+  ask("answerCallbackQuery", body.dump(), [](const web_response&) {}); // a courtesy; Telegram forgets it by itself
+}
+
+void bot::take_button(const pressed& p, const taken& done) {
+  const auto where = scope_of_chat(p.chat, p.topic);
+  const auto colon = std::min(p.data.find(':'), p.data.size());
+  const auto kind = p.data.substr(0, colon);
+  const auto id = operation_id::parse(std::string_view(p.data).substr(std::min(colon + 1, p.data.size())));
+  if (!where || !id || !is_ours(p.chat)) return done(true);
+  const person by{p.user, p.user_name};
+  const auto finish = [this, query = p.query, done](bool is_good, const fault* why) {
+    if (why) log("a button was not taken: " + why->detail);
+    answer_button(query, is_good ? "Done." : "That did not work.");
+    done(is_good || !passes_by(*why));
+  };
+  if (kind == "stop") {
+    box.drop(*id, web_loop::now());
+    return stop_work({*where, *id, by, "Stop button"},
+                     [finish](const result<stop_answer>& a) { finish(a.has_value(), a ? nullptr : &a.error()); });
+  }
+  if (kind != "approve" && kind != "deny") return done(true);
+  approve(*id, kind == "approve", by, "",
+          [finish](const result<void>& a) { finish(a.has_value(), a ? nullptr : &a.error()); });
+}
+
+void bot::take(web_call c, std::function<void(web_answer)> done) {
+  if (settings_.webhook_url.empty() || c.path != "updates") return done({404, "updates are not taken here\n"});
+  if (!same_secret(header(c, "x-telegram-bot-api-secret-token"), settings_.webhook_secret))
+    return done({401, "the secret does not fit\n"});
+  if (c.method != "POST") return done({405, "POST only\n", "text/plain", {{"Allow", "POST"}}});
+  if (me_.id == 0) return done({503, "not ready\n"}); // who we are decides what is meant for us
+  const auto u = read_update(c.body, me_);
+  if (!u) return done({400, u.error().detail + "\n"});
+  const auto number = std::to_string(u->id);
+  if (updates_.contains(number)) return done({200, ""});
+  const auto answer = in_time(std::move(done), answer_limit, {503, "not decided in time\n"});
+  take_update(*u, [this, number, answer](bool is_done) {
+    if (is_done) updates_.add(number);
+    answer({is_done ? 200U : 503U, ""});
+  });
+}
+
+} // namespace telegram
+
+result<std::unique_ptr<connector>> start_telegram(telegram_settings settings, host& at) {
+  const auto allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:";
+  if (settings.token.empty() || settings.token.find_first_not_of(allowed) != std::string::npos)
+    return failure("invalid_field", "Telegram needs the bot's token as @BotFather wrote it: digits, a colon, letters");
+  if (!settings.webhook_url.empty() && settings.webhook_secret.empty())
+    return failure("invalid_field", "a webhook needs a secret, or anybody could write in Telegram's name");
+  auto core = std::make_shared<telegram::bot>(std::move(settings), at);
+  if (auto started = core->start(); !started) return tl::unexpected(started.error());
+  return wrapped("telegram", std::move(core));
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,48 @@
+// A Telegram bot's conversation with Telegram and with quelld. Runs on the loop of its web_connector.
+#pragma once
+
+#include <deque>
+
+#include "integrations/chat/seen.hpp"
+#include "integrations/chat/telegram/read.hpp"
+#include "integrations/chat/telegram/settings.hpp"
+#include "integrations/chat/web_connector.hpp"
+
+namespace quell::integrations::chat::telegram {
+
+class bot final : public web_connector {
+ public:
+  bot(telegram_settings settings, host& at);
+
+ protected:
+  void begin() override;
+  void take(web_call call, std::function<void(web_answer)> done) override;
+  web_request request_of(const action& a) override;
+  done_how outcome_of(const action& a, const web_response& r) override;
+
+ private:
+  /// True: done with it. False: the same update may be taken another time.
+  using taken = std::function<void(bool)>;
+  void ask(const std::string& method, const std::string& body, std::function<void(const web_response&)> then);
+  void introduce();
+  void set_up();
+  void poll();
+  void polled(const web_response& r);
+  void take_next();
+  void again(const std::string& why, milliseconds least, std::function<void()> what);
+  void take_update(const update& u, const taken& done);
+  void take_message(const message& m, const taken& done);
+  void take_button(const pressed& p, const taken& done);
+  void answer_button(const std::string& query, const std::string& text);
+  bool is_ours(const std::string& chat) const;
+
+  telegram_settings settings_;
+  self me_;
+  std::int64_t offset_ = 0;    ///< of the next update; sending it tells Telegram that all before are done
+  std::deque<update> waiting_; ///< fetched, in order
+  boot_time polled_at_{};
+  unsigned failures_ = 0; ///< in a row
+  seen updates_{20'000};  ///< numbers of those that are done with
+};
+
+} // namespace quell::integrations::chat::telegram

@@ -1,0 +1,169 @@
+// Updates of Telegram, read with suspicion.
+#include "integrations/chat/telegram/read.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace quell::integrations::chat::telegram {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_updates = 1000;
+
+std::string text_of(const json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+std::int64_t number_of(const json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+const json& member(const json& from, const char* name) {
+  static const json none = json::object();
+  const auto found = from.find(name);
+  return found != from.end() && found->is_object() ? *found : none;
+}
+
+std::string id_text(const json& from, const char* name) {
+  const auto id = number_of(from, name);
+  return id == 0 ? "" : std::to_string(id);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
+std::string trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+std::string name_of(const json& user) {
+  auto name = text_of(user, "first_name");
+  if (const auto last = text_of(user, "last_name"); !last.empty()) name += (name.empty() ? "" : " ") + last;
+  return name.empty() ? text_of(user, "username") : name;
+}
+
+/// `/stop@our_bot now`: true if it is for us; then the text is what a person would have said.
+bool take_command(message& m, const self& me) {
+  if (m.text.size() < 2 || m.text[0] != '/') return true;
+  const auto end = std::min(m.text.find_first_of(" \t\r\n"), m.text.size());
+  auto name = m.text.substr(1, end - 1);
+  const auto at = name.find('@');
+  if (at != std::string::npos) {
+    if (lower(name.substr(at + 1)) != lower(me.username)) return false;
+    name.resize(at);
+  }
+  if (name.empty() ||
+      name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+    return true; // a path, not a command
+  m.command = lower(name);
+  const auto rest = trimmed(std::string_view(m.text).substr(end));
+  m.text = m.command == "stop" ? "stop" : m.command == "ask" ? rest : m.command + (rest.empty() ? "" : " " + rest);
+  m.is_addressed = true;
+  return true;
+}
+
+/// `@our_bot stop` is `stop`, said to us; a mention elsewhere stays where it is.
+void take_mention(message& m, const self& me) {
+  if (me.username.empty()) return;
+  const auto mention = "@" + lower(me.username);
+  const auto whole = lower(m.text);
+  for (std::size_t at = 0; (at = whole.find(mention, at)) != std::string::npos; at += mention.size()) {
+    const auto end = at + mention.size();
+    const bool ends =
+        end == whole.size() || (!std::isalnum(static_cast<unsigned char>(whole[end])) && whole[end] != '_');
+    if (!ends) continue;
+    m.is_addressed = true;
+    if (at == 0) {
+      const auto rest = trimmed(std::string_view(m.text).substr(end));
+      m.text = !rest.empty() && (rest.front() == ',' || rest.front() == ':') ? trimmed(std::string_view(rest).substr(1))
+                                                                             : rest;
+    } else if (end == whole.size()) {
+      m.text = trimmed(std::string_view(m.text).substr(0, at));
+    }
+    return;
+  }
+}
+
+std::variant<nothing, message, pressed> read_message(const json& from, const self& me) {
+  const auto& user = member(from, "from");
+  if (user.empty() || user.value("is_bot", json(false)) == true) return nothing{};
+  message m;
+  m.chat = id_text(member(from, "chat"), "id");
+  m.id = id_text(from, "message_id");
+  m.user = id_text(user, "id");
+  m.user_name = name_of(user);
+  if (from.value("is_topic_message", json(false)) == true) m.topic = id_text(from, "message_thread_id");
+  m.text = trimmed(text_of(from, "text"));
+  if (m.text.empty()) m.text = trimmed(text_of(from, "caption"));
+  if (m.chat.empty() || m.id.empty() || m.user.empty() || m.text.empty()) return nothing{};
+  m.is_private = text_of(member(from, "chat"), "type") == "private";
+  const auto& answered = member(member(from, "reply_to_message"), "from");
+  m.is_addressed = m.is_private || (me.id != 0 && number_of(answered, "id") == me.id);
+  if (!take_command(m, me)) return nothing{};
+  if (m.command.empty()) take_mention(m, me);
+  return m;
+}
+
+update read_one(const json& from, const self& me) {
+  update u;
+  u.id = number_of(from, "update_id");
+  // Edits are no new words: a message says what it said when it came.
+  if (const auto& said = member(from, "message"); !said.empty()) u.what = read_message(said, me);
+  if (const auto& query = member(from, "callback_query"); !query.empty()) {
+    pressed p;
+    p.query = text_of(query, "id");
+    p.data = text_of(query, "data");
+    p.user = id_text(member(query, "from"), "id");
+    p.user_name = name_of(member(query, "from"));
+    const auto& below = member(query, "message");
+    p.chat = id_text(member(below, "chat"), "id");
+    if (below.value("is_topic_message", json(false)) == true) p.topic = id_text(below, "message_thread_id");
+    if (!p.query.empty() && !p.chat.empty() && !p.user.empty()) u.what = std::move(p);
+  }
+  return u;
+}
+
+/// The member `result` of a good answer.
+result<json> good(std::string_view text) {
+  auto answer = json::parse(text, nullptr, false);
+  if (!answer.is_object()) return failure("bad_request", "the answer is no JSON object");
+  if (answer.value("ok", json(false)) != true)
+    return failure("bad_request", "Telegram says: " + text_of(answer, "description").substr(0, 200));
+  return answer.contains("result") ? answer["result"] : json();
+}
+
+} // namespace
+
+result<update> read_update(std::string_view json_text, const self& me) {
+  const auto one = json::parse(json_text, nullptr, false);
+  if (!one.is_object() || number_of(one, "update_id") == 0) return failure("bad_request", "the body is no update");
+  return read_one(one, me);
+}
+
+result<std::vector<update>> read_updates(std::string_view json_text, const self& me) {
+  const auto list = good(json_text);
+  if (!list) return tl::unexpected(list.error());
+  if (!list->is_array() || list->size() > most_updates) return failure("bad_request", "the answer has no updates");
+  std::vector<update> all;
+  for (const auto& one : *list)
+    if (one.is_object() && number_of(one, "update_id") != 0) all.push_back(read_one(one, me));
+  return all;
+}
+
+result<self> read_self(std::string_view json_text) {
+  const auto me = good(json_text);
+  if (!me) return tl::unexpected(me.error());
+  if (!me->is_object() || number_of(*me, "id") == 0) return failure("bad_request", "getMe says nobody");
+  return self{number_of(*me, "id"), text_of(*me, "username"), text_of(*me, "first_name")};
+}
+
+} // namespace quell::integrations::chat::telegram

@@ -1,0 +1,138 @@
+// The loop of a connector whose service has an HTTP API.
+#include "integrations/chat/web_connector.hpp"
+
+namespace quell::integrations::chat {
+
+web_connector::web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log)
+    : box(std::move(rules)), at_(at), log_(std::move(log)) {}
+
+web_connector::~web_connector() { stop(); }
+
+result<void> web_connector::start() {
+  // The loop belongs to this and ends before it.
+  auto started = web_loop::start([this](boot_time now) { return turn(now); });
+  if (!started) return tl::unexpected(started.error());
+  loop = std::move(*started);
+  // Until this runs nobody else has this object, and `turn` alone needs no loop while the outbox is empty.
+  loop->run([this] { begin(); });
+  return {};
+}
+
+void web_connector::stop() {
+  if (loop) loop->stop();
+}
+
+std::string web_connector::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void web_connector::set_state(std::string text) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == text) return;
+    state_ = text;
+  }
+  log(text);
+}
+
+void web_connector::log(const std::string& sentence) {
+  if (log_) log_(sentence);
+}
+
+void web_connector::told(const event& e) {
+  loop->run([this, e] {
+    hear(e);
+    box.told(e, web_loop::now());
+  });
+}
+
+void web_connector::called(web_call call, std::function<void(web_answer)> done) {
+  loop->run(
+      [this, call = std::move(call), done = std::move(done)]() mutable { take(std::move(call), std::move(done)); });
+}
+
+std::optional<boot_time> web_connector::turn(boot_time now) {
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const auto job = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    job();
+  }
+  for (auto& a : box.due(now)) perform(std::move(a));
+  auto next = box.next_at(now);
+  if (!timers_.empty() && (!next || timers_.begin()->first < *next)) next = timers_.begin()->first;
+  return next;
+}
+
+void web_connector::perform(action a) {
+  auto request = request_of(a);
+  if (request.url.empty()) return box.done(a.number, {outcome::refused}, web_loop::now());
+  loop->fetch(std::move(request), [this, a = std::move(a)](const web_response& r) {
+    box.done(a.number, outcome_of(a, r), web_loop::now());
+  });
+}
+
+void web_connector::after(milliseconds wait, std::function<void()> job) {
+  timers_.emplace(web_loop::now() + wait, std::move(job));
+}
+
+std::function<void(web_answer)> web_connector::in_time(std::function<void(web_answer)> done, milliseconds limit,
+                                                       web_answer late) {
+  auto once = std::make_shared<std::function<void(web_answer)>>(std::move(done));
+  const auto answer = [once](web_answer a) {
+    if (const auto first = std::exchange(*once, nullptr)) first(std::move(a));
+  };
+  after(limit, [answer, late = std::move(late)] { answer(late); });
+  return answer;
+}
+
+template <class T>
+std::function<void(T)> web_connector::back(std::function<void(T)> then) {
+  return [weak = weak_from_this(), then = std::move(then)](T value) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->loop->run([then, kept = std::make_shared<T>(std::move(value))] { then(std::move(*kept)); });
+  };
+}
+
+void web_connector::say(said message, std::function<void(result<decision>)> done) {
+  at_.say(std::move(message), back<result<decision>>(std::move(done)));
+}
+
+void web_connector::stop_work(stop_order order, std::function<void(result<stop_answer>)> done) {
+  at_.stop(std::move(order), back<result<stop_answer>>(std::move(done)));
+}
+
+void web_connector::approve(operation_id call, bool approved, person by, std::string reason,
+                            std::function<void(result<void>)> done) {
+  at_.approve(call, approved, std::move(by), std::move(reason), back<result<void>>(std::move(done)));
+}
+
+namespace {
+
+class wrapped_connector final : public connector {
+ public:
+  wrapped_connector(std::string name, std::shared_ptr<web_connector> core)
+      : name_(std::move(name)), core_(std::move(core)) {}
+  ~wrapped_connector() override { core_->stop(); }
+
+  std::string_view name() const override { return name_; }
+  void told(const event& e) override { core_->told(e); }
+  void called(web_call call, std::function<void(web_answer)> done) override {
+    core_->called(std::move(call), std::move(done));
+  }
+  std::string state() const override { return core_->state(); }
+  void stop() override { core_->stop(); }
+
+ private:
+  std::string name_;
+  std::shared_ptr<web_connector> core_;
+};
+
+} // namespace
+
+std::unique_ptr<connector> wrapped(std::string name, std::shared_ptr<web_connector> core) {
+  return std::make_unique<wrapped_connector>(std::move(name), std::move(core));
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,100 @@
+// Looks at the signature, hands over, answers with the decision.
+//
+// No thread of its own: a call is judged where it arrives, and the host's answer goes straight back. A delivery that
+// comes again says the same message again, which the host knows by its id, also after a restart.
+#include "integrations/chat/webhook/connector.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "integrations/chat/webhook/message.hpp"
+#include "integrations/chat/webhook/signature.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+constexpr std::size_t most_id = 128, most_remembered = 100'000;
+constexpr unsigned accepted = 202;
+
+std::string header(const web_call& call, std::string_view name) {
+  const auto at =
+      std::find_if(call.headers.begin(), call.headers.end(), [&](const auto& h) { return h.first == name; });
+  return at == call.headers.end() ? std::string() : at->second;
+}
+
+std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+/// What was delivered lately, by the signed id: whoever sends another body under a used id repeats nothing, he lies.
+class deliveries {
+ public:
+  bool fits(const std::string& id, std::string_view body, std::chrono::sys_seconds at) {
+    const std::lock_guard lock(guard_);
+    if (seen_.size() >= most_remembered)
+      std::erase_if(seen_, [&](const auto& one) { return one.second.at + 2 * signature_tolerance < at; });
+    if (seen_.size() >= most_remembered) return true; // the host still knows the message by its id
+    const auto [it, is_new] = seen_.try_emplace(id, entry{std::hash<std::string_view>{}(body), at});
+    return is_new || it->second.body == std::hash<std::string_view>{}(body);
+  }
+
+ private:
+  struct entry {
+    std::size_t body;
+    std::chrono::sys_seconds at;
+  };
+  std::mutex guard_;
+  std::map<std::string, entry> seen_;
+};
+
+class incoming final : public connector {
+ public:
+  incoming(std::vector<incoming_webhook> from, host& at) : from_(std::move(from)), host_(at) {}
+
+  std::string_view name() const override { return "webhook"; }
+  void told(const event&) override {}
+  void stop() override {}
+  std::string state() const override {
+    return std::to_string(from_.size()) + (from_.size() == 1 ? " sender is known" : " senders are known");
+  }
+
+  void called(web_call call, std::function<void(web_answer)> done) override {
+    auto message = judged(call);
+    if (!message) return done(problem_of(message.error()));
+    host_.say(std::move(*message), [done = std::move(done)](result<decision> what) {
+      if (!what) return done(problem_of(what.error()));
+      done({what->what == decided::turn ? accepted : 200U, what->json, "application/json", {}});
+    });
+  }
+
+ private:
+  result<said> judged(const web_call& call) {
+    const auto sender = std::find_if(from_.begin(), from_.end(), [&](const auto& w) { return w.name == call.path; });
+    if (sender == from_.end())
+      return failure("not_found", "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");
+    if (call.method != "POST") return failure("method_not_allowed", "a delivery is a POST");
+    const auto id = header(call, "webhook-id"), timestamp = header(call, "webhook-timestamp");
+    if (id.empty() || id.size() > most_id ||
+        !is_signed(sender->key, id, timestamp, call.body, header(call, "webhook-signature")))
+      return failure("unauthenticated",
+                     "webhook-id, webhook-timestamp and webhook-signature must be those of Standard Webhooks, made "
+                     "with the secret of this sender");
+    if (!is_recent(timestamp, now()))
+      return failure("unauthenticated", "webhook-timestamp lies more than five minutes from our time");
+    if (!delivered_.fits(sender->name + " " + id, call.body, now()))
+      return failure("id_conflict", "another delivery had this webhook-id");
+    return read_incoming(call.body, sender->scope, id);
+  }
+
+  const std::vector<incoming_webhook> from_;
+  host& host_;
+  deliveries delivered_;
+};
+
+} // namespace
+
+std::unique_ptr<connector> start_incoming(std::vector<incoming_webhook> from, host& at) {
+  return std::make_unique<incoming>(std::move(from), at);
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,19 @@
+// The body of an incoming delivery: a message as `POST /v1/messages` takes it. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "integrations/chat/chat.hpp"
+
+namespace quell::integrations::chat {
+
+/// `scope` absent: `base`; else it must lie at or below it. `id` absent: `delivery`, so that a delivery that comes
+/// twice is known. `on_disconnect` and `coalesce_ms` are for those who hold a stream, and are passed by. Faults as
+/// those of the HTTP API.
+result<said> read_incoming(std::string_view body, const scope_path& base, const std::string& delivery);
+
+/// A fault of the HTTP API's codes as an answer (RFC 9457).
+web_answer problem_of(const fault& why);
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,50 @@
+// spdlog with our two formats. Times are UTC in both.
+#include "integrations/host/log.hpp"
+
+#include <chrono>
+
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "integrations/host/log_line.hpp"
+
+namespace quell::host {
+
+namespace {
+
+class json_formatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& msg, spdlog::memory_buf_t& to) override {
+    const auto level = spdlog::level::to_string_view(msg.level);
+    auto line = json_log_line(std::chrono::floor<milliseconds>(msg.time), {level.data(), level.size()},
+                              {msg.payload.data(), msg.payload.size()});
+    line += '\n';
+    to.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<json_formatter>(); }
+};
+
+} // namespace
+
+result<void> check_log(std::string_view level, std::string_view format) {
+  if (level != "debug" && level != "info" && level != "warn" && level != "error")
+    return failure("invalid_field",
+                   "log.level '" + std::string(level) + "' is no level: choose debug, info, warn or error");
+  if (format != "text" && format != "json")
+    return failure("invalid_field", "log.format '" + std::string(format) + "' is no format: choose text or json");
+  return {};
+}
+
+void start_log(const std::string& program, const std::string& level, const std::string& format) {
+  const auto log = spdlog::stderr_logger_mt(program);
+  if (format == "json")
+    log->set_formatter(std::make_unique<json_formatter>());
+  else
+    log->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  log->set_level(spdlog::level::from_str(level));
+  log->flush_on(spdlog::level::debug);
+  spdlog::set_default_logger(log);
+}
+
+} // namespace quell::host

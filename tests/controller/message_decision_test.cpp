@@ -1,0 +1,153 @@
+// What is decided about a message before the ledger is asked, what is kept of a decision, and what a stop says that it
+// interrupted.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "controller/turns/history.hpp"
+#include "controller/turns/interrupted.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::turns;
+using nlohmann::json;
+
+namespace {
+
+message_order said(const std::string& text, turns::modality how = turns::modality::text) {
+  message_order order;
+  order.scope = scope_path::parse("chat/room").value();
+  order.text = text;
+  order.modality = how;
+  return order;
+}
+
+outlined live(kind what, const operation_id& root, status now = status::running) {
+  outlined o;
+  o.id = what == kind::turn ? root : operation_id::fresh();
+  o.root = root;
+  o.kind = what;
+  o.now = now;
+  return o;
+}
+
+} // namespace
+
+TEST_CASE("what is no finished, audible, spoken message is ignored, and the first reason is told") {
+  CHECK(why_ignored(said("stop"), 0.5).empty());
+  CHECK(why_ignored(said(" \t\r\n"), 0.5) == "empty");
+  CHECK(why_ignored(said(""), 0.5) == "empty");
+  auto partial = said("", turns::modality::voice);
+  partial.is_final = false;
+  partial.confidence = 0.1;
+  CHECK(why_ignored(partial, 0.5) == "not_final");
+  partial.is_final = true;
+  CHECK(why_ignored(partial, 0.5) == "low_confidence");
+  partial.text = "stop";
+  partial.confidence = 0.5;
+  CHECK(why_ignored(partial, 0.5).empty());
+  partial.confidence.reset();
+  CHECK(why_ignored(partial, 0.5).empty());
+  auto typed = said("stop");
+  typed.confidence = 0.1; // says nothing of what was typed
+  CHECK(why_ignored(typed, 0.5).empty());
+}
+
+TEST_CASE("a decision that is kept reads back as the same, and what was never written as an ordinary turn") {
+  kept_decision d;
+  d.why = "cancel_word";
+  d.cancel_word = "forget it";
+  d.standing = standing::only_human;
+  d.modality = turns::modality::voice;
+  d.cancel = cancel_id::fresh();
+  d.cancel_outcome = "stopping";
+  d.cancel_status = "fenced";
+  d.operations = 7;
+  d.queued = 2;
+  d.interrupted = {operation_id::fresh(), operation_id::fresh()};
+  const auto back = read_kept(kept_text(d));
+  CHECK(back.why == d.why);
+  CHECK(back.cancel_word == d.cancel_word);
+  CHECK(back.standing == d.standing);
+  CHECK(back.modality == d.modality);
+  CHECK(back.cancel == d.cancel);
+  CHECK(back.cancel_outcome == d.cancel_outcome);
+  CHECK(back.cancel_status == d.cancel_status);
+  CHECK(back.operations == 7);
+  CHECK(back.queued == 2);
+  CHECK(back.interrupted == d.interrupted);
+  for (const char* nothing : {"", "f00d", "[]", "{", "null", R"({"why":3})"}) {
+    INFO(nothing);
+    const auto plain = read_kept(nothing);
+    CHECK_FALSE(plain.cancel);
+    CHECK_FALSE(plain.cancel_word);
+  }
+  CHECK(read_kept("").why == "no_cancel_word");
+  CHECK(kept_text(kept_decision{}).empty());
+}
+
+TEST_CASE("a decision says every field, with null for what does not apply") {
+  message_answer a;
+  a.why = "empty";
+  a.seq = 9;
+  const auto j = json::parse(decision_json(said(""), a));
+  for (const char* field : {"message", "id", "scope", "seq", "duplicate", "decision", "why", "detected", "turn",
+                            "cancel", "acknowledgement"})
+    CHECK(j.contains(field));
+  CHECK(j["message"].is_null());
+  CHECK(j["turn"].is_null());
+  CHECK(j["cancel"].is_null());
+  CHECK(j["decision"] == "ignored");
+  CHECK(j["acknowledgement"] == "none");
+  CHECK(j["detected"]["standing"].is_null());
+}
+
+TEST_CASE("a stop names calls, not their tasks; turns only where nothing runs below them; and counts those that wait") {
+  const auto busy = operation_id::fresh(), talks = operation_id::fresh(), waits = operation_id::fresh(),
+             other = operation_id::fresh();
+  const auto call = live(kind::tool_call, busy), alone = live(kind::task, other);
+  const std::vector<outlined> all{live(kind::turn, busy),
+                                  live(kind::model_call, busy),
+                                  call,
+                                  live(kind::task, busy),
+                                  live(kind::turn, talks),
+                                  live(kind::model_call, talks),
+                                  live(kind::turn, waits, status::pending),
+                                  alone};
+  kept_decision d;
+  choose_names(d, all);
+  CHECK(d.interrupted == std::vector<operation_id>{call.id, alone.id, talks});
+  CHECK(d.queued == 1);
+}
+
+TEST_CASE("at most twenty things are named") {
+  const auto root = operation_id::fresh();
+  std::vector<outlined> all{live(kind::turn, root)};
+  for (int i = 0; i < 50; ++i) all.push_back(live(kind::tool_call, root));
+  kept_decision d;
+  choose_names(d, all);
+  CHECK(d.interrupted.size() == most_named);
+}
+
+TEST_CASE("a stop and its acknowledgement stand in the conversation where they were said") {
+  const auto first = operation_id::fresh(), second = operation_id::fresh();
+  std::uint64_t seq = 0;
+  const auto one = [&](storage::message_role role, std::optional<operation_id> turn, const std::string& text) {
+    storage::kept_message k;
+    k.message.seq = ++seq;
+    k.message.role = role;
+    k.message.turn = turn;
+    k.message.text = text;
+    return k;
+  };
+  using role = storage::message_role;
+  const std::vector<storage::kept_message> kept{
+      one(role::user, first, "count"), one(role::user, std::nullopt, "stop"), one(role::assistant, first, "one two"),
+      one(role::user, second, "hello"), one(role::assistant, std::nullopt, "Stopped.")};
+  const auto told = history_for(kept, second);
+  REQUIRE(told.messages.size() == 5);
+  CHECK(std::get<user_message>(told.messages[0]).text == "count");
+  CHECK(std::get<assistant_message>(told.messages[1]).text == "one two");
+  CHECK(std::get<user_message>(told.messages[2]).text == "stop");
+  CHECK(std::get<assistant_message>(told.messages[3]).text == "Stopped.");
+  CHECK(std::get<user_message>(told.messages[4]).text == "hello");
+}

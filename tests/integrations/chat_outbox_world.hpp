@@ -1,0 +1,121 @@
+// A chat service that an outbox speaks to, played: it keeps its messages and the rules, and time is handed in.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "integrations/chat/outbox.hpp"
+
+namespace quell::integrations::chat::testing {
+
+struct played_service {
+  explicit played_service(outbox_rules r) : rules(r), box(r) {}
+
+  outbox_rules rules;
+  outbox box;
+  boot_time now{1'000'000'000'000};
+  std::uint64_t events = 0;
+  std::vector<action> asked;                   ///< everything, in order
+  std::vector<std::string> order;              ///< ids of messages as posted
+  std::map<std::string, std::string> messages; ///< id → text
+  std::vector<std::string> said;               ///< "post x", "edit 1 x", "react m x"
+
+  static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
+
+  void tell(const std::string& type, const operation_id& turn, const std::string& data,
+            const scope_path& at = place()) {
+    event e;
+    e.id = ++events;
+    e.type = type;
+    e.scope = at;
+    e.operation = turn;
+    e.root = turn;
+    e.data = data;
+    box.told(e, now);
+  }
+  void start(const operation_id& turn, const std::string& message = "") {
+    tell("turn_start", turn, R"({"turn":")" + turn.text() + R"(","message":")" + message + R"("})");
+  }
+  void delta(const operation_id& turn, std::uint64_t offset, const std::string& text) {
+    tell("text_delta", turn, R"({"offset":)" + std::to_string(offset) + R"(,"text":)" + quoted(text) + "}");
+  }
+  void complete(const operation_id& turn, const std::string& text) {
+    tell("turn_complete", turn, R"({"text":)" + quoted(text) + R"(,"usage":{}})");
+  }
+  void abort(const operation_id& turn, const std::string& reason = "user") {
+    tell("turn_abort", turn, R"({"reason":")" + reason + R"("})");
+  }
+  static std::string quoted(const std::string& text) {
+    std::string made = "\"";
+    for (const char c : text) {
+      if (c == '\n') {
+        made += "\\n";
+        continue;
+      }
+      if (c == '\r') {
+        made += "\\r";
+        continue;
+      }
+      if (c == '"' || c == '\\') made += '\\';
+      made += c;
+    }
+    return made + "\"";
+  }
+
+  /// The service does as told. Checks the limits that it would enforce.
+  done_how perform(const action& a) {
+    if (a.what == action_kind::react) {
+      said.push_back("react " + a.message + " " + a.text);
+      return {};
+    }
+    CHECK(length_of(a.text, rules.unit) <= rules.most_length);
+    CHECK_FALSE(a.text.empty());
+    if (rules.one_line) CHECK(a.text.find_first_of("\r\n") == std::string::npos);
+    if (a.what == action_kind::edit) {
+      CHECK(rules.can_edit);
+      REQUIRE(messages.contains(a.message));
+      messages[a.message] = a.text;
+      said.push_back("edit " + a.message + " " + a.text);
+      return {};
+    }
+    const auto id = std::to_string(order.size() + 1);
+    order.push_back(id);
+    messages[id] = a.text;
+    said.push_back("post " + a.text);
+    return {outcome::sent, id};
+  }
+  /// What may go now goes, and is done at once.
+  void pump() {
+    for (int round = 0; round < 1000; ++round) {
+      const auto actions = box.due(now);
+      if (actions.empty()) return;
+      for (const auto& a : actions) {
+        asked.push_back(a);
+        box.done(a.number, perform(a), now);
+      }
+    }
+    FAIL("the outbox never rests");
+  }
+  /// Time goes on until nothing waits.
+  void run_dry() {
+    for (int round = 0; round < 100'000; ++round) {
+      pump();
+      const auto next = box.next_at(now);
+      if (!next) return;
+      REQUIRE(*next > now);
+      now = *next;
+    }
+    FAIL("the outbox never runs dry");
+  }
+  void pass(milliseconds d) { now = now + d; }
+  std::string all() const {
+    std::string whole;
+    for (const auto& id : order) whole += messages.at(id);
+    return whole;
+  }
+};
+
+} // namespace quell::integrations::chat::testing

@@ -1,0 +1,237 @@
+// An XMPP session against a server played stanza by stanza, on a clock that the test moves.
+#include "integrations/chat/xmpp/session.hpp"
+#include "tests/integrations/chat_sessions.hpp"
+
+using namespace quell;
+using namespace quell::testing;
+using quell::integrations::chat::redial;
+using quell::integrations::chat::xmpp_settings;
+using xmpp_session = quell::integrations::chat::xmpp::session;
+
+namespace {
+
+xmpp_settings usual() {
+  xmpp_settings s;
+  s.domain = "bot.example";
+  s.secret = "geheim";
+  s.nick = "clanky";
+  s.rooms = {"dev@rooms.example"};
+  s.is_cancel = [](std::string_view text, const std::vector<std::string>&) { return text == "stop"; };
+  return s;
+}
+
+struct xmpp_world : session_world {
+  explicit xmpp_world(xmpp_settings s = usual()) : session_world(made), made(std::move(s), "id") {}
+  void opens() {
+    connect();
+    says("<?xml version='1.0'?><stream:stream xmlns:stream='http://etherx.jabber.org/streams' "
+         "xmlns='jabber:component:accept' id='abc' from='bot.example'>");
+  }
+  void enters(const std::string& nick = "clanky", const std::string& more = "") {
+    says("<presence from='dev@rooms.example/" + nick +
+         "' to='clanky@bot.example'><x xmlns='http://jabber.org/protocol/muc#user'><status code='110'/>" + more +
+         "</x></presence>");
+  }
+  void in_room() {
+    opens();
+    says("<handshake/>");
+    enters();
+    sent();
+  }
+  void room(const std::string& body, const std::string& nick = "Mia", const std::string& more = "") {
+    says("<message type='groupchat' from='dev@rooms.example/" + nick + "' to='clanky@bot.example'><body>" + body +
+         "</body>" + more + "</message>");
+  }
+  void chats(const std::string& body, const std::string& more = "") {
+    says("<message type='chat' from='mia@example/phone' to='clanky@bot.example' id='m1'><body>" + body + "</body>" +
+         more + "</message>");
+  }
+  xmpp_session made;
+};
+
+constexpr const char* dev = "xmpp/dev@rooms.example";
+
+} // namespace
+
+TEST_CASE("an XMPP session shakes hands, enters its rooms and says where it is") {
+  xmpp_world w;
+  w.opens();
+  CHECK(w.has_sent("<handshake>" + quell::integrations::chat::xmpp::sha1_hex("abcgeheim") + "</handshake>"));
+  CHECK_FALSE(w.has_sent("geheim</"));
+  CHECK_FALSE(w.has_sent("<presence"));
+  w.says("<handshake/>");
+  CHECK(w.has_sent("<presence from='clanky@bot.example' to='dev@rooms.example/clanky'>"));
+  CHECK(w.has_sent("<history maxstanzas='0'/>"));
+  w.enters("clanky", "<status code='201'/>");
+  CHECK(w.has_sent("http://jabber.org/protocol/muc#owner"));
+  CHECK(w.made.state() == "connected to 127.0.0.1 as clanky@bot.example, in dev@rooms.example");
+}
+
+TEST_CASE("a wrong secret, an unknown domain and a second component are refusals") {
+  for (const char* what : {"not-authorized", "host-unknown", "conflict"}) {
+    xmpp_world w;
+    w.opens();
+    w.says("<stream:error><" + std::string(what) + " xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>");
+    REQUIRE(w.wish);
+    CHECK(w.wish->when == redial::slowly);
+    CHECK(w.wish->why.find(what) != std::string::npos);
+  }
+  xmpp_world w;
+  w.in_room();
+  w.says("<stream:error><system-shutdown xmlns='urn:ietf:params:xml:ns:xmpp-streams'/></stream:error>");
+  REQUIRE(w.wish);
+  CHECK(w.wish->when == redial::soon);
+}
+
+TEST_CASE("in a room what is addressed is a message, and a stop always is") {
+  xmpp_world w;
+  w.in_room();
+  w.room("clanky: build it", "Mia", "<stanza-id xmlns='urn:xmpp:sid:0' id='s-1' by='dev@rooms.example'/>");
+  w.room("just talk");
+  w.room("stop");
+  REQUIRE(w.heard.size() == 2);
+  CHECK(w.heard[0].message.scope.text() == dev);
+  CHECK(w.heard[0].message.id == "s-1");
+  CHECK(w.heard[0].message.text == "build it");
+  CHECK(w.heard[0].message.addressed == true);
+  CHECK(w.heard[0].message.author.id == "dev@rooms.example/Mia");
+  CHECK(w.heard[0].message.author.name == "Mia");
+  CHECK(w.heard[1].message.text == "stop");
+  CHECK(w.heard[1].message.addressed == false);
+}
+
+TEST_CASE("history, reflections, subjects, whispers, strangers' rooms and errors are no messages") {
+  xmpp_world w;
+  w.in_room();
+  w.room("clanky: old", "Mia", "<delay xmlns='urn:xmpp:delay' stamp='2026-01-01T00:00:00Z'/>");
+  w.room("clanky: mine", "clanky");
+  w.says("<message type='groupchat' from='dev@rooms.example' to='clanky@bot.example'><body>stop</body></message>");
+  w.says(
+      "<message type='groupchat' from='dev@rooms.example/Mia' to='clanky@bot.example'><subject>x</subject></message>");
+  w.says("<message type='chat' from='dev@rooms.example/Mia' to='clanky@bot.example'><body>stop</body></message>");
+  w.says("<message type='groupchat' from='x@rooms.example/Mia' to='clanky@bot.example'><body>stop</body></message>");
+  w.says("<message type='error' from='mia@example' to='clanky@bot.example'><body>stop</body></message>");
+  w.says("<message type='chat' from='mia@example' to='other@bot.example'><body>stop</body></message>");
+  w.says("<message type='chat' from='clanky@bot.example/x' to='clanky@bot.example'><body>stop</body></message>");
+  w.says("<message type='chat' to='clanky@bot.example'><body>stop</body></message>");
+  CHECK(w.heard.empty());
+}
+
+TEST_CASE("a chat is addressed, and a delivery is known by its sender's origin id") {
+  xmpp_world w;
+  w.in_room();
+  w.chats("hello &lt;you&gt;", "<origin-id xmlns='urn:xmpp:sid:0' id='o-1'/>");
+  w.chats("again");
+  w.chats("third", "<stanza-id xmlns='urn:xmpp:sid:0' id='forged' by='dev@rooms.example'/>");
+  REQUIRE(w.heard.size() == 3);
+  CHECK(w.heard[0].message.scope.text() == "xmpp/mia@example");
+  CHECK(w.heard[0].message.text == "hello <you>");
+  CHECK(w.heard[0].message.id == "mia@example/phone o-1");
+  CHECK(w.heard[0].message.author.id == "mia@example");
+  CHECK(w.heard[1].message.id.empty());
+  CHECK(w.heard[2].message.id.empty());
+}
+
+TEST_CASE("replies go to the room or the person, escaped, and nothing of a stopped one follows") {
+  xmpp_world w;
+  w.in_room();
+  w.answers(dev, 1, "a < b");
+  w.completes(dev, 1, "a < b");
+  CHECK(w.has_sent("<message type='groupchat' from='clanky@bot.example' to='dev@rooms.example'"));
+  CHECK(w.has_sent("<body>a &lt; b</body>"));
+  const std::string long_text(40'000, 'o');
+  w.answers("xmpp/mia@example", 2, long_text);
+  w.passes(600ms);
+  const auto before = count_of(w.out, "type='chat'");
+  CHECK(before < 10);
+  w.tells("message_decided", "xmpp/mia@example", {},
+          R"({"message":"m","id":"","decision":"cancel","why":"cancel_word"})");
+  w.tells("acknowledgement", "xmpp/mia@example", {}, R"({"message":"m","cancel":"c","text":null,"reaction":"x"})");
+  w.tells("turn_abort", "xmpp/mia@example", turn_number(2), R"({"reason":"user"})");
+  w.passes(60s);
+  CHECK(count_of(w.out, "type='chat'") == before + 1);
+}
+
+TEST_CASE("with corrections a reply grows in one message") {
+  auto s = usual();
+  s.corrections = true;
+  xmpp_world w(s);
+  w.in_room();
+  w.answers(dev, 1, "one");
+  w.passes(2s);
+  w.completes(dev, 1, "one two");
+  w.passes(5s);
+  CHECK(count_of(w.out, "<message ") == 2);
+  CHECK(count_of(w.out, "<replace id=") == 1);
+  CHECK(w.has_sent("<body>one two</body><replace id="));
+}
+
+TEST_CASE("others' questions are answered as far as they concern a bot") {
+  xmpp_world w;
+  w.in_room();
+  const auto ask = [&](const std::string& what, const std::string& type = "get") {
+    w.sent();
+    w.says("<iq type='" + type + "' from='mia@example/x' to='clanky@bot.example' id='q&apos;1'>" + what + "</iq>");
+    return w.sent();
+  };
+  CHECK(ask("<ping xmlns='urn:xmpp:ping'/>") ==
+        "<iq from='clanky@bot.example' to='mia@example/x' id='q&apos;1' type='result'/>");
+  CHECK(ask("<query xmlns='http://jabber.org/protocol/disco#info'/>").find("category='client' type='bot'") !=
+        std::string::npos);
+  CHECK(ask("<query xmlns='jabber:iq:roster'/>", "set").find("service-unavailable") != std::string::npos);
+  CHECK(ask("<ping xmlns='urn:xmpp:ping'/>", "result").empty());
+  w.says("<presence type='subscribe' from='mia@example' to='clanky@bot.example'/>");
+  CHECK(w.has_sent("type='subscribed'"));
+}
+
+TEST_CASE("who is kicked, forgotten or refused comes back later and later; a taken nick leads to another") {
+  xmpp_world w;
+  w.in_room();
+  w.says("<presence type='unavailable' from='dev@rooms.example/clanky' to='clanky@bot.example'>"
+         "<x xmlns='http://jabber.org/protocol/muc#user'><status code='110'/><status code='307'/></x></presence>");
+  CHECK(w.made.state().find("not in dev@rooms.example: kicked") != std::string::npos);
+  w.answers(dev, 1, "waits");
+  w.completes(dev, 1, "waits");
+  CHECK_FALSE(w.has_sent("waits"));
+  w.passes(5s);
+  CHECK(count_of(w.out, "to='dev@rooms.example/clanky'") == 1);
+  w.says("<presence type='error' from='dev@rooms.example/clanky' to='clanky@bot.example'><error type='cancel'>"
+         "<conflict xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></presence>");
+  CHECK(w.has_sent("to='dev@rooms.example/clanky_'"));
+  w.enters("clanky_");
+  w.passes(5s);
+  CHECK(w.has_sent("waits"));
+  for (int i = 0; i < 4; ++i) {
+    w.passes(80s);
+    w.says(" ");
+  }
+  const auto at = w.out.rfind("<iq type='get'");
+  REQUIRE(at != std::string::npos);
+  const auto id = w.out.substr(w.out.find("id='", at) + 4,
+                               w.out.find("'", w.out.find("id='", at) + 4) - w.out.find("id='", at) - 4);
+  CHECK(w.out.find("to='dev@rooms.example/clanky_'", at) != std::string::npos);
+  w.says("<iq type='error' from='dev@rooms.example/clanky_' to='clanky@bot.example' id='" + id +
+         "'><error type='cancel'><not-acceptable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>");
+  CHECK(w.made.state().find("forgot") != std::string::npos);
+}
+
+TEST_CASE("a silent XMPP server is asked, and left when it does not answer; blanks keep the way open") {
+  xmpp_world w;
+  w.in_room();
+  w.passes(100s);
+  CHECK(w.has_sent("to='bot.example'"));
+  CHECK(w.has_sent(" "));
+  CHECK_FALSE(w.wish);
+  w.passes(100s);
+  REQUIRE(w.wish);
+  CHECK(w.wish->why.find("silent") != std::string::npos);
+}
+
+TEST_CASE("broken XML ends the connection") {
+  xmpp_world w;
+  w.in_room();
+  w.says("<message></iq>");
+  REQUIRE(w.wish);
+  w.chats("stop");
+  CHECK(w.heard.empty());
+}

@@ -1,0 +1,83 @@
+"""A Discord on loopback, in Node, judged and fed by Discord's own libraries where there are some."""
+import itertools
+import json
+import os
+
+from harness.cluster import free_ports
+from harness.peers import Program, installed
+from harness.waiting import until
+
+HOME, PACKAGES = "discord-4.4.0-8.23.0-14.28.1", ["discord-interactions@4.4.0", "ws@8.23.0", "discord.js@14.28.1"]
+TOKENS = ["token-of-quelld", "token-of-another"]
+STOP_SIGN = "\N{OCTAGONAL SIGN}"
+
+
+class FakeDiscord(Program):
+    """`channel` 7 of guild 9; Mia (5) writes there. Bots: 1000 (quelld), 1001."""
+
+    def __init__(self):
+        self.home = installed(HOME, PACKAGES)
+        self.ports = free_ports(2)
+        script = os.path.join(os.path.dirname(__file__), "fake_discord.mjs")
+        super().__init__("node", script, self.home, *map(str, self.ports), *TOKENS)
+        self.tags = itertools.count(1)
+        self.line("LISTENS")
+        self.key = self.found("PUBLIC")[0]["key"]
+
+    @property
+    def api(self):
+        return f"http://127.0.0.1:{self.ports[0]}/api/v10"
+
+    def do(self, what, **more):
+        self.say(json.dumps({"do": what, **more}))
+
+    def found(self, word, **like):
+        """All that it saw under this word, whose fields are as given."""
+        seen = [json.loads(line[len(word) + 1:]) for line in self.all(word + " ")]
+        return [s for s in seen if all(s.get(k) == v for k, v in like.items())]
+
+    def see(self, word, count=1, seconds=20, **like):
+        """The count-th of those."""
+        return until(lambda: (self.found(word, **like)[count - 1:count] or [None])[0], f"{count} of {word} {like}; there are {self.lines[-15:]}", seconds)
+
+    def message(self, text, mention=True, direct=False, **fields):
+        tag = next(self.tags)
+        if mention and not direct:
+            fields.setdefault("mentions", [{"id": "1000", "username": "clanky", "discriminator": "0", "avatar": None, "bot": True}])
+            text = "<@1000> " + text
+        self.do("message", tag=tag, direct=direct, message={"content": text, **fields})
+        return self.see("SAID", tag=tag)["id"]
+
+    def interact(self, cluster, body, **more):
+        """Signed as Discord signs; the answer that quelld gave, and what Discord's own library thinks of the signature."""
+        tag = next(self.tags)
+        self.do("interact", tag=tag, url=cluster.url + "/v1/chat/discord/interactions", body=body, **more)
+        return self.see("ANSWER", tag=tag)
+
+    def replay(self, cluster, answer):
+        tag = next(self.tags)
+        self.do("replay", tag=tag, url=cluster.url + "/v1/chat/discord/interactions", headers=answer["headers"], body=answer["body"])
+        return self.see("ANSWER", tag=tag)
+
+    def posts(self, **like):
+        """Messages that were really created: [(id, content)]; each once, however often it was asked for."""
+        return [r for r in self.found("REST", method="POST", status=200, **like) if "/messages" in r["path"]]
+
+    def shown(self):
+        """Content and components of every message of quelld's, as a reader of the channel sees them last."""
+        texts = []
+        for r in self.found("REST", status=200):
+            if r["method"] == "POST" and "/messages" in r["path"]:
+                texts.append(r["body"])
+            if r["method"] == "PATCH" and "/channels/" in r["path"] and texts:
+                texts[-1] = {**texts[-1], **r["body"]}
+        return texts
+
+
+def interaction(kind=2, id=None, **data):
+    """The body of a command (2) or a button (3) that Mia uses in channel 7."""
+    return {"id": id or str(2000 + next(IDS)), "type": kind, "application_id": "8", "token": "tok-en_1", "version": 1, "guild_id": "9", "channel_id": "7",
+            "member": {"nick": None, "user": {"id": "5", "username": "mia", "global_name": "Mia"}}, "data": data}
+
+
+IDS = itertools.count(1)

@@ -1,0 +1,124 @@
+"""A Slack on loopback that enforces Slack's rules, and Slack's side of a signature."""
+import hashlib
+import hmac
+import itertools
+import json
+import time
+import urllib.parse
+
+from .waiting import until
+from .web_service import WebService
+
+SECRET, TOKEN, BOT = "8f742231b10e8888abcd99yyyzzz85a5", "xoxb-1-test", "UBOT"
+CONFIG = """
+[slack]
+bot_token_env = "TEST_SLACK_TOKEN"
+signing_secret_env = "TEST_SLACK_SECRET"
+base_url = "{url}"
+edit_every = "100ms"
+pace = "100ms"
+"""
+ENVIRONMENT = {"TEST_SLACK_TOKEN": TOKEN, "TEST_SLACK_SECRET": SECRET}
+
+
+def signed(body, secret=SECRET, at=None):
+    stamp = str(int(time.time() if at is None else at))
+    mac = hmac.new(secret.encode(), f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
+    return {"X-Slack-Signature": "v0=" + mac, "X-Slack-Request-Timestamp": stamp}
+
+
+class FakeSlack(WebService):
+    def __init__(self):
+        self.messages = {}  # ts -> {"channel", "thread_ts", "text", "blocks", "texts"}
+        self.order, self.reactions, self.numbers = [], [], itertools.count(1)
+        super().__init__()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/api"
+
+    def respond(self, path, headers, body):
+        method = path.rsplit("/", 1)[-1]
+        with self.lock:
+            if headers.get("Authorization") != "Bearer " + TOKEN:
+                return 200, {}, {"ok": False, "error": "invalid_auth"}
+            if method == "auth.test":
+                return 200, {}, {"ok": True, "user_id": BOT, "user": "clanky", "team": "Test", "team_id": "T1", "bot_id": "B1"}
+            if method == "reactions.add":
+                if not body["name"].replace("_", "").isalnum():
+                    return 200, {}, {"ok": False, "error": "invalid_name"}
+                self.reactions.append((body["channel"], body["timestamp"], body["name"]))
+                return 200, {}, {"ok": True}
+            if method not in ("chat.postMessage", "chat.update"):
+                return 200, {}, {"ok": False, "error": "unknown_method"}
+            self.check(body)
+            if not body["text"].strip():
+                return 200, {}, {"ok": False, "error": "no_text"}
+            if method == "chat.update":
+                known = self.messages.get(body["ts"])
+                if not known or known["channel"] != body["channel"]:
+                    return 200, {}, {"ok": False, "error": "message_not_found"}
+                known["text"], known["blocks"] = body["text"], body.get("blocks", known["blocks"])
+                known["texts"].append(body["text"])
+                return 200, {}, {"ok": True, "channel": body["channel"], "ts": body["ts"]}
+            ts = f"1800000000.{next(self.numbers):06}"
+            self.messages[ts] = {"channel": body["channel"], "thread_ts": body.get("thread_ts"), "text": body["text"],
+                                 "blocks": body.get("blocks", []), "texts": [body["text"]], "ts": ts}
+            self.order.append(ts)
+            return 200, {}, {"ok": True, "channel": body["channel"], "ts": ts}
+
+    def check(self, body):
+        if len(body["text"]) > 4000:
+            self.wrong.append(f"a text of {len(body['text'])} characters")
+        for block in body.get("blocks", []):
+            if block["type"] == "section" and len(block["text"]["text"]) > 3000:
+                self.wrong.append("a section of more than 3,000 characters")
+            for button in block.get("elements", []):
+                if len(button["value"]) > 2000 or len(button["action_id"]) > 255:
+                    self.wrong.append("a button's value that is too long")
+
+    # ---- what people do -----------------------------------------------------------------------------------------
+    def send(self, cluster, path, body, headers, kind="application/json"):
+        return cluster.api("POST", "/v1/chat/slack/" + path, raw=body.encode(), headers={"Content-Type": kind, "Authorization": None, **headers})
+
+    def event(self, text, ts=None, channel="C1", thread=None, user="U1", **change):
+        e = {"type": "message", "channel": channel, "channel_type": "im" if channel.startswith("D") else "channel", "user": user,
+             "text": text, "ts": ts or self.fresh(), "client_msg_id": "x", "team": "T1", **({"thread_ts": thread} if thread else {}), **change}
+        return {"token": "z", "team_id": "T1", "api_app_id": "A1", "event": e, "type": "event_callback", "event_id": "Ev" + e["ts"],
+                "event_time": 1, "authorizations": [{"team_id": "T1", "user_id": BOT, "is_bot": True}]}
+
+    def fresh(self):
+        return f"1700000000.{next(self.numbers):06}"
+
+    def say(self, cluster, text, expect=200, **more):
+        """Delivers the message as Slack would; its ts."""
+        event = self.event(text, **more)
+        body = json.dumps(event)
+        answer = self.send(cluster, "events", body, signed(body))
+        assert answer.status == expect, (answer.status, answer.body)
+        return event["event"]["ts"]
+
+    def command(self, cluster, name, text="", channel="C1", **form):
+        body = urllib.parse.urlencode({"team_id": "T1", "channel_id": channel, "channel_name": "general", "command": name, "text": text,
+                                       "user_id": "U1", "user_name": "mia", "trigger_id": "t" + self.fresh(), **form})
+        return self.send(cluster, "commands", body, signed(body), "application/x-www-form-urlencoded")
+
+    def press(self, cluster, message, action_id, value):
+        payload = {"type": "block_actions", "user": {"id": "U1", "username": "mia"}, "team": {"id": "T1"}, "channel": {"id": message["channel"]},
+                   "message": {"ts": message["ts"], "thread_ts": message["thread_ts"]}, "actions": [{"action_id": action_id, "value": value}]}
+        body = "payload=" + urllib.parse.quote(json.dumps(payload))
+        return self.send(cluster, "actions", body, signed(body), "application/x-www-form-urlencoded")
+
+    # ---- what people see ----------------------------------------------------------------------------------------
+    def shown(self, channel="C1", thread=...):
+        with self.lock:
+            return [dict(self.messages[ts]) for ts in self.order
+                    if self.messages[ts]["channel"] == channel and (thread is ... or self.messages[ts]["thread_ts"] == thread)]
+
+    def see(self, condition, what, channel="C1", thread=..., seconds=20):
+        """The messages of the place once they fit."""
+        return until(lambda: (lambda all: all if condition(all) else None)(self.shown(channel, thread)), what, seconds)
+
+    @staticmethod
+    def buttons(message):
+        return {b["action_id"]: b["value"] for block in message["blocks"] for b in block.get("elements", [])}

@@ -1,0 +1,69 @@
+"""Many watchers of events at once on plain sockets, read by one selector: what each saw, in order."""
+import collections
+import re
+import selectors
+import socket
+import time
+import urllib.parse
+
+from .waiting import PATIENCE, TimedOut
+
+FRAME = re.compile(rb"(?:^|\n)id: (\d+)\nevent: (\S+)\n")
+
+
+class Watchers:
+    """`ids[i]` are the ids of the events that watcher i got. A watcher reads all the time that `read` is called for."""
+
+    def __init__(self, cluster, count, query="", after=None, token=None):
+        url = urllib.parse.urlsplit(cluster.url)
+        self.selector = selectors.DefaultSelector()
+        self.ids, self.left, self.sockets = [[] for _ in range(count)], [b""] * count, []
+        self.opened, self.closed, self.came_at = set(), set(), collections.defaultdict(list)
+        extra = f"Last-Event-ID: {after}\r\n" if after is not None else ""
+        request = (f"GET /v1/events{query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token or cluster.token}\r\nAccept: text/event-stream\r\n{extra}\r\n").encode()
+        for i in range(count):
+            s = socket.create_connection((url.hostname, url.port), timeout=30)
+            s.sendall(request)
+            s.setblocking(False)
+            self.selector.register(s, selectors.EVENT_READ, i)
+            self.sockets.append(s)
+        self.until(lambda: len(self.opened) == count, "all streams to be open")
+
+    def read(self, seconds=0.05):
+        for key, _ in self.selector.select(seconds):
+            i = key.data
+            try:
+                piece = self.sockets[i].recv(1 << 18)
+            except BlockingIOError:
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                self.selector.unregister(self.sockets[i])
+                self.closed.add(i)
+                continue
+            now = time.monotonic()
+            text = self.left[i] + piece.replace(b"\r\n", b"\n")
+            if b"retry: 1000\n" in text:
+                self.opened.add(i)
+            whole = text.rfind(b"\n\n")
+            if whole < 0:
+                self.left[i] = text
+                continue
+            for id, _ in FRAME.findall(text[:whole]):
+                self.ids[i].append(int(id))
+                self.came_at[i].append(now)
+            self.left[i] = text[whole:]
+
+    def until(self, condition, what, seconds=60):
+        deadline = time.monotonic() + seconds * PATIENCE
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimedOut(f"waited {seconds} s for: {what}; open {len(self.opened)}, closed {len(self.closed)}, "
+                               f"events {min(map(len, self.ids), default=0)} to {max(map(len, self.ids), default=0)}")
+            self.read()
+
+    def close(self):
+        for s in self.sockets:
+            s.close()
+        self.selector.close()

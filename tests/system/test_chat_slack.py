@@ -1,0 +1,294 @@
+"""Slack: real quelld, a Slack on loopback with Slack's rules, and Slack's own library as judge of signatures."""
+import json
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+
+from harness.peers import installed
+from harness.slack import CONFIG, ENVIRONMENT, FakeSlack, signed
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+STOP = "octagonal_sign"
+LONG = "\n\n".join(f"Paragraph {i}: " + "word é漢👍 " * 40 for i in range(30))
+SCRIPT = [
+    {"when": {"system": "told you to stop"}, "text": "Right, I have stopped."},
+    {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
+    {"when": {"user": "slowly"}, "steps": [{"text": "This comes in small pieces, one after the other.", "chunk": 4, "delay_ms": 60}]},
+    {"when": {"user": "long"}, "steps": [{"text": LONG, "chunk": 200, "delay_ms": 5}]},
+    {"when": {"user": "asks"}, "steps": [{"text": "May I?"}, {"calls": [{"name": "exec", "input": {"command": "true"}}]}]},
+    {"when": {"result": ""}, "text": " As you wish."},
+    {"text": "You said {{text}}."},
+]
+
+
+class SlackCluster(TurnCluster):
+    def __init__(self, slack, acknowledged_by="none", more=""):
+        # Without a model for it, a stop is acknowledged by a reaction.
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n' + CONFIG.format(url=slack.url) + more, workers=0)
+
+    def start_controller(self, flags=(), **options):
+        return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)
+
+    def turns(self, scope="slack"):
+        return self.operations(scope=scope, kind="turn")
+
+
+@pytest.fixture
+def world():
+    with FakeSlack() as slack, SlackCluster(slack) as c:
+        until(lambda: slack.calls("auth.test"), "quelld to introduce itself")
+        yield slack, c
+
+
+def test_a_mention_is_answered_in_its_thread_by_edits_of_one_message(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> slowly, please")
+    text = "This comes in small pieces, one after the other."
+    [reply] = slack.see(lambda all: all and all[-1]["text"] == text, "the whole reply", thread=ts)
+    assert len(reply["texts"]) > 2 and all(text.startswith(t.rstrip()) for t in reply["texts"]), reply["texts"]
+    until(lambda: not slack.buttons(slack.shown(thread=ts)[0]), "the Stop button to go")
+    [turn] = c.turns()
+    assert turn["scope"] == f"slack/T1/C1/{ts}" and turn["owner"]["id"] == "U1", turn
+
+
+def test_what_is_not_addressed_to_the_bot_is_no_message_but_a_thread_of_its_is(world):
+    slack, c = world
+    slack.say(c, "hello everybody")
+    slack.say(c, "stop the music")
+    ts = slack.say(c, "<@UBOT> hi")
+    slack.see(lambda all: len(all) == 1, "the answer", thread=ts)
+    slack.say(c, "and now?", thread=ts)
+    slack.see(lambda all: len(all) == 2 and all[1]["text"] == "You said and now?.", "the second answer", thread=ts)
+    assert len(c.turns()) == 2
+    direct = slack.say(c, "hello", channel="D1")
+    slack.see(lambda all: all and all[0]["text"] == "You said hello.", "the answer to a direct message", channel="D1")
+    assert c.turns("slack/T1/D1") and not c.turns(f"slack/T1/D1/{direct}")
+
+
+def test_stop_ends_the_reply_at_once_and_is_acknowledged_first(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> endless")
+    slack.see(lambda all: all and len(all[0]["text"]) > 30, "some of the endless reply", thread=ts)
+    stop = slack.say(c, "stop", thread=ts)
+    before = len(slack.requests)
+    until(lambda: ("C1", stop, STOP) in slack.reactions, "the acknowledgement")
+    [turn] = c.turns()
+    assert c.ended(turn["id"])["status"] == "cancelled"
+    [reply] = slack.see(lambda all: "stopped" in all[0]["text"], "the mark of the end", thread=ts)
+    assert not slack.buttons(reply)
+    # From the decision on nothing of the old reply is added: what is shown is what was on its way.
+    shown = [t.split("\n⏹")[0] for t in reply["texts"]]
+    assert len(shown[-1]) <= max(map(len, shown[:-1])), shown[-3:]
+    sent = [(path.rsplit("/", 1)[-1], body) for _, path, body in slack.requests[before:]]
+    assert len([m for m, b in sent if m == "chat.postMessage"]) == 0, sent
+    slack.say(c, "hello again", thread=ts)
+    slack.see(lambda all: all[-1]["text"] == "You said hello again.", "work said after the stop", thread=ts)
+
+
+def test_the_models_own_word_answers_the_message_that_said_stop():
+    with FakeSlack() as slack, SlackCluster(slack, acknowledged_by="script") as c:
+        ts = slack.say(c, "<@UBOT> endless")
+        slack.see(lambda all: all and len(all[0]["text"]) > 30, "some of the endless reply", thread=ts)
+        slack.say(c, "ok, stop it", thread=ts)
+        slack.see(lambda all: all[-1]["text"] == "Right, I have stopped.", "the acknowledgement", thread=ts)
+        slack.say(c, "hello", thread=ts)
+        slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
+        assert [m["text"].startswith("on and on") for m in slack.shown(thread=ts)] == [True, False, False]
+        assert not slack.reactions
+
+
+def test_a_stop_in_the_channel_covers_its_threads_and_no_other_channel(world):
+    slack, c = world
+    here = [slack.say(c, "<@UBOT> endless") for _ in range(2)]
+    there = slack.say(c, "<@UBOT> endless", channel="C2")
+    until(lambda: len([t for t in c.turns() if t["status"] == "running"]) == 3, "three replies to run")
+    stop = slack.say(c, "<@UBOT> stop!")
+    until(lambda: ("C1", stop, STOP) in slack.reactions, "the acknowledgement")
+    until(lambda: all(t["status"] == "cancelled" for ts in here for t in c.turns(f"slack/T1/C1/{ts}")), "both threads to be stopped")
+    [other] = c.turns(f"slack/T1/C2/{there}")
+    assert other["status"] == "running"
+    c.cancel(scope="slack")
+
+
+def test_queued_messages_are_stopped_with_the_reply_and_later_ones_are_answered(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> endless", channel="D1")
+    slack.see(lambda all: all, "the reply to begin", channel="D1")
+    slack.say(c, "first in the queue", channel="D1")
+    slack.say(c, "second in the queue", channel="D1")
+    slack.say(c, "stop", channel="D1")
+    slack.say(c, "after the stop", channel="D1")
+    slack.see(lambda all: all[-1]["text"] == "You said after the stop.", "the answer to what came after", channel="D1")
+    assert not [m for m in slack.shown("D1") if "queue" in m["text"]]
+    assert sorted(t["status"] for t in c.turns("slack/T1/D1")) == ["cancelled"] * 3 + ["completed"], ts
+
+
+def test_a_delivery_that_comes_again_does_nothing_again(world):
+    slack, c = world
+    event = slack.event("<@UBOT> hello")
+    body = json.dumps(event)
+    for retry in range(3):
+        more = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": "http_timeout"} if retry else {}
+        assert slack.send(c, "events", body, {**signed(body), **more}).status == 200
+    # The same words come as a message and as a mention of the app, under ids of their own.
+    event["event"]["type"], event["event_id"] = "app_mention", "EvOther"
+    body = json.dumps(event)
+    assert slack.send(c, "events", body, signed(body)).status == 200
+    slack.see(lambda all: all and all[0]["text"] == "You said hello." and not slack.buttons(all[0]), "the whole answer")
+    c.restart()
+    assert slack.send(c, "events", body, signed(body)).status == 200
+    assert len(c.turns()) == 1 and len(slack.shown()) == 1
+
+
+def test_wrong_signatures_and_old_timestamps_are_refused(world):
+    slack, c = world
+    body = json.dumps(slack.event("<@UBOT> hello"))
+    good = signed(body)
+    for headers, sent in [({}, body), (signed(body, secret="another"), body), (good, body + " "), ({**good, "X-Slack-Signature": "v0="}, body),
+                          ({**good, "X-Slack-Request-Timestamp": str(int(time.time()) + 1)}, body),
+                          (signed(body, at=time.time() - 301), body), (signed(body, at=time.time() + 310), body)]:
+        answer = slack.send(c, "events", sent, headers)
+        assert answer.status == 401, (headers, answer.status)
+    for path in ["events/", "Events", "%65vents", "events%2f..", "../slack/events", "nothing"]:
+        assert slack.send(c, path, body, good).status == 404, path
+    assert c.api("POST", "/v1/chat/%73lack/events", raw=body.encode(), headers={**good, "Authorization": None}).status == 404
+    assert c.api("POST", "/v1/chat/discord/events", raw=b"{}").status == 404
+    assert slack.send(c, "events", "x" * (1 << 21), good).status == 413
+    # The Unix socket is the way of tasks, through their worker: there is no chat service behind it.
+    with socket.socket(socket.AF_UNIX) as relay:
+        relay.connect(os.path.join(c.state, "http.sock"))
+        head = "".join(f"{k}: {v}\r\n" for k, v in good.items())
+        relay.sendall(f"POST /v1/chat/slack/events HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n{head}\r\n{body}".encode())
+        assert relay.makefile("rb").readline().split()[1] == b"404"
+    assert not c.turns()
+
+
+def test_slacks_own_library_judges_signatures_as_we_do(world):
+    slack, c = world
+    home = installed("slack-bolt-4", ["@slack/bolt@4.6.0"])
+    judge = """
+const { isValidSlackRequest } = require(process.argv[1] + '/node_modules/@slack/bolt/dist/receivers/verify-request.js');
+const asked = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+console.log(JSON.stringify(asked.map((a) => isValidSlackRequest({ signingSecret: a.secret, body: a.body,
+  headers: { 'x-slack-signature': a.headers['X-Slack-Signature'], 'x-slack-request-timestamp': Number(a.headers['X-Slack-Request-Timestamp']) } }))));
+"""
+    challenge = json.dumps({"type": "url_verification", "challenge": "é漢👍 <&>"}, ensure_ascii=False)
+    now = time.time()
+    asked = [{"secret": ENVIRONMENT["TEST_SLACK_SECRET"], "body": challenge, "headers": h} for h in
+             (signed(challenge), signed(challenge, at=now - 200), signed(challenge, at=now - 400), signed(challenge, secret="x"), signed(challenge + " "))]
+    done = subprocess.run(["node", "-e", judge, home], input=json.dumps(asked), capture_output=True, text=True, timeout=60)
+    verdicts = json.loads(done.stdout or "[]")
+    assert verdicts == [True, True, False, False, False], (verdicts, done.stderr)
+    for a, verdict in zip(asked, verdicts):
+        answer = slack.send(c, "events", a["body"], a["headers"])
+        assert (answer.status == 200) == verdict, (a, answer.status)
+        assert not verdict or answer.body.decode() == "é漢👍 <&>"
+
+
+def test_the_stop_command_answers_within_slacks_time_and_a_copy_of_it_does_nothing(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> endless")
+    slack.see(lambda all: all, "the reply to begin", thread=ts)
+    began = time.monotonic()
+    answer = slack.command(c, "/stop", "enough")
+    assert answer.status == 200 and time.monotonic() - began < 3
+    assert "Stopping" in answer.json["text"] and answer.json["response_type"] == "ephemeral"
+    [turn] = c.turns()
+    assert c.ended(turn["id"])["stop"]["reason"] == "enough"
+    assert slack.command(c, "/stop").json["text"] == "Nothing is running here."
+    assert slack.command(c, "/ask", "what is it").status == 200
+    slack.see(lambda all: all and all[-1]["text"] == "You said what is it.", "the answer to a command", thread=None)
+
+
+def test_the_stop_button_ends_its_reply_and_leaves_the_queue(world):
+    slack, c = world
+    slack.say(c, "endless", channel="D1")
+    [reply] = slack.see(lambda all: all and slack.buttons(all[0]), "a reply with a button", channel="D1")
+    slack.say(c, "next please", channel="D1")
+    assert slack.press(c, reply, "quell_stop", slack.buttons(reply)["quell_stop"]).status == 200
+    slack.see(lambda all: all[-1]["text"] == "You said next please.", "the queued message to be answered", channel="D1")
+    assert "stopped" in slack.shown("D1")[0]["text"] and not slack.buttons(slack.shown("D1")[0])
+    assert slack.press(c, reply, "quell_stop", "no-id").status == 200
+
+
+def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
+    with FakeSlack() as slack, SlackCluster(slack, more='[[approval]]\ntool = "exec"\n') as c:
+        ts = slack.say(c, "<@UBOT> asks")
+        [said, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
+        assert said["text"] == "May I?" and "exec" in question["text"]
+        assert slack.press(c, question, "quell_deny", slack.buttons(question)["quell_deny"]).status == 200
+        slack.see(lambda all: len(all) == 3 and all[2]["text"].strip() == "As you wish.", "the rest of the reply", thread=ts)
+        slack.see(lambda all: "denied by mia" in all[1]["text"] and not slack.buttons(all[1]), "the answered question", thread=ts)
+
+
+def test_a_long_answer_arrives_whole_and_in_order_whatever_slack_refuses(world):
+    slack, c = world
+    slack.scripted["chat.update"].extend([(429, {"Retry-After": "1"}, {"ok": False, "error": "ratelimited"}), (503, {}, {})])
+    slack.scripted["chat.postMessage"].append((429, {"Retry-After": "1"}, {"ok": False, "error": "ratelimited"}))
+    ts = slack.say(c, "<@UBOT> long")
+    squeezed = "".join(LONG.split())
+    slack.see(lambda all: len("".join("".join(m["text"] for m in all).split())) >= len(squeezed), "all of it", thread=ts, seconds=60)
+    slack.see(lambda all: "".join("".join(m["text"] for m in all).split()) == squeezed, "exactly the answer", thread=ts)
+    assert len(slack.shown(thread=ts)) >= 4
+
+
+def test_slack_may_be_down_and_come_back(world):
+    slack, c = world
+    slack.stop()
+    ts = slack.say(c, "<@UBOT> hello")
+    [turn] = until(lambda: c.turns(), "the turn")
+    c.ended(turn["id"])
+    slack.start()
+    slack.see(lambda all: [m["text"] for m in all] == ["You said hello."], "the answer, once", thread=ts)
+
+
+def test_after_a_crash_the_cut_reply_says_so_and_everything_goes_on(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> endless")
+    slack.see(lambda all: all and len(all[0]["text"]) > 20, "some of the reply", thread=ts)
+    c.restart()
+    slack.see(lambda all: "interrupted" in all[-1]["text"], "the note about the end", thread=ts)
+    slack.say(c, "<@UBOT> hello", thread=ts)
+    slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
+
+
+def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_next_life(world):
+    slack, c = world
+    ts = slack.say(c, "<@UBOT> endless")
+    slack.see(lambda all: all, "the reply to begin", thread=ts)
+    body = json.dumps(slack.event("stop", thread=ts))
+    slack.stop()  # nothing can be told
+    assert slack.send(c, "events", body, signed(body)).status == 200
+    c.kill_controller()
+    slack.start()
+    c.start_controller()
+    assert slack.send(c, "events", body, signed(body)).status == 200  # Slack has seen no answer, or wants to be sure
+    [turn] = c.turns()
+    assert c.ended(turn["id"])["status"] == "cancelled"
+    until(lambda: any(r[2] == STOP for r in slack.reactions) or any("🛑" in m["text"] for m in slack.shown(thread=ts)), "the acknowledgement")
+    assert len(c.turns()) == 1
+
+
+def test_the_configuration_is_checked_and_shows_no_secret(tmp_path):
+    from harness.cluster import BIN
+    file = tmp_path / "q.toml"
+
+    def check(text, *flags, **env):
+        file.write_text(text)
+        return subprocess.run([f"{BIN}/quelld", "--config", str(file), *(flags or ["--check-config"])], capture_output=True, text=True,
+                              env={**os.environ, **ENVIRONMENT, **env}, timeout=60)
+    good = CONFIG.format(url="https://slack.test/api/")
+    assert check(good).returncode == 0
+    shown = check(good, "--print-config").stdout
+    assert 'bot_token_env = "TEST_SLACK_TOKEN"' in shown and 'base_url = "https://slack.test/api"' in shown
+    assert ENVIRONMENT["TEST_SLACK_TOKEN"] not in shown and ENVIRONMENT["TEST_SLACK_SECRET"] not in shown
+    for text, words in [(good + 'tokn = "x"\n', "nearest"), (good.replace("bot_token_env", "bot_token"), "bot_token"),
+                        (good.replace("TEST_SLACK_TOKEN", "NOT_SET"), "NOT_SET"), (good + "buttons = 3\n", "true or false"),
+                        (good.replace("[slack]", "[[slack]]"), "[slack]"), (good.replace("[slack]", "[slak]"), "slack")]:
+        done = check(text)
+        assert done.returncode == 2 and words in done.stderr, (text, done.stderr)
+        assert ENVIRONMENT["TEST_SLACK_TOKEN"] not in done.stderr

@@ -1,0 +1,163 @@
+"""quelld as a component of a real XMPP server: rooms and people, a stop that stops, and the way back after every kind of loss."""
+import os
+
+import pytest
+from harness.turns import TurnCluster
+from harness.waiting import until
+from harness.xmpp import Person, Prosody
+
+ACKNOWLEDGE = "interrupted"  # what only the instructions of an acknowledgement say
+SCRIPT = [{"when": {"system": ACKNOWLEDGE}, "text": "🛑 All right."},
+          {"when": {"user": "tell all"}, "steps": [{"endless": "old words and ", "delay_ms": 5}]},
+          {"when": {"user": "list"}, "text": "\n".join(f"item {i} <ö> & 🛑 " + "x" * 30 * i for i in range(30))},
+          {"text": "You said {{text}}."}]
+ROOM, BOT, SCOPE = "dev@rooms.test", "clanky@bot.test", "xmpp/dev@rooms.test"
+IN_ROOM = ROOM + "/clanky"
+
+
+def section(folder, port, secret="component-secret", **keys):
+    path = os.path.join(folder, "component.secret")
+    with open(path, "w") as f:
+        f.write(secret)
+    values = {"port": port, "domain": '"bot.test"', "secret_file": f'"{path}"', "nick": '"clanky"', "rooms": f'["{ROOM}"]', "pace": '"100ms"',
+              "rejoin": '"300ms"', "retry_first": '"100ms"', "retry_most": '"1s"', **keys}
+    return "[xmpp]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
+
+
+def log_of(cluster):
+    with open(os.path.join(cluster.directory, "quelld.log"), errors="replace") as f:
+        return f.read()
+
+
+def wait_log(cluster, words):
+    return until(lambda: words in log_of(cluster), f"{words!r} in quelld's log: {log_of(cluster)[-1500:]}")
+
+
+def wait_in(person):
+    until(lambda: person.sees(ROOM, "clanky"), "clanky to be in the room")
+
+
+@pytest.fixture
+def xmpp(tmp_path):
+    with Prosody(str(tmp_path)) as server, Person(server.c2s, "mia", ROOM) as mia:
+        with TurnCluster(SCRIPT, section(str(tmp_path), server.component), workers=0) as c:
+            wait_in(mia)
+            yield server, c, mia
+
+
+def test_questions_are_answered_where_they_were_asked(xmpp):
+    server, c, mia = xmpp
+    mia.say_in(ROOM, "nobody is meant")
+    mia.say_in(ROOM, "clanky: hello <you> & all")
+    mia.wait_body(IN_ROOM, "You said")
+    assert mia.bodies(IN_ROOM) == ["You said hello <you> & all."]
+    mia.say(BOT, "hi there")
+    mia.wait_body(BOT, "You said hi there.")
+    said = [(m["text"], m["author"]["id"]) for m in c.messages(SCOPE) if m["role"] == "user"]
+    assert said == [("hello <you> & all", ROOM + "/mia")], said
+    assert [m["author"]["id"] for m in c.messages("xmpp/mia@people.test") if m["role"] == "user"] == ["mia@people.test"]
+
+
+def test_a_delivery_is_taken_once(xmpp):
+    server, c, mia = xmpp
+    for _ in range(3):
+        mia.say(BOT, "hello", more="<origin-id xmlns='urn:xmpp:sid:0' id='the-same'/>")
+    mia.say(BOT, "last")
+    mia.wait_body(BOT, "You said last.")
+    assert [m["text"] for m in c.messages("xmpp/mia@people.test") if m["role"] == "user"] == ["hello", "last"]
+
+
+def test_a_long_answer_arrives_whole(xmpp):
+    server, c, mia = xmpp
+    mia.say(BOT, "list")
+    mia.wait_body(BOT, "item 29", 60)
+    text = "".join(mia.bodies(BOT))
+    assert all(f"item {i} <ö> & 🛑 " in text for i in range(30)) and text.count("x") == 30 * sum(range(30))
+
+
+def test_anybody_stops_an_answer_and_nothing_more_of_it_comes(xmpp):
+    server, c, mia = xmpp
+    with Person(server.c2s, "oz", ROOM) as oz:
+        mia.say_in(ROOM, "clanky: tell all")
+        mia.wait_body(IN_ROOM, "old words", 60)
+        oz.say_in(ROOM, "stop")
+        mia.wait_body(IN_ROOM, "🛑")
+        at = next(i for i, t in enumerate(mia.bodies(IN_ROOM)) if "🛑" in t)
+        until(lambda: not c.operations(scope=SCOPE, status="live"), "the turn to be over")
+        oz.say_in(ROOM, "clanky: hello")
+        mia.wait_body(IN_ROOM, "You said hello.")
+        assert mia.bodies(IN_ROOM)[at + 1:] == ["You said hello."]
+    turns = c.operations(scope=SCOPE, kind="turn")
+    assert sorted(t["status"] for t in turns) == ["cancelled", "completed"]
+    assert next(t for t in turns if t["status"] == "cancelled")["stop"]["by"]["id"] == ROOM + "/oz"
+    c.check_scope(SCOPE)
+
+
+def test_a_stop_with_nothing_to_stop_is_an_ordinary_message(xmpp):
+    server, c, mia = xmpp
+    mia.say(BOT, "stop")
+    mia.wait_body(BOT, "You said stop.")
+
+
+def test_history_of_a_room_is_not_answered_when_it_comes_in(tmp_path):
+    with Prosody(str(tmp_path)) as server, Person(server.c2s, "mia", ROOM) as mia:
+        mia.say_in(ROOM, "clanky: said before you came")
+        until(lambda: mia.bodies(ROOM + "/mia"), "the room to have it")
+        with TurnCluster(SCRIPT, section(str(tmp_path), server.component), workers=0) as c:
+            wait_in(mia)
+            mia.say_in(ROOM, "clanky: hello")
+            mia.wait_body(IN_ROOM, "You said hello.")
+            assert mia.bodies(IN_ROOM) == ["You said hello."]
+
+
+def test_it_comes_back_after_the_server_did(xmpp):
+    server, c, mia = xmpp
+    server.stop()
+    wait_log(c, "xmpp: retrying")
+    server.start()
+    with Person(server.c2s, "oz", ROOM) as oz:
+        wait_in(oz)
+        oz.say_in(ROOM, "clanky: hello")
+        oz.wait_body(IN_ROOM, "You said hello.")
+
+
+def test_kicked_it_comes_back(xmpp):
+    server, c, mia = xmpp
+    # Who came first owns the room.
+    mia.send(f"<iq type='set' id='kick' to='{ROOM}'><query xmlns='http://jabber.org/protocol/muc#admin'><item nick='clanky' role='none'/></query></iq>")
+    wait_log(c, f"not in {ROOM}: kicked")
+    until(lambda: log_of(c).rindex(f", in {ROOM}") > log_of(c).rindex("kicked"), "clanky to be back")
+    mia.say_in(ROOM, "clanky: hello")
+    mia.wait_body(IN_ROOM, "You said hello.")
+
+
+def test_a_kill_of_quelld_ends_the_answer_and_the_next_question_is_taken(xmpp):
+    server, c, mia = xmpp
+    mia.say_in(ROOM, "clanky: tell all")
+    mia.wait_body(IN_ROOM, "old words", 60)
+    c.kill_controller()
+    since = len(mia.bodies(IN_ROOM))
+    c.start_controller()
+    # The room has not noticed: components' occupants stay until they are said to be gone.
+    until(lambda: log_of(c).count(f"as {BOT}, in {ROOM}") == 2, "clanky to be in the room again")
+    mia.say_in(ROOM, "clanky: hello")
+    mia.wait_body(IN_ROOM, "You said hello.", since=since)
+    assert not any("old words" in b for b in mia.bodies(IN_ROOM)[since:])
+    c.check_scope(SCOPE)
+
+
+def test_questions_about_the_bot_are_answered(xmpp):
+    server, c, mia = xmpp
+    mia.send(f"<iq type='get' id='info' to='{BOT}'><query xmlns='http://jabber.org/protocol/disco#info'/></iq>"
+             f"<iq type='get' id='ping' to='{BOT}'><ping xmlns='urn:xmpp:ping'/></iq>"
+             f"<iq type='set' id='odd' to='{BOT}'><query xmlns='jabber:iq:roster'/></iq>")
+    until(lambda: mia.has("iq", id="info", type="result") and mia.has("iq", id="ping", type="result") and mia.has("iq", id="odd", type="error"),
+          "three answers")
+
+
+def test_a_wrong_secret_is_said_and_waited_over(tmp_path):
+    with Prosody(str(tmp_path)) as server:
+        with TurnCluster(SCRIPT, section(str(tmp_path), server.component, secret="wrong-geheim", retry_most='"1h"'), workers=0) as c:
+            wait_log(c, "check the component's secret")
+            assert "geheim" not in log_of(c) and c.healthy()
+            assert log_of(c).count("not-authorized") == 1

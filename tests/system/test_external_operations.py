@@ -1,0 +1,411 @@
+"""External operations: the owner's table over HTTP, batches, signals and their reconnects, leases, restarts, rights."""
+import concurrent.futures
+import http.client
+import json
+import os
+import signal
+import time
+import uuid
+
+import pytest
+
+from harness import processes
+from harness.cluster import marker
+from harness.externals import ExternalCluster, SignalStream
+from harness.waiting import until
+
+
+@pytest.fixture
+def c():
+    with ExternalCluster() as cluster:
+        yield cluster
+
+
+def code(answer):
+    return answer.json.get("code") if answer.status >= 400 else answer.status
+
+
+# now: (start, complete, fail, stopped), each (what it answers, the status afterwards)
+TABLE = {
+    "pending": [(200, "running"), ("not_started", "pending"), (200, "failed"), ("not_cancelling", "pending")],
+    "running": [(200, "running"), (200, "completed"), (200, "failed"), ("not_cancelling", "running")],
+    "cancelling": [("stale_start", "cancelling"), (200, "completed"), (200, "cancelled"), (200, "cancelled")],
+    "completed": [("already_terminal", "completed"), (200, "completed"), ("already_terminal", "completed"), ("already_terminal", "completed")],
+    "failed": [("already_terminal", "failed"), ("already_terminal", "failed"), (200, "failed"), ("already_terminal", "failed")],
+    "cancelled": [("already_terminal", "cancelled"), ("already_terminal", "cancelled"), ("already_terminal", "cancelled"), (200, "cancelled")],
+}
+BODIES = {"complete": {"result": {"answer": [1, None]}}, "fail": {"code": "broken", "message": "it broke"}}
+
+
+def test_every_cell_of_the_owners_table(c):
+    for now, row in TABLE.items():
+        for word, (said, then) in zip(["start", "complete", "fail", "stopped"], row):
+            id = c.stage(now)
+            before = c.operation(id)
+            answer = c.say(id, word, BODIES.get(word))
+            assert code(answer) == said, (now, word, answer.body)
+            after = c.operation(id)
+            assert after["status"] == then, (now, word, after)
+            if said == "already_terminal":
+                assert answer.json["operation"] == after == before
+            if now == "cancelling" and word != "start":
+                want = {"complete": "already_finished", "fail": "cooperative", "stopped": "cooperative"}[word]
+                assert (after["stop"]["receipt"], after["stop"]["proof"]) == (want, "reported"), after
+                report = c.api("GET", f"/v1/cancels/{after['stop']['cancel']}").json
+                assert report["status"] == "settled" and report["report"]["proven"] and report["report"]["receipts"][want] == 1
+                if word == "complete":
+                    assert after["result"] == {"answer": [1, None]}
+                if word == "fail":
+                    assert after["error"] == {"code": "broken", "message": "it broke"}
+            if now == "running" and word == "complete":
+                assert after["result"] == {"answer": [1, None]} and after["stop"] is None and after["error"] is None
+                assert code(c.say(id, word, BODIES[word])) == 200 and c.operation(id) == after  # said twice
+
+
+def test_work_that_waited_behind_a_cancel_does_not_start(c):
+    queued = c.register("team/a", start="later")
+    assert queued["status"] == "pending" and queued["waiting_for"]["what"] == "start"
+    decided = c.api("GET", "/v1/status").json["seq"]
+    cancel = c.cancel(scope="team", reason="wrong branch")
+    assert cancel["report"]["receipts"]["never_started"] == 1 and cancel["report"]["proven"]
+    answer = c.say(queued["id"], "start")
+    assert code(answer) == "stale_start" and answer.json["cancel"]["id"] == cancel["id"] and "wrong branch" in answer.json["detail"]
+    assert answer.json["operation"]["stop"]["receipt"] == "never_started"
+    # Said before the cancel, registered after it; and what was said afterwards.
+    late = c.try_register("team/a", as_of_seq=decided)
+    assert code(late) == "stale_start" and late.json["cancel"]["id"] == cancel["id"]
+    assert c.try_register("team/b", as_of_seq=cancel["seq"]).status == 409
+    assert c.register("team/a", as_of_seq=c.api("GET", "/v1/status").json["seq"])["status"] == "running"
+    assert c.register("team/a")["status"] == "running"
+    # A child of what was cancelled, and of what has completed.
+    parent = c.stage("cancelled", "x")
+    assert code(c.try_register(parent=parent)) == "stale_start"
+    parent = c.stage("completed", "x")
+    assert code(c.try_register(parent=parent)) == "parent_ended"
+
+
+def test_a_create_is_idempotent_by_its_id(c):
+    id = new_id()
+    one = c.try_register("s", id=id, name="callLLM", session="r")
+    two = c.try_register("s", id=id, name="callLLM", session="r")
+    assert (one.status, two.status) == (201, 200) and two.json["id"] == id and two.json["external"]["session"] == "r"
+    assert code(c.try_register("s", id=id, name="other", session="r")) == "id_conflict"
+    assert c.say(id, "complete", {"result": 1}).status == 200
+    assert c.try_register("s", id=id, name="callLLM", session="r").json["status"] == "completed"
+
+
+def new_id():
+    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
+    raw[6] = raw[6] & 0x0F | 0x70
+    raw[8] = raw[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(raw)))
+
+
+def test_batches_answer_each_item_in_order(c):
+    parent, taken = new_id(), c.register("q")["id"]
+    done = c.api("POST", "/v1/operations/batch", {"operations": [
+        {"kind": "external", "id": parent, "scope": "q", "name": "root"},
+        {"kind": "external", "parent": parent, "external": {"start": "later"}},
+        {"kind": "external", "scope": "q//x"},
+        {"kind": "external", "scope": "q", "bogus": 1},
+        {"kind": "turn", "scope": "q"},
+        {"kind": "external", "id": taken, "scope": "other"},
+        {"kind": "external", "parent": new_id()},
+        "nothing",
+        {"kind": "external", "id": parent, "scope": "q", "name": "root"},
+        {"kind": "external", "scope": "elsewhere", "parent": parent},
+    ]})
+    assert done.status == 200, done.body
+    results = done.json["results"]
+    assert [r["status"] for r in results] == [201, 201, 422, 422, 422, 409, 404, 422, 200, 422], results
+    assert [r["error"] and r["error"]["code"] for r in results] == [
+        None, None, "bad_scope", "unknown_field", "invalid_field", "id_conflict", "operation_not_found", "invalid_field", None, "scope_outside_parent"]
+    child = results[1]["operation"]
+    assert child["parent"] == parent and child["status"] == "pending" and child["root"] == parent and child["scope"] == "q"
+    ended = c.api("POST", "/v1/operations/end", {"items": [
+        {"id": child["id"], "complete": {}},
+        {"id": child["id"], "fail": {"message": "gone"}},
+        {"id": parent, "complete": {"result": [None, {"x": None}]}},
+        {"id": parent, "stopped": {}},
+        {"id": new_id(), "complete": {}},
+        {"id": parent},
+        {"id": parent, "complete": {}, "fail": {}},
+        {"id": parent, "complete": {"results": 1}},
+        {"complete": {}},
+    ]})
+    results = ended.json["results"]
+    assert [r["status"] for r in results] == [409, 200, 200, 409, 404, 422, 422, 422, 422], results
+    assert results[0]["error"]["code"] == "not_started" and results[3]["error"]["code"] == "already_terminal"
+    assert results[1]["operation"]["error"] == {"code": "error", "message": "gone"}
+    assert results[2]["operation"]["status"] == "completed" and results[2]["operation"]["result"] == [None, {"x": None}]
+    for path, body in [("batch", {"operations": []}), ("batch", {}), ("batch", {"operations": [{}] * 1001}), ("batch", {"operations": {}}),
+                       ("end", {"items": []}), ("end", {"items": [1], "x": 1}), ("heartbeat", {}), ("heartbeat", {"ids": "x"}),
+                       ("heartbeat", {"ids": ["x"]}), ("heartbeat", {"session": ""})]:
+        assert c.api("POST", "/v1/operations/" + path, body).status == 422, (path, body)
+
+
+def test_a_batch_is_one_commit_that_a_crash_does_not_tear(c):
+    items = [{"kind": "external", "scope": "bulk", "external": {"lease_ms": 0}} for _ in range(1000)]
+    made = c.api("POST", "/v1/operations/batch", {"operations": items}).json["results"]
+    ids = [r["operation"]["id"] for r in made]
+    assert len(set(ids)) == 1000 and {r["status"] for r in made} == {201}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        def end():
+            try:
+                return c.api("POST", "/v1/operations/end", {"items": [{"id": i, "complete": {"result": 1}} for i in ids]}).status
+            except (OSError, http.client.HTTPException):
+                return None
+        ending = pool.submit(end)
+        until(lambda: ending.done() or c.controller.poll() is None, "the batch to be sent")
+        c.kill_controller()
+        ending.result()
+    c.start_controller()
+    completed = len([o for o in c.operations(scope="bulk") if o["status"] == "completed"])
+    assert completed in (0, 1000), completed
+    again = c.api("POST", "/v1/operations/end", {"items": [{"id": i, "complete": {"result": 1}} for i in ids]})
+    assert {r["status"] for r in again.json["results"]} == {200}
+    assert c.api("GET", "/v1/scopes?prefix=bulk&live=true").json["scopes"] == []
+
+
+def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
+    a, b, other = c.register("s/a", session="r"), c.register("s/b", session="r"), c.register("t/c", session="other")
+    stream = c.listen("r")
+    single = SignalStream(c, f"/v1/operations/{b['id']}/signal")
+    assert c.api("GET", f"/v1/operations/{a['id']}/signal?wait_ms=0").status == 204
+    quiet = c.say(a["id"], "heartbeat").json
+    assert quiet["lease_expires_at"] and [quiet[k] for k in ("cancel", "grace_ms", "kill_at")] == [None] * 3, quiet
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        poll = pool.submit(c.api, "GET", f"/v1/operations/{a['id']}/signal?wait_ms=30000")
+        cancel = c.cancel(scope="s", wait="fenced", reason="stop it", grace_ms=5000)
+        polled = poll.result()
+    assert polled.status == 200, polled.body
+    told = polled.json
+    assert told["operation"] == a["id"] and told["grace_ms"] == 5000 and told["kill_at"], told
+    assert told["cancel"]["id"] == cancel["id"] and told["cancel"]["reason"] == "stop it" and told["cancel"]["cause"] == "cancel"
+    until(lambda: len(stream.signals) == 2, "both signals on the stream of the session")
+    assert sorted(stream.heard()) == sorted([a["id"], b["id"]]) and told in stream.signals
+    until(lambda: single.heard() == [b["id"]], "the signal on the stream of one operation")
+    beat = c.say(a["id"], "heartbeat").json
+    assert beat["cancel"] == told["cancel"] and beat["kill_at"] == told["kill_at"] and beat["lease_expires_at"]
+    assert {x["operation"] for x in c.heart(session="r")["cancels"]} == {a["id"], b["id"]}
+    many = c.heart(ids=[a["id"], other["id"], new_id()])
+    assert [x["operation"] for x in many["cancels"]] == [a["id"]] and len(many["unknown"]) == 1 and many["renewed"] == 2
+    # A tighter cancel tells it again, with a nearer end.
+    c.cancel(scope="s", wait="fenced", grace_ms=100)
+    until(lambda: len(stream.signals) == 4, "the nearer kill_at")
+    assert all(s["kill_at"] < told["kill_at"] and s["grace_ms"] == 100 for s in stream.signals[2:])
+    # A stream that breaks and comes back hears what is still being stopped.
+    assert c.say(b["id"], "stopped").status == 200
+    stream.close()
+    back = c.listen("r")
+    until(lambda: back.heard() == [a["id"]], "the signal that is still open")
+    assert c.say(a["id"], "stopped").status == 200
+    until(lambda: not single.is_open, "the stream of an ended operation to end")
+    assert code(c.api("GET", f"/v1/operations/{a['id']}/signal?wait_ms=0")) == "already_terminal"
+    assert code(c.say(a["id"], "heartbeat")) == "already_terminal"
+    assert c.operation(other["id"])["status"] == "running"
+    settled = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled").json
+    assert settled["status"] == "settled" and settled["report"]["proofs"]["reported"] == 2 and settled["report"]["proven"]
+    back.close()
+
+
+def test_a_thousand_are_told_on_one_stream_and_reported_in_batches(c):
+    made = c.api("POST", "/v1/operations/batch", {"operations": [
+        {"kind": "external", "scope": f"swarm/{i % 7}", "external": {"session": "r", "lease_ms": 0}} for i in range(1000)]})
+    ids = [r["operation"]["id"] for r in made.json["results"]]
+    stream = c.listen("r")
+    cancel = c.cancel(scope="swarm", wait="fenced")
+    assert cancel["report"]["operations"] == 1000
+    until(lambda: len(stream.signals) == 1000, "a thousand signals")
+    assert sorted(stream.heard()) == sorted(ids)
+    ended = c.api("POST", "/v1/operations/end", {"items": [{"id": i, "stopped": {}} for i in ids]}).json["results"]
+    assert {r["status"] for r in ended} == {200}
+    report = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled").json["report"]
+    assert report["receipts"]["cooperative"] == 1000 and report["proofs"]["reported"] == 1000 and report["proven"]
+    stream.close()
+
+
+def test_a_missed_lease_fails_the_work_and_cancels_what_is_below(c):
+    parent = c.register("s", lease_ms=1000)["id"]
+    child = c.register(parent=parent, lease_ms=0, grace_ms=0, session="r")["id"]
+    kept = c.register("s", lease_ms=1000, session="kept")["id"]
+    stream = c.listen("r")
+
+    def beat():
+        c.heart(session="kept")
+        return stream.signals
+    until(beat, "the child to be told")
+    assert stream.signals[0]["cancel"]["cause"] == "parent_ended" and stream.signals[0]["cancel"]["id"] is None
+    assert c.say(child, "stopped").status == 200
+    lost = c.wait_status(parent, "failed")
+    assert lost["error"]["code"] == "heartbeat_lost" and lost["stop"] is None
+    assert c.operation(kept)["status"] == "running"
+    # What its owner says now is late: kept beside it.
+    answer = c.say(parent, "complete", {"result": 7})
+    assert code(answer) == "already_terminal" and answer.json["operation"]["status"] == "failed"
+    until(lambda: (c.operation(parent)["late"] or {}).get("result") == 7, "the late report beside it")
+    # While it is being stopped: unconfirmed.
+    c.cancel(operation=kept, wait="fenced", grace_ms=60000)
+    gone = c.wait_status(kept, "cancelled")
+    assert (gone["stop"]["receipt"], gone["stop"]["proof"]) == ("unconfirmed", "none")
+    stream.close()
+
+
+def test_a_silent_owner_does_not_hold_up_a_cancel(c):
+    id = c.register("s", lease_ms=0, grace_ms=0)["id"]
+    cancel = c.cancel(scope="s", wait="fenced")
+    left = c.api("GET", f"/v1/cancels/{cancel['id']}").json["report"]["unproven"][0]
+    assert left["why"] == "awaiting_owner" and left["next"]["action"] == "settle_unconfirmed" and left["next"]["at"]
+    settled = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled&wait_ms=30000", timeout=60).json
+    assert settled["status"] == "settled" and settled["report"]["receipts"]["unconfirmed"] == 1 and not settled["report"]["proven"]
+    assert 10000 <= settled["report"]["settled_ms"] < 14000, settled["report"]
+    assert c.operation(id)["status"] == "cancelled"
+    assert code(c.say(id, "complete", {"result": 1})) == "already_terminal"
+    assert c.say(id, "stopped").status == 200  # the state that it asks for
+
+
+def test_live_external_work_survives_a_killed_controller(c):
+    run, stop = c.register("s/run", lease_ms=2000, session="r"), c.register("s/stop", lease_ms=20000, session="r")
+    wait = c.register("s/run", lease_ms=2000, session="r", start="later")
+    stream = c.listen("r")
+    cancel = c.cancel(scope="s/stop", wait="fenced", reason="over", grace_ms=20000)
+    until(lambda: stream.heard() == [stop["id"]], "the signal")
+    told = stream.signals[0]
+    c.kill_controller()
+    until(lambda: not stream.is_open, "the stream to break")
+    c.start_controller()
+    assert c.operation(run["id"])["status"] == "running" and c.operation(wait["id"])["status"] == "pending"
+    assert c.operation(run["id"])["external"]["lease_ms"] == 2000 and c.operation(run["id"])["external"]["session"] == "r"
+    back = c.listen("r")
+    until(lambda: back.heard() == [stop["id"]], "the signal again")
+    assert back.signals[0] == told
+    assert c.say(wait["id"], "start").json["status"] == "running"
+    for x in (run, wait):
+        assert c.say(x["id"], "complete", {"result": None}).json["status"] == "completed"
+    assert c.say(stop["id"], "stopped").json["stop"]["receipt"] == "cooperative"
+    c.kill_controller()
+    c.start_controller()
+    report = c.api("GET", f"/v1/cancels/{cancel['id']}").json
+    assert report["status"] == "settled" and report["report"]["proven"] and report["reason"] == "over"
+    back.close()
+
+
+def test_a_controller_that_stood_still_blames_no_owner(c):
+    id, silent = c.register("s", lease_ms=2000, session="r")["id"], c.register("s", lease_ms=2000)["id"]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        c.controller.send_signal(signal.SIGSTOP)
+        try:
+            beat = pool.submit(c.heart, session="r")
+            frozen = time.monotonic()
+            until(lambda: time.monotonic() - frozen > 6.5, "the controller to be frozen for longer than it can overlook", 10)
+        finally:
+            c.controller.send_signal(signal.SIGCONT)
+        assert beat.result()["renewed"] == 1
+    assert c.operation(id)["status"] == "running"
+
+    def lost():
+        c.heart(session="r")
+        return c.operation(silent)["status"] == "failed"
+    until(lost, "the silent owner's lease to be over all the same")
+    assert c.operation(id)["status"] == "running"
+
+
+def test_a_scope_with_external_work_and_tasks_in_one_tree_stops_as_one():
+    with ExternalCluster(workers=1) as c:
+        m = marker()
+        agent = c.register("job", session="r", name="agent")["id"]
+        task = c.start("sh", "-c", f"while :; do sleep 1000; done #{m}", parent=agent)
+        inner = c.register(parent=task["id"], session="r", name="inner")["id"]
+        until(lambda: processes.marked(m), "the task to run")
+        stream = c.listen("r")
+        cancel = c.cancel(scope="job", wait="fenced")
+        until(lambda: len(stream.signals) == 2, "both owners to be told")
+        for id in (agent, inner):
+            assert c.say(id, "stopped").status == 200
+        settled = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled").json
+        assert settled["report"]["operations"] == 3 and settled["report"]["proven"] and not processes.marked(m), settled
+        assert {c.operation(i)["status"] for i in (agent, inner, task["id"])} == {"cancelled"}
+        # A normal end waits for what asked for that, and its task ends by itself.
+        agent = c.register("job2", session="r")["id"]
+        task = c.start("true", parent=agent, on_parent_end="wait")
+        c.say(agent, "complete", {"result": 1})
+        assert c.wait_status(agent, "completed")["result"] == 1 and c.operation(task["id"])["status"] == "completed"
+        assert code(c.say(task["id"], "complete", {})) == code(c.say(task["id"], "heartbeat")) == code(c.say(task["id"], "start")) == "not_external"
+        # A task's own token registers below it, and nowhere else.
+        script = f"sleep 1000 #{m}"
+        own = c.start("sh", "-c", 'printf "%s" "$QUELL_TOKEN"; ' + script)
+        token = until(lambda: c.api("GET", f"/v1/operations/{own['id']}/output").body.decode(), "the token")
+        child = c.try_register(token=token, session="in-task")
+        assert child.status == 201 and child.json["parent"] == own["id"], child.body
+        outside = c.register("job3", session="in-task")["id"]
+        assert code(c.say(outside, "complete", {}, token=token)) == "operation_not_found"
+        assert code(c.try_register(parent=outside, token=token)) == "forbidden"
+        heard = SignalStream(c, "/v1/signals?session=in-task", token=token)
+        c.cancel(operation=outside, wait="fenced")
+        c.cancel(operation=child.json["id"], wait="fenced")
+        until(lambda: heard.heard() == [child.json["id"]], "its own child's signal and no other")
+        assert c.say(child.json["id"], "stopped", token=token).status == 200
+        c.cancel(operation=own["id"])
+        for s in (stream, heard):
+            s.close()
+
+
+def test_tokens_reach_no_further_than_their_scope_and_role(c):
+    def token(role, scope=None):
+        answer = c.api("POST", "/v1/tokens", {"name": role + str(scope), "role": role, "scope": scope})
+        assert answer.status == 201, answer.body
+        return answer.json["token"]
+    chat, observer, other = token("chat", "team"), token("observer"), token("operator", "else")
+    mine = c.try_register("team/a", token=chat, session="r")
+    assert mine.status == 201
+    id = mine.json["id"]
+    assert code(c.try_register("else", token=chat)) == "scope_forbidden"
+    assert code(c.try_register("team", token=observer)) == "forbidden"
+    batch = c.api("POST", "/v1/operations/batch", {"operations": [{"kind": "task", "scope": "team", "task": {"command": ["true"]}},
+                                                                  {"kind": "external", "scope": "else"}, {"kind": "external", "scope": "team"}]}, token=chat)
+    assert [r["status"] for r in batch.json["results"]] == [403, 403, 201], batch.body
+    for word in ("start", "complete", "fail", "stopped", "heartbeat"):
+        assert code(c.say(id, word, token=other)) == "operation_not_found"
+        assert code(c.say(id, word, token=observer)) == "forbidden"
+        assert code(c.say(new_id(), word)) == "operation_not_found" and code(c.say("42", word)) == "bad_id"
+        assert code(c.say(id, word, {"bogus": 1})) == "unknown_field"
+    assert code(c.api("GET", f"/v1/operations/{id}/signal?wait_ms=0", token=other)) == "operation_not_found"
+    assert SignalStream(c, "/v1/signals?session=r", token=observer).problem["code"] == "forbidden"
+    assert SignalStream(c, "/v1/signals").problem["code"] == "invalid_field"
+    heartbeat = c.api("POST", "/v1/operations/heartbeat", {"ids": [id], "session": "r"}, token=other).json
+    assert heartbeat["unknown"] == [id] and heartbeat["renewed"] == 0
+    deaf, hears = SignalStream(c, "/v1/signals?session=r", token=other), SignalStream(c, "/v1/signals?session=r", token=chat)
+    c.cancel(scope="team", wait="fenced")
+    until(lambda: hears.heard() == [id], "the signal to who may hear it")
+    assert deaf.signals == []
+    for s in (deaf, hears):
+        s.close()
+
+
+def test_bad_fields_are_named(c):
+    for body, pointer in [({"lease_ms": 1}, "/external/lease_ms"), ({"lease_ms": -1}, "/external/lease_ms"), ({"lease_ms": 8 * 86400000}, "/external/lease_ms"),
+                          ({"session": ""}, "/external/session"), ({"session": "x" * 129}, "/external/session"), ({"start": "soon"}, "/external/start"),
+                          ({"more": 1}, "/external/more")]:
+        answer = c.api("POST", "/v1/operations", {"kind": "external", "scope": "s", "external": body})
+        assert answer.status == 422 and answer.json["errors"][0]["pointer"] == pointer, answer.body
+    assert c.api("POST", "/v1/operations", {"kind": "external", "task": {"command": ["true"]}}).status == 422
+    assert c.api("POST", "/v1/operations", {"kind": "task", "task": {"command": ["true"]}, "external": {}}).status == 422
+    id = c.register("s")["id"]
+    for word, body in [("fail", {"code": "no spaces"}), ("fail", {"message": 1}), ("fail", {"message": "x" * 5000}), ("complete", {"result": 1, "x": 1})]:
+        assert c.say(id, word, body).status == 422, (word, body)
+    assert c.say(id, "complete", {"result": "x" * 1_100_000}).status == 413
+    assert c.api("GET", f"/v1/operations/{id}/signal?wait_ms=60001").status == 422
+    assert c.operation(id)["status"] == "running" and c.operation(id)["name"] == "external"
+
+
+def test_the_command_line_shows_and_cancels_external_work(c):
+    id = c.register("s", name="callLLM", title="summarise", session="r", lease_ms=0, grace_ms=0)["id"]
+    for command in (["ps"], ["ps", "--tree"], ["show", id]):
+        shown = c.quell(*command, check=0).stdout.decode()
+        assert "summarise" in shown and ("callLLM" in shown or command[0] == "ps"), shown
+    assert json.loads(c.quell("show", id, "--json", check=0).stdout)["external"]["session"] == "r"
+    c.quell("cancel", id, "--no-wait")
+    why = c.quell("why", id).stdout.decode()
+    assert "owner" in why, why
+    c.say(id, "stopped")
+    assert c.quell("wait", id).returncode == 130

@@ -1,0 +1,126 @@
+"""Watchers of events: thousands at once, and resumed again and again without a loss or a repetition."""
+import http.client
+import json
+import random
+import resource
+import threading
+import urllib.parse
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.waiting import until
+from harness.watchers import Watchers
+
+NOWHERE = {"task_on": {"bench": "nobody-has-this"}}
+CREATED = "?types=operation_created,operation_cancelled"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Cluster(workers=1) as c:
+        yield c
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def kept(c, **query):
+    found, after = [], "0"
+    while after:
+        page = c.api("GET", "/v1/events?" + urllib.parse.urlencode(dict(query, after=after, limit=1000))).json
+        found += [int(e["id"]) for e in page["events"]]
+        after = page["next_cursor"]
+    return found
+
+
+def test_thousands_of_watchers_each_see_every_event_once_and_in_order(cluster):
+    c = cluster
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    count = min(2000, (hard - 200) // 5)  # a stream takes two descriptors of quelld and one of ours
+    assert count >= 150, f"the limit of open files is {hard}: too low to try"
+    watchers = Watchers(c, count, CREATED + "&scope=crowd")
+    for _ in range(10):
+        c.start("true", scope="crowd", **NOWHERE)
+    c.cancel(scope="crowd")
+    watchers.until(lambda: min(map(len, watchers.ids)) >= 20, "all watchers to see 20 events")
+    wanted = kept(c, scope="crowd", types="operation_created,operation_cancelled")
+    assert len(wanted) == 20 and all(ids == wanted for ids in watchers.ids)
+    assert not watchers.closed
+    # Requests are answered meanwhile, cancels too.
+    assert c.cancel(scope="crowd/idle", wait="fenced")["status"] == "settled"
+    watchers.close()
+    until(lambda: b"quell_http_event_streams 0\n" in c.api("GET", "/metrics").body, "quelld to notice that they are gone")
+
+
+def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_twice(cluster):
+    """As a page that is refreshed, or a phone in a tunnel: it comes back with the last id that it saw."""
+    c = cluster
+    url = urllib.parse.urlsplit(c.url)
+    chance = random.Random(11)
+    start = c.api("GET", "/v1/events?limit=1000&after=0").json
+    first = kept(c)[-1]
+    over = threading.Event()
+
+    def work():
+        for _ in range(60):
+            c.start("true", scope="cut", **NOWHERE)
+            if chance.random() < 0.3:
+                c.cancel(scope="cut", wait="fenced")
+        c.cancel(scope="cut")
+        over.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    seen, last, cuts = [], first, 0
+    wanted = None
+    while wanted is None or len(seen) < len(wanted):
+        watcher = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+        watcher.request("GET", "/v1/events?scope=cut", headers={"Authorization": "Bearer " + c.token, "Accept": "text/event-stream", "Last-Event-ID": str(last)})
+        answer = watcher.getresponse()
+        assert answer.status == 200
+        budget = chance.randrange(0, 12)
+        while budget > 0 and (wanted is None or len(seen) < len(wanted)):
+            line = answer.readline().decode()
+            if line.startswith("data: "):
+                last = int(json.loads(line[6:])["id"])
+                seen.append(last)
+                budget -= 1
+            if over.is_set() and wanted is None:
+                wanted = [i for i in kept(c, scope="cut") if i > first]
+        watcher.close()
+        cuts += 1
+        if over.is_set() and wanted is None:
+            wanted = [i for i in kept(c, scope="cut") if i > first]
+    worker.join()
+    assert seen == wanted and cuts > 5, (cuts, start["next_cursor"])
+
+
+def test_a_restart_of_quelld_is_but_another_cut(cluster):
+    with Cluster(workers=0) as c:
+        for _ in range(5):
+            c.start("true", scope="r", **NOWHERE)
+        before = kept(c, scope="r")
+        c.kill_controller()
+        c.start_controller()
+        c.start("true", scope="r", **NOWHERE)
+        watchers = Watchers(c, 1, "?scope=r", after=before[2])
+        watchers.until(lambda: len(watchers.ids[0]) >= 3, "what it missed")
+        assert watchers.ids[0] == [i for i in kept(c, scope="r") if i > before[2]][:len(watchers.ids[0])]
+        assert watchers.ids[0][:2] == before[3:5]
+        watchers.close()
+
+
+def test_a_watcher_that_does_not_read_holds_up_nobody(cluster):
+    c = cluster
+    stuck = Watchers(c, 1, "?after=0")
+    stuck.selector.close()
+    others = Watchers(c, 3, CREATED + "&scope=flow")
+    for _ in range(50):
+        c.start("true", scope="flow", title="x" * 200, **NOWHERE)
+    c.cancel(scope="flow")
+    others.until(lambda: min(map(len, others.ids)) >= 100, "the others to see all")
+    assert c.cancel(scope="flow/idle", wait="fenced")["status"] == "settled"
+    others.close()
+    for s in stuck.sockets:
+        s.close()
