@@ -1,0 +1,18 @@
+"""The Python client of this source tree, and what the store says of an operation's end."""
+import os
+import sys
+
+from .waiting import PATIENCE
+
+FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../clients/python"))
+sys.path.insert(0, FOLDER)
+import quell  # noqa: E402
+
+LEASE_MS = round(3000 * PATIENCE)
+
+__all__ = ["FOLDER", "LEASE_MS", "quell", "terminal_events"]
+
+
+def terminal_events(cluster, id):
+    kept = cluster.api("GET", f"/v1/operations/{id}/events?after=0").json["events"]
+    return [e["type"] for e in kept if e["type"] in ("operation_completed", "operation_failed", "operation_cancelled") and e["operation"] == id]
