@@ -1,0 +1,87 @@
+"""Events to 1,000 watchers beside the same bytes written to as many bare sockets: how many a second, and how late the last one has a lone event."""
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.parse
+
+from support import Client, Cluster, helper, idle_task, load, median, record, say
+
+
+class Watchers:
+    def __init__(self, *arguments, token=""):
+        self.process = subprocess.Popen([helper("watchers"), *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, QUELL_TOKEN=token))
+        assert self.process.stdout.readline() == "ready\n"
+
+    def ask(self, events):
+        self.process.stdin.write(f"{events}\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.process.stdout.close()
+
+
+def of_quell(cluster, count):
+    url = urllib.parse.urlsplit(cluster.url)
+    return Watchers(url.hostname, url.port, count, "/v1/events?types=operation_created", token=cluster.token)
+
+
+def frame_bytes(cluster):
+    event = cluster.api("GET", "/v1/events?types=operation_created&after=0&limit=1").json["events"][0]
+    return len(json.dumps(event, separators=(",", ":"))) + 60  # id and event lines, the chunk
+
+
+def alone(watchers, event):
+    """Milliseconds from the request to the first and to the last watcher that has its event."""
+    watchers.ask(1)
+    before = time.monotonic()
+    event()
+    got = watchers.answer()
+    return (got["first_s"][0] - before) * 1000, (got["last_s"][0] - before) * 1000
+
+
+def main(rounds, count, events):
+    with Cluster(workers=0) as c:
+        client = Client(c)
+        create = lambda: client.post("/v1/operations", idle_task("bench/w"))  # noqa: E731
+        create()
+        watchers, bare = of_quell(c, count), Watchers("bare", count, frame_bytes(c))
+        first, last, bare_last = [], [], []
+        for i in range(rounds + 5):
+            lag = alone(watchers, create)
+            bare.ask(1)
+            got = bare.answer()
+            if i >= 5:
+                first.append(lag[0]), last.append(lag[1]), bare_last.append((got["last_s"][0] - got["from_s"]) * 1000)
+        record(f"a lone event, request to the first of {count:,} watchers", f"{median(first):.2f} ms", "", "", "", True)
+        record(f"a lone event, first to last of {count:,} watchers", f"{median(last) - median(first):.2f} ms", f"bare {median(bare_last):.2f} ms",
+               f"{(median(last) - median(first)) / median(bare_last):.2f} x", "<= 5 x", (median(last) - median(first)) <= 5 * median(bare_last))
+        rates, bare_rates, lags = [], [], []
+        for _ in range(3):
+            watchers.ask(events)
+            load(c, events, idle_task("bench/w"), 16)
+            got = watchers.answer()
+            rates.append(events * count / (got["last_s"][-1] - got["first_s"][0]))
+            lags.append(median(b - a for a, b in zip(got["first_s"], got["last_s"])) * 1000)
+            bare.ask(events)
+            got = bare.answer()
+            bare_rates.append(events * count / (got["done_s"] - got["from_s"]))
+            say(f"    {rates[-1]:,.0f} of {bare_rates[-1]:,.0f} events/s, first to last watcher {lags[-1]:.1f} ms")
+        ratio = median(rates) / median(bare_rates)
+        record(f"events to {count:,} watchers while {events:,} operations are created", f"{median(rates):,.0f}/s", f"bare {median(bare_rates):,.0f}/s",
+               f"{ratio:.0%}", ">= 25 %", ratio >= 0.25)
+        record("the same, first to last watcher of an event (median)", f"{median(lags):.1f} ms", "", "", "", True)
+        watchers.close(), bare.close()
+        c.cancel(scope="bench/w", wait="fenced")
+
+
+if __name__ == "__main__":
+    given = [int(a) for a in sys.argv[1:]]
+    main(*(given + [100, 1000, 500][len(given):]))
