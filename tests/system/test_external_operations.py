@@ -1,7 +1,6 @@
 """External operations: the owner's table over HTTP, batches, signals and their reconnects, leases, restarts, rights."""
 import concurrent.futures
 import http.client
-import json
 import os
 import signal
 import time

@@ -1,5 +1,8 @@
 """External operations: who may do what, bad input, and the command line."""
 import json
+import os
+import time
+import uuid
 
 import pytest
 
