@@ -2,6 +2,8 @@
 // releases.
 #include "controller/core.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "controller/audit.hpp"
@@ -238,6 +240,7 @@ void core::submit_turn() {
                        turn_.signals.empty() && turn_.owner_signals.empty() && turn_.answers.empty() &&
                        turn_.fence.empty();
   if (nothing) return;
+  if (!unwritten_.empty() && std::any_of(batch_.begin(), batch_.end(), storage::speaks_of_ends)) take_up_unwritten();
   for (const auto& e : batch_) {
     if (const auto* event = std::get_if<storage::put_event>(&e)) turn_.events.push_back(event->record);
     turn_.creates = turn_.creates || is_create(e);
@@ -246,7 +249,7 @@ void core::submit_turn() {
     // Every turn uses numbers that an earlier one reserves; until that is on disk each says so itself.
     const auto limit = reservation(batch_);
     if (limit) reserving_ = std::max(reserving_.value_or(0), *limit);
-    if (reserving_ && !limit) batch_.emplace_back(storage::reserve_seq{*reserving_});
+    if (reserving_ && limit < reserving_) batch_.emplace_back(storage::reserve_seq{*reserving_});
     turn_.reserves = reserving_;
     if (!unwritten_.empty()) unwritten_.overtaken_by(row_keys(batch_));
     if (turn_.creates)
@@ -267,6 +270,7 @@ void core::submit_turn() {
 void core::committed(const storage::journal::commit_notice& notice, moment now) {
   now_ = now;
   committed_ = std::max(committed_, notice.ticket);
+  if (notice.failure) edges_.refusal_known(notice.ticket);
   for (auto& g : gate_)
     if (notice.failure && g.ticket == notice.ticket) g.failure = notice.failure;
   while (!gate_.empty() && gate_.front().ticket <= committed_) {
@@ -329,18 +333,27 @@ void core::keep_for_later(gated& g) {
 
 void core::write_again(moment now) {
   end_turn(now);
+  if (unwritten_.empty()) return; // the end of that turn took it along
+  take_up_unwritten();
+  end_turn(now);
+}
+
+/// In front of this turn and in one transaction with it: what ends now may build on an end that was refused.
+void core::take_up_unwritten() {
   auto refused = unwritten_.take();
+  std::vector<storage::entry> rows;
   for (auto& row : refused.rows) {
     // Later events have been told meanwhile, and numbers grow.
     if (auto* event = std::get_if<storage::put_event>(&row))
-      ledger_->add_event(std::move(event->record), now);
+      ledger_->add_event(std::move(event->record), now_);
     else
-      batch_.push_back(std::move(row));
+      rows.push_back(std::move(row));
   }
-  turn_.stored = std::move(refused.stored);
-  turn_.ended = std::move(refused.ended);
-  absorb(now);
-  end_turn(now);
+  std::move(batch_.begin(), batch_.end(), std::back_inserter(rows));
+  batch_ = std::move(rows);
+  turn_.stored.insert(turn_.stored.begin(), refused.stored.begin(), refused.stored.end());
+  turn_.ended.insert(turn_.ended.begin(), refused.ended.begin(), refused.ended.end());
+  absorb(now_);
 }
 
 std::optional<boot_time> core::tick(moment now) {

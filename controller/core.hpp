@@ -24,6 +24,8 @@ class core_edges {
  public:
   virtual ~core_edges() = default;
   virtual std::uint64_t submit(std::vector<storage::entry> batch) = 0;
+  /// What is submitted from now on knows that this ticket was refused.
+  virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
   virtual void send(const outgoing_frame& frame) = 0;
   virtual void publish(const storage::event_record& event) = 0;
   virtual void allow_keys(std::vector<std::string> public_keys) = 0;
@@ -135,6 +137,7 @@ class core {
   void release(gated& g, moment now);
   void keep_for_later(gated& g);
   void write_again(moment now);
+  void take_up_unwritten();
 
   core_edges& edges_;
   std::unique_ptr<ledger> ledger_;

@@ -41,6 +41,7 @@ class real_edges final : public core_edges {
     meter.submitted(ticket, rows, at, clock_now().boot);
     return ticket;
   }
+  void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
   void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
   void publish(const storage::event_record& event) override {
     if (auto* s = front.load()) deliver_event(*s, event);

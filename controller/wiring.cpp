@@ -114,6 +114,7 @@ result<void> process::open_store() {
   o.reserve_bytes = s.store_reserve_bytes;
   o.keep_events = s.store_keep_events;
   o.restored = options_.restored;
+  o.ends_keep_order = true;
   auto opened = storage::journal::open(o);
   if (!opened) return tl::unexpected(opened.error());
   journal_ = std::move(*opened);

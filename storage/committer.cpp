@@ -23,6 +23,13 @@ constexpr std::uint64_t prune_every_events = 64;
 
 } // namespace
 
+bool speaks_of_ends(const entry& what) {
+  if (const auto* row = std::get_if<update_operation>(&what)) return row->hot.ended_seq != 0;
+  if (const auto* row = std::get_if<put_cancel>(&what))
+    return row->record.status == cancel_status::settled && row->record.report.operations > 0;
+  return std::holds_alternative<drop_cutoff>(what);
+}
+
 committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve,
                      checkpoints who)
     : options_(options), reserve_(reserve), database_(std::move(database)),
@@ -40,6 +47,15 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     for (const auto& batch : group) tell(batch.ticket, why);
   };
   if (broken_) return fail_all(*broken_);
+  if (std::any_of(group.begin(), group.end(), [this](const auto& batch) { return is_barred(batch); })) {
+    if (group.size() > 1) {
+      for (const auto& batch : group) commit({&batch, 1}, notice);
+      return;
+    }
+    const auto why = why_refused_;
+    refused(group.front().ticket, why);
+    return tell(group.front().ticket, why);
+  }
   reserve_.tend();
   auto result = attempt(group);
   if (result.what != verdict::written && out_of_space_) result = attempt_again_without_ballast(group);
@@ -48,6 +64,7 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     tell(group.back().ticket, std::nullopt);
     break;
   case verdict::locked:
+    refused(group.back().ticket, result.why);
     fail_all(result.why);
     break; // each further try would wait as long again
   case verdict::broken:
@@ -57,7 +74,10 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
     fail_all(*broken_);
     break;
   case verdict::refused:
-    if (group.size() == 1) return tell(group.front().ticket, result.why);
+    if (group.size() == 1) {
+      refused(group.front().ticket, result.why);
+      return tell(group.front().ticket, result.why);
+    }
     // One of them is at fault, or they are too much together: a small cancel must not fail with its neighbour.
     for (const auto& batch : group) commit({&batch, 1}, notice);
     return;
@@ -89,6 +109,18 @@ committer::outcome committer::attempt_again_without_ballast(std::span<const pend
   // What the WAL holds moves into the database, so that its room can be written over.
   writer_->checkpoint();
   return attempt(group);
+}
+
+/// Behind a refused batch, and submitted before that was known: the ends that it builds on may be those that are
+/// missing.
+bool committer::is_barred(const pending_batch& batch) const {
+  return options_.ends_keep_order && batch.known_refusal < last_refusal_ &&
+         std::any_of(batch.entries.begin(), batch.entries.end(), speaks_of_ends);
+}
+
+void committer::refused(std::uint64_t ticket, const fault& why) {
+  last_refusal_ = ticket;
+  why_refused_ = why;
 }
 
 void committer::prune(std::span<const pending_batch> group) {

@@ -23,6 +23,7 @@ namespace quell::storage {
 struct pending_batch {
   std::uint64_t ticket = 0;
   std::vector<entry> entries;
+  std::uint64_t known_refusal = 0; ///< the newest refused ticket that its submitter knew of
 };
 
 /// Who moves a WAL that has grown into the database: a thread beside the writer, or the writer itself between two
@@ -41,6 +42,8 @@ class committer {
   /// Commits all of `group` in one transaction, or, where that fails, each batch on its own; tells every outcome in
   /// ticket order.
   void commit(std::span<const pending_batch> group, const notice_function& notice);
+  /// It will be refused unwritten; those beside it are then committed each on its own.
+  bool is_barred(const pending_batch& batch) const;
 
  private:
   enum class verdict { written, locked, broken, refused };
@@ -51,6 +54,7 @@ class committer {
 
   outcome attempt(std::span<const pending_batch> group);
   outcome attempt_again_without_ballast(std::span<const pending_batch> group);
+  void refused(std::uint64_t ticket, const fault& why);
   void prune(std::span<const pending_batch> group);
   void keep_wal_short();
 
@@ -60,6 +64,8 @@ class committer {
   std::unique_ptr<writer> writer_;
   std::optional<fault> broken_; // once set, nothing is written until the next start
   std::optional<checkpointer> checkpointer_;
+  std::uint64_t last_refusal_ = 0; // a ticket; 0 = none
+  fault why_refused_;
   std::uint64_t frames_nudged_at_ = 0;
   std::uint64_t events_since_prune_ = 0;
   bool out_of_space_ = false; // the last attempt failed for lack of space

@@ -80,10 +80,14 @@ class sqlite_journal final : public journal {
       const std::lock_guard guard(mutex_);
       if (closing_) return 0;
       ticket = ++last_ticket_;
-      waiting_.push_back({ticket, std::move(batch)});
+      waiting_.push_back({ticket, std::move(batch), known_refusal_});
     }
     wake_.notify_one();
     return ticket;
+  }
+  void refusal_known(std::uint64_t ticket) override {
+    const std::lock_guard guard(mutex_);
+    known_refusal_ = std::max(known_refusal_, ticket);
   }
 
   bool is_low() const override { return reserve_.is_low(); }
@@ -133,7 +137,7 @@ class sqlite_journal final : public journal {
   std::condition_variable wake_;
   std::deque<pending_batch> waiting_;
   std::function<void(const commit_notice&)> notice_;
-  std::uint64_t last_ticket_ = 0;
+  std::uint64_t last_ticket_ = 0, known_refusal_ = 0;
   bool closing_ = false;
 
   std::jthread thread_; // last: it uses all of the above

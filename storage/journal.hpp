@@ -100,6 +100,10 @@ using entry =
                  put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
                  drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
 
+/// An end, or what is only true because ends were written before it: a cancel that has settled, a cutoff that nothing
+/// needs any more. On disk it must not stand without them.
+bool speaks_of_ends(const entry& what);
+
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.
 struct recovered_state {
   cluster_id cluster;
@@ -122,7 +126,9 @@ class journal {
     std::uint64_t ballast_bytes =
         8 << 20; ///< allocated beforehand; given up so that cancels and ends can still be written
     std::uint64_t keep_events = 100'000;
-    bool restored = false;           ///< a restored backup: jump far ahead (DESIGN 5)
+    bool restored = false; ///< a restored backup: jump far ahead (DESIGN 5)
+    /// Once a batch was refused, later ones that speak of ends are refused too, until their submitter knew of it.
+    bool ends_keep_order = false;
     milliseconds busy_timeout{5000}; ///< how long another process may hold the database before `database_locked`
   };
   /// What became of all batches up to and including `ticket`. `failure` set: this batch could not be written (nothing
@@ -145,6 +151,8 @@ class journal {
   /// what then fails is told. An empty batch is a barrier: its notice comes after all earlier ones. Returns 0, and
   /// writes nothing, after `close`.
   virtual std::uint64_t submit(std::vector<entry> batch) = 0;
+  /// With `ends_keep_order`: what is submitted from now on is submitted in the knowledge that this ticket was refused.
+  virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
   /// True while free space is below the reserve (looked at with each commit and at least once a second while asked).
   /// Thread safe.
   virtual bool is_low() const = 0;

@@ -65,6 +65,10 @@ bool controller_host::acts() {
 
 bool controller_host::answers() { return acts(); }
 
+void controller_host::refusal_known(std::uint64_t ticket) {
+  if (acts()) world_.disk.refusal_known(ticket);
+}
+
 std::uint64_t controller_host::submit(std::vector<storage::entry> batch) {
   return acts() ? world_.disk.submit(std::move(batch)) : ~std::uint64_t{0} >> 1;
 }

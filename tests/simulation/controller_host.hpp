@@ -46,6 +46,7 @@ class controller_host final : public controller::core_edges {
 
   // ---- core_edges
   std::uint64_t submit(std::vector<storage::entry> batch) override;
+  void refusal_known(std::uint64_t ticket) override;
   void send(const controller::outgoing_frame& frame) override;
   void publish(const storage::event_record& event) override;
   void allow_keys(std::vector<std::string> public_keys) override;

@@ -20,6 +20,7 @@ constexpr std::size_t rows_per_commit = 1'000; // as in storage/journal.cpp
 store::store(world& w) : world_(w), random_(w.plan.seed, 200) {
   options_.directory = "/nonexistent-simulated";
   options_.keep_events = 1'000'000;
+  options_.ends_keep_order = true;
 }
 
 store::~store() {
@@ -40,7 +41,7 @@ result<storage::recovered_state> store::open(std::function<void(const storage::j
   disk_.restart();
   notice_ = std::move(notice);
   ++life_;
-  last_ticket_ = 0;
+  last_ticket_ = known_refusal_ = 0;
   waiting_.clear();
   group_.clear();
   busy_ = false;
@@ -61,7 +62,7 @@ result<storage::recovered_state> store::open(std::function<void(const storage::j
 }
 
 std::uint64_t store::submit(std::vector<storage::entry> batch) {
-  waiting_.push_back({++last_ticket_, std::move(batch)});
+  waiting_.push_back({++last_ticket_, std::move(batch), known_refusal_});
   begin();
   return last_ticket_;
 }
@@ -114,8 +115,10 @@ void store::crash() {
   if (busy_ && random_.chance(500)) {
     // The power goes in the middle of the commit: what arrived decides, and nobody is told.
     disk_.cut_power_after(random_.below(24));
-    world_.truth.uncertain(group_);
     std::vector<storage::pending_batch> copy = std::move(group_);
+    auto may_arrive = copy;
+    const auto barred = std::erase_if(may_arrive, [this](const auto& batch) { return committer_->is_barred(batch); });
+    world_.truth.uncertain(std::move(may_arrive), barred > 0);
     committer_->commit(copy, {});
   }
   ++life_;

@@ -2,6 +2,7 @@
 // driven by virtual time instead of a thread.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@ class store {
   /// What a start of quelld does: opens, raises the epoch, recovers. `notice` comes a moment after each commit.
   result<storage::recovered_state> open(std::function<void(const storage::journal::commit_notice&)> notice);
   std::uint64_t submit(std::vector<storage::entry> batch);
+  void refusal_known(std::uint64_t ticket) { known_refusal_ = std::max(known_refusal_, ticket); }
   /// The process dies at this instant. What is in the middle of being written arrives whole, in part, or not at all.
   void crash();
   /// An orderly end: everything submitted is written.
@@ -50,6 +52,7 @@ class store {
   std::function<void(const storage::journal::commit_notice&)> notice_;
   std::deque<storage::pending_batch> waiting_;
   std::vector<storage::pending_batch> group_; ///< being written now
+  std::uint64_t known_refusal_ = 0;
   std::uint64_t last_ticket_ = 0, life_ = 0, looks_ = 0;
   instant told_at_ = 0;
   bool busy_ = false, slow_ = false, low_ = false;

@@ -29,7 +29,8 @@ class oracle {
   void committed(const std::vector<storage::entry>& rows);
   void not_written(const std::vector<storage::entry>& rows);
   /// These may or may not have arrived: the power went.
-  void uncertain(const std::vector<storage::pending_batch>& group);
+  /// As one transaction, or each on its own.
+  void uncertain(std::vector<storage::pending_batch> group, bool one_by_one);
   void recovered(const storage::recovered_state& state);
 
   // ---- what leaves the controller
@@ -140,6 +141,7 @@ class oracle {
   std::unordered_map<std::uint64_t, std::string> seq_of_; ///< who has this number
   std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_told_ = 0, runs_ = 0, last_seq_ = 0;
   std::vector<storage::pending_batch> uncertain_;
+  bool arrives_one_by_one_ = false;
   std::unordered_set<cancel_id> unwritten_cancels_;
   std::set<std::pair<session_id, std::uint64_t>> starts_sent_;
   std::unordered_set<operation_id> answered_, declared_;

@@ -1,0 +1,77 @@
+// Ends, and what is only true because of them, keep their order on disk also when one of them is refused.
+#include <catch2/catch.hpp>
+
+#include "tests/storage/fixture.hpp"
+
+using namespace quell;
+using namespace quell::storage;
+using namespace quell::storage::test;
+
+namespace {
+
+struct refusing_store {
+  temp_directory directory{"/dev/shm"};
+  store s;
+  operation_record one = operation(1, "team/a"), two = operation(2, "team/a");
+  cancel_record settled = cancel_of(target_scope{scope("team")}, 3);
+
+  explicit refusing_store(bool ends_keep_order)
+      : s([&] {
+          journal::options o{.directory = directory.path()};
+          o.ends_keep_order = ends_keep_order;
+          return o;
+        }()) {
+    settled.status = cancel_status::settled;
+    settled.report.operations = 1;
+    REQUIRE_FALSE(s.write({reserve_seq{100}, put_operation{one}, put_operation{two}}));
+  }
+  /// A row that is there already: the whole batch fails, and with it the end of `one`.
+  std::uint64_t refused_end() {
+    const auto ticket = s.log->submit({ended(one, 50), put_operation{two}});
+    REQUIRE(s.heard.outcome(ticket));
+    return ticket;
+  }
+  std::optional<fault> settle() { return s.write({put_cancel{settled}}); }
+};
+
+} // namespace
+
+TEST_CASE("a cancel does not settle on disk behind an end that was refused, until that is known") {
+  refusing_store r(true);
+  const auto ticket = r.refused_end();
+  CHECK(r.settle());
+  CHECK(r.s.write({ended(r.two, 51)})); // perhaps the parent of what has not ended
+  // A start, and a cancel that is only accepted, build on nothing.
+  CHECK_FALSE(r.s.write({put_operation{operation(4, "team/a")}}));
+  auto accepted = cancel_of(target_scope{scope("team/b")}, 5);
+  accepted.status = cancel_status::fenced;
+  CHECK_FALSE(r.s.write({put_cancel{accepted}}));
+  // Only the newest refusal counts: those above were refused after it.
+  r.s.log->refusal_known(ticket);
+  CHECK(r.settle());
+  r.s.log->refusal_known(r.s.heard.all().back().ticket);
+  CHECK_FALSE(r.s.write({ended(r.one, 50), put_cancel{r.settled}}));
+  CHECK(integrity(r.directory.path()) == "ok");
+}
+
+TEST_CASE("whoever does not ask for it is not held up by an earlier refusal") {
+  refusing_store r(false);
+  r.refused_end();
+  CHECK_FALSE(r.settle());
+}
+
+TEST_CASE("a cancel of nothing, and one that has not settled, speak of no ends") {
+  auto c = cancel_of(target_scope{scope("team")}, 3);
+  c.status = cancel_status::settled;
+  c.report.operations = 0;
+  CHECK_FALSE(speaks_of_ends(put_cancel{c}));
+  c.report.operations = 2;
+  CHECK(speaks_of_ends(put_cancel{c}));
+  c.status = cancel_status::signalled;
+  CHECK_FALSE(speaks_of_ends(put_cancel{c}));
+  CHECK(speaks_of_ends(drop_cutoff{scope("team")}));
+  const auto o = operation(1, "team");
+  CHECK(speaks_of_ends(ended(o, 9)));
+  CHECK_FALSE(speaks_of_ends(put_operation{o}));
+  CHECK_FALSE(speaks_of_ends(update_operation{o.id, o.hot}));
+}
