@@ -101,7 +101,7 @@ using entry =
                  drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
 
 /// An end, or what is only true because ends were written before it: a cancel that has settled, a cutoff that nothing
-/// needs any more. On disk it must not stand without them.
+/// needs any more, a worker that is gone. On disk it must not stand without them.
 bool speaks_of_ends(const entry& what);
 
 /// What stands on disk when the journal is opened; only what the controller must hold in memory.

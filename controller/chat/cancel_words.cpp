@@ -117,6 +117,7 @@ void add_name(std::vector<phrase>& to, const std::string& name) {
 struct open_ways {
   bool word_may_come = false;
   const phrase* has_come = nullptr;
+  bool names_bot = false;
   bool any() const { return word_may_come || has_come; }
 };
 
@@ -176,7 +177,7 @@ class lookahead {
 } // namespace
 
 struct cancel_words::phrases {
-  std::vector<phrase> lead_ins, words, followers;
+  std::vector<phrase> lead_ins, names, words, followers;
 };
 
 const vocabulary& built_in_words() {
@@ -202,13 +203,14 @@ cancel_words::cancel_words(const vocabulary& more, const std::vector<std::string
       known_->words.push_back({{std::move(one)}, text});
     }
   }
-  for (const auto& name : bot_names) add_name(known_->lead_ins, name);
+  for (const auto& name : bot_names) add_name(known_->names, name);
 }
 
 cancel_words::~cancel_words() = default;
 cancel_words::cancel_words(cancel_words&&) noexcept = default;
 
-std::optional<std::string> cancel_words::find(std::string_view text, const std::vector<std::string>& bot_names) const {
+std::optional<cancel_words::found> cancel_words::look(std::string_view text,
+                                                      const std::vector<std::string>& bot_names) const {
   std::vector<phrase> names;
   for (const auto& name : bot_names) add_name(names, name);
   lookahead ahead(text);
@@ -220,23 +222,37 @@ std::optional<std::string> cancel_words::find(std::string_view text, const std::
   while (ahead.has_word()) {
     const open_ways here = open.at(0);
     if (here.word_may_come) {
-      const auto lead = [](open_ways& to, const phrase&) { to.word_may_come = true; };
-      follow(known_->lead_ins, lead);
-      follow(names, lead);
-      follow(known_->words, [](open_ways& to, const phrase& p) {
+      const auto leads = [&](bool is_name) {
+        return [&here, is_name](open_ways& to, const phrase&) {
+          to.word_may_come = true;
+          to.names_bot = to.names_bot || is_name || here.names_bot;
+        };
+      };
+      follow(known_->lead_ins, leads(false));
+      follow(known_->names, leads(true));
+      follow(names, leads(true));
+      follow(known_->words, [&](open_ways& to, const phrase& p) {
         if (!to.has_come) to.has_come = &p;
+        to.names_bot = to.names_bot || here.names_bot;
       });
     }
     if (here.has_come)
       follow(known_->followers, [&](open_ways& to, const phrase&) {
         if (!to.has_come) to.has_come = here.has_come;
+        to.names_bot = to.names_bot || here.names_bot;
       });
     open.step();
     if (open.is_dead()) return std::nullopt;
     ahead.step();
   }
   if (!ahead.is_over() || !open.at(0).has_come) return std::nullopt;
-  return open.at(0).has_come->said;
+  return found{open.at(0).has_come->said, open.at(0).names_bot};
+}
+
+std::optional<std::string> cancel_words::find(std::string_view text, const std::vector<std::string>& bot_names) const {
+  auto seen = look(text, bot_names);
+  if (!seen) return std::nullopt;
+  return std::move(seen->word);
 }
 
 } // namespace quell::controller::chat

@@ -28,6 +28,11 @@ class cancel_words {
   ~cancel_words();
   cancel_words(cancel_words&&) noexcept;
 
+  struct found {
+    std::string word;
+    bool names_bot = false; ///< the bot's name stands among the lead-ins
+  };
+  std::optional<found> look(std::string_view text, const std::vector<std::string>& bot_names) const;
   /// The word, as it is configured, if `text` is nothing but a cancel. `bot_names`: how the bot is called here, too.
   /// Time is linear in the text, and what cannot be a cancel any more is not read on.
   std::optional<std::string> find(std::string_view text, const std::vector<std::string>& bot_names) const;

@@ -154,6 +154,14 @@ awaitable<std::optional<storage::operation_record>> check_create(exchange& x, cr
 }
 
 awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent) {
+  if (parent && (refused.error.code == "stale_start" || refused.error.code == "parent_ended")) {
+    // The ledger remembers how a parent ended, not whose it was: what the token may not see does not exist.
+    const auto row = co_await find_row(x.gw, *parent);
+    const bool is_hidden = row && !co_await sees(x, *row);
+    if (is_hidden)
+      refused = {fault{"operation_not_found", "there is no operation " + parent->text(), "/parent"}, {}, {}};
+    if (is_hidden) co_return from_refusal(refused);
+  }
   if (parent && refused.error.code == "operation_not_found") {
     auto why = co_await explain_missing_parent(x, *parent);
     if (why) co_return std::move(*why);

@@ -128,7 +128,10 @@ turns::standing message_desk::standing_of(const message_order& order, ledger& l)
 
 void message_desk::judge(message_order order, answer done) {
   judged j;
-  j.word = words_.find(order.text, order.bot_names);
+  if (auto seen = words_.look(order.text, order.bot_names)) {
+    j.word = std::move(seen->word);
+    if (seen->names_bot && !order.addressed) order.addressed = true; // who is called by name is meant
+  }
   const auto received = parts_->heart.now().boot;
   parts_->heart.judge([self = shared_from_this(), order = std::move(order), j = std::move(j), received,
                        done = std::move(done)](ledger& l, moment now) -> heart_link::judgement {
@@ -137,10 +140,10 @@ void message_desk::judge(message_order order, answer done) {
     judged why = j;
     if (j.word) {
       why.standing = self->standing_of(order, l);
-      if (why.standing == standing::none)
-        why.why = "no_standing";
-      else if (l.actors()->live_in(order.scope) == 0)
+      if (l.actors()->live_in(order.scope) == 0)
         why.why = "nothing_active";
+      else if (why.standing == standing::none)
+        why.why = "no_standing";
       else
         return self->take_stop(l, now, received, order, why, done);
     }

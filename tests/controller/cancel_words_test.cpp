@@ -176,3 +176,10 @@ TEST_CASE("a bot's name of the moment leads in as a configured one does") {
   CHECK(words().find("Robby: stop", {"robby"}) == "stop");
   CHECK(words().find("ok @ROBBY please stop", {"robby"}) == "stop");
 }
+
+TEST_CASE("whether the bot was called by its name is told with the word") {
+  CHECK(words().look("hey clanky stop", {})->names_bot);
+  CHECK(words().look("clanky, please stop it now", {})->names_bot);
+  CHECK(words().look("ok @robby stop", {"robby"})->names_bot);
+  CHECK_FALSE(words().look("hey stop", {"robby"})->names_bot);
+}

@@ -70,6 +70,7 @@ TEST_CASE("a cancel of nothing, and one that has not settled, speak of no ends")
   c.status = cancel_status::signalled;
   CHECK_FALSE(speaks_of_ends(put_cancel{c}));
   CHECK(speaks_of_ends(drop_cutoff{scope("team")}));
+  CHECK(speaks_of_ends(drop_worker{"w1"}));
   const auto o = operation(1, "team");
   CHECK(speaks_of_ends(ended(o, 9)));
   CHECK_FALSE(speaks_of_ends(put_operation{o}));

@@ -27,6 +27,16 @@ def new_id():
     return str(uuid.UUID(bytes=bytes(raw)))
 
 
+def test_a_parent_that_a_token_may_not_see_does_not_exist_also_when_it_has_ended(c):
+    other = c.api("POST", "/v1/tokens", {"name": "else", "role": "operator", "scope": "else"}).json["token"]
+    for now in ("running", "cancelling", "completed", "failed", "cancelled"):
+        parent = c.stage(now, scope="team")
+        refused = c.try_register(parent=parent, token=other)
+        assert refused.status == 404 and refused.json["code"] == "operation_not_found" and refused.json["cancel"] is None, (now, refused.body)
+        batch = c.api("POST", "/v1/operations/batch", {"operations": [{"kind": "external", "parent": parent}]}, token=other).json["results"]
+        assert batch[0]["status"] == 404 and batch[0]["error"]["code"] == "operation_not_found", (now, batch)
+
+
 def test_tokens_reach_no_further_than_their_scope_and_role(c):
     def token(role, scope=None):
         answer = c.api("POST", "/v1/tokens", {"name": role + str(scope), "role": role, "scope": scope})

@@ -104,6 +104,8 @@ def test_a_stop_takes_the_queue_with_it_and_what_is_said_afterwards_runs(world):
     ({"author": {"id": "tom"}, "addressed": True}, "cancel_word", "addressed"),
     ({"author": {"id": "tom"}, "humans_present": 1}, "cancel_word", "only_human"),
     ({"author": {"id": "tom"}, "humans_present": 2, "addressed": False}, "no_standing", "none"),
+    ({"author": {"id": "tom"}, "text": "hey clanky stop"}, "cancel_word", "addressed"),
+    ({"author": {"id": "tom"}, "text": "hey clanky stop", "addressed": False}, "no_standing", "none"),
     ({"author": {"id": "mia"}, "final": False}, "not_final", None),
     ({"author": {"id": "mia"}, "confidence": 0.2}, "low_confidence", None),
     ({"author": {"id": "mia"}, "confidence": 0.9}, "cancel_word", "speaker_owns"),
@@ -111,7 +113,8 @@ def test_a_stop_takes_the_queue_with_it_and_what_is_said_afterwards_runs(world):
 def test_who_may_stop_by_voice(world, fields, why, standing):
     c, _ = world
     turn = c.say("voice/room", "endless")
-    answer = c.post("voice/room", "stop", modality="voice", **fields)
+    said = dict(fields)
+    answer = c.post("voice/room", said.pop("text", "stop"), modality="voice", **said)
     assert answer.json["why"] == why and answer.json["detected"]["standing"] == standing, answer.body
     assert answer.json["decision"] == {"cancel_word": "cancel", "no_standing": "turn"}.get(why, "ignored")
     if why == "cancel_word":
