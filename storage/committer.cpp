@@ -23,13 +23,6 @@ constexpr std::uint64_t prune_every_events = 64;
 
 } // namespace
 
-bool speaks_of_ends(const entry& what) {
-  if (const auto* row = std::get_if<update_operation>(&what)) return row->hot.ended_seq != 0;
-  if (const auto* row = std::get_if<put_cancel>(&what))
-    return row->record.status == cancel_status::settled && row->record.report.operations > 0;
-  return std::holds_alternative<drop_cutoff>(what) || std::holds_alternative<drop_worker>(what);
-}
-
 committer::committer(std::unique_ptr<SQLite::Database> database, const journal::options& options, ballast& reserve,
                      checkpoints who)
     : options_(options), reserve_(reserve), database_(std::move(database)),
