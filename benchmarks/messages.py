@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from support import Client, Stepper, median, record, say, until
-from turns import CONFIG, TurnCluster
+from turns import CONFIG, TurnCluster, post_all
 
 MANNERS = '\n[chat]\nacknowledgement_model = "none"\n'
 SCRIPT = {"answers": [{"when": {"user": "endless"}, "steps": [{"endless": "on ", "delay_ms": 1000}]}, {"text": "ok"}]}
@@ -38,24 +38,6 @@ def stops(cluster, rounds):
         record(f"a message that says stop, to fenced, at the client, {name}", f"{median(whole):.2f} ms", f"commit {median(bare):.2f} ms",
                f"{median(whole) / median(bare):.2f} x", "<= 4 x", median(whole) / median(bare) <= 4)
     commits.close()
-
-
-async def post_all(cluster, bodies, connections):
-    host, port = cluster.url.split("//")[1].split(":")
-    left = iter(bodies)
-
-    async def one():
-        reader, writer = await asyncio.open_connection(host, int(port))
-        for body in left:
-            data = json.dumps(body)
-            writer.write(f"POST /v1/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {cluster.token}\r\nContent-Type: application/json\r\n"
-                         f"Content-Length: {len(data)}\r\n\r\n{data}".encode())
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.split(b" ")[1] in (b"200", b"202"), head
-            size = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            await reader.readexactly(size)
-        writer.close()
-    await asyncio.gather(*(one() for _ in range(connections)))
 
 
 def decided(cluster, count):

@@ -6,20 +6,8 @@ import threading
 import pytest
 
 from harness.cluster import Cluster
-from harness.python_client import LEASE_MS, quell, terminal_events
+from harness.python_client import client, cluster, quell, terminal_events  # noqa: F401
 from harness.waiting import until
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with Cluster(workers=0) as c:
-        yield c
-
-
-@pytest.fixture
-def client(cluster):
-    with quell.Client(cluster.url, cluster.token, lease_ms=LEASE_MS) as made:
-        yield made
 
 
 def sockets_of_this_process():

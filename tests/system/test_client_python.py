@@ -7,20 +7,8 @@ import threading
 import pytest
 
 from harness.cluster import Cluster, end
-from harness.python_client import FOLDER, LEASE_MS, quell, terminal_events
+from harness.python_client import FOLDER, client, cluster, quell, terminal_events  # noqa: F401
 from harness.waiting import until
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with Cluster(workers=0) as c:
-        yield c
-
-
-@pytest.fixture
-def client(cluster):
-    with quell.Client(cluster.url, cluster.token, lease_ms=LEASE_MS) as made:
-        yield made
 
 
 def test_a_body_that_returns_is_completed_with_its_result(cluster, client):

@@ -1,27 +1,13 @@
 """External operations: the owner's table over HTTP, batches, signals and their reconnects, leases, restarts, rights."""
 import concurrent.futures
 import http.client
-import os
 import signal
 import time
-import uuid
-
-import pytest
 
 from harness import processes
 from harness.cluster import marker
-from harness.externals import ExternalCluster, SignalStream
+from harness.externals import ExternalCluster, SignalStream, c, code, new_id  # noqa: F401
 from harness.waiting import until
-
-
-@pytest.fixture
-def c():
-    with ExternalCluster() as cluster:
-        yield cluster
-
-
-def code(answer):
-    return answer.json.get("code") if answer.status >= 400 else answer.status
 
 
 # now: (start, complete, fail, stopped), each (what it answers, the status afterwards)
@@ -91,13 +77,6 @@ def test_a_create_is_idempotent_by_its_id(c):
     assert code(c.try_register("s", id=id, name="other", session="r")) == "id_conflict"
     assert c.say(id, "complete", {"result": 1}).status == 200
     assert c.try_register("s", id=id, name="callLLM", session="r").json["status"] == "completed"
-
-
-def new_id():
-    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
-    raw[6] = raw[6] & 0x0F | 0x70
-    raw[8] = raw[8] & 0x3F | 0x80
-    return str(uuid.UUID(bytes=bytes(raw)))
 
 
 def test_batches_answer_each_item_in_order(c):

@@ -1,30 +1,8 @@
 """External operations: who may do what, bad input, and the command line."""
 import json
-import os
-import time
-import uuid
 
-import pytest
-
-from harness.externals import ExternalCluster, SignalStream
+from harness.externals import SignalStream, c, code, new_id  # noqa: F401
 from harness.waiting import until
-
-
-@pytest.fixture
-def c():
-    with ExternalCluster() as cluster:
-        yield cluster
-
-
-def code(answer):
-    return answer.json.get("code") if answer.status >= 400 else answer.status
-
-
-def new_id():
-    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
-    raw[6] = raw[6] & 0x0F | 0x70
-    raw[8] = raw[8] & 0x3F | 0x80
-    return str(uuid.UUID(bytes=bytes(raw)))
 
 
 def test_a_parent_that_a_token_may_not_see_does_not_exist_also_when_it_has_ended(c):

@@ -1,30 +1,13 @@
 """`quell mcp`: an agent starts, watches and cancels work below its own operation, and no further."""
-import re
 
 import pytest
 
 from harness import processes
-from harness.cluster import Cluster, marker
-from harness.mcp_client import AGAIN, STAY, McpServer, stopped_text, text
+from harness.cluster import marker
+from harness.mcp_client import AGAIN, STAY, McpServer, mcp, scope_of, stopped_text, text, world  # noqa: F401
 from harness.waiting import until
 
 TOOLS = ["quell_run", "quell_list", "quell_show", "quell_output", "quell_wait", "quell_cancel"]
-
-
-@pytest.fixture(scope="module")
-def world():
-    with Cluster(workers=2) as c:
-        yield c
-
-
-@pytest.fixture
-def mcp(world, request):
-    with McpServer(world, "--scope", scope_of(request)) as m:
-        yield m
-
-
-def scope_of(request):
-    return "mcp/" + re.sub(r"\W", "-", request.node.name)[:100]
 
 
 def short(id):

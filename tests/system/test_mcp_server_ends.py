@@ -1,31 +1,14 @@
 """`quell mcp` ends: its scope is stopped, its client goes, it is killed or sleeps; and it lives inside a task, and beside a controller that
 goes and comes."""
 import json
-import re
 import signal
 
 import pytest
 
 from harness import processes
 from harness.cluster import Cluster, marker
-from harness.mcp_client import AGAIN, STAY, McpServer, stopped_text, text
+from harness.mcp_client import AGAIN, STAY, McpServer, mcp, scope_of, stopped_text, text, world  # noqa: F401
 from harness.waiting import until
-
-
-@pytest.fixture(scope="module")
-def world():
-    with Cluster(workers=2) as c:
-        yield c
-
-
-@pytest.fixture
-def mcp(world, request):
-    with McpServer(world, "--scope", scope_of(request)) as m:
-        yield m
-
-
-def scope_of(request):
-    return "mcp/" + re.sub(r"\W", "-", request.node.name)[:100]
 
 
 def ended(c, id, seconds=30):

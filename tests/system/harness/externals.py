@@ -1,8 +1,13 @@
 """A runtime of somebody else's: registers external operations, reports on them, listens to its session."""
 import json
+import os
 import threading
+import time
 import urllib.parse
+import uuid
 from http.client import HTTPConnection
+
+import pytest
 
 from .cluster import Cluster
 from .waiting import until
@@ -98,3 +103,20 @@ class SignalStream:
             pass
         self.reader.join(10)
         self.connection.close()
+
+
+@pytest.fixture
+def c():
+    with ExternalCluster() as cluster:
+        yield cluster
+
+
+def code(answer):
+    return answer.json.get("code") if answer.status >= 400 else answer.status
+
+
+def new_id():
+    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
+    raw[6] = raw[6] & 0x0F | 0x70
+    raw[8] = raw[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(raw)))

@@ -1,9 +1,12 @@
 """`quell mcp` and, written by hand, the client at its other end: requests by number, answers as they come."""
 import json
+import re
 import subprocess
 import threading
 
-from .cluster import BIN
+import pytest
+
+from .cluster import BIN, Cluster
 from .waiting import until
 
 VERSION = "2025-11-25"
@@ -135,3 +138,19 @@ def text(result):
 def stopped_text(reason):
     """What every call answers after a user's stop."""
     return f"Cancelled by user: {reason}. {AGAIN}"
+
+
+@pytest.fixture(scope="module")
+def world():
+    with Cluster(workers=2) as c:
+        yield c
+
+
+@pytest.fixture
+def mcp(world, request):
+    with McpServer(world, "--scope", scope_of(request)) as m:
+        yield m
+
+
+def scope_of(request):
+    return "mcp/" + re.sub(r"\W", "-", request.node.name)[:100]

@@ -2,6 +2,9 @@
 import os
 import sys
 
+import pytest
+
+from .cluster import Cluster
 from .waiting import PATIENCE
 
 FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../clients/python"))
@@ -10,9 +13,21 @@ import quell  # noqa: E402
 
 LEASE_MS = round(3000 * PATIENCE)
 
-__all__ = ["FOLDER", "LEASE_MS", "quell", "terminal_events"]
+__all__ = ["FOLDER", "LEASE_MS", "client", "cluster", "quell", "terminal_events"]
 
 
 def terminal_events(cluster, id):
     kept = cluster.api("GET", f"/v1/operations/{id}/events?after=0").json["events"]
     return [e["type"] for e in kept if e["type"] in ("operation_completed", "operation_failed", "operation_cancelled") and e["operation"] == id]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(workers=0) as c:
+        yield c
+
+
+@pytest.fixture
+def client(cluster):
+    with quell.Client(cluster.url, cluster.token, lease_ms=LEASE_MS) as made:
+        yield made
