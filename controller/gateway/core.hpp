@@ -1,6 +1,7 @@
 // What all handlers share. Belongs to the io thread, except where said.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,13 +52,18 @@ struct core {
   recent<operation_id, task_owner> task_owners{4096};
   std::size_t connections = 0, event_streams = 0, turned_away = 0;
   bool stopping = false;
-  /// Connections from which no whole request has come yet, the longest waiting first, with what ends their wait.
-  std::map<std::uint64_t, std::function<void()>> unread;
+  /// A connection from which no whole request has come yet.
+  struct unread_connection {
+    std::chrono::steady_clock::time_point since;
+    std::function<void()> close;
+  };
+  std::map<std::uint64_t, unread_connection> unread; ///< the longest waiting first
   std::uint64_t next_unread = 1;
-  /// Makes room for a new connection: nobody who only waits may keep somebody else out. False if all are at work.
-  bool drop_longest_waiting() {
-    if (unread.empty()) return false;
-    const auto close = std::move(unread.begin()->second);
+  /// Makes room for a new connection: nobody who only waits may keep somebody else out. False if all are at work, or
+  /// have waited for less than `at_least`.
+  bool drop_longest_waiting(std::chrono::steady_clock::duration at_least = {}) {
+    if (unread.empty() || std::chrono::steady_clock::now() - unread.begin()->second.since < at_least) return false;
+    const auto close = std::move(unread.begin()->second.close);
     unread.erase(unread.begin());
     close();
     return true;

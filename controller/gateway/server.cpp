@@ -168,13 +168,14 @@ class running_gateway : public gateway {
           co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
       if (error) {
-        // Out of descriptors, most likely: who only waits makes room, and after a pause the listener goes on.
+        // Out of descriptors, most likely: who has only waited for a while makes room, and after a pause the listener
+        // goes on. Who has just come is about to speak, and the next one loses nothing in the listener's queue.
         if (const auto now = std::chrono::steady_clock::now(); now >= silent_until) {
           silent_until = now + std::chrono::seconds(10);
           spdlog::warn("HTTP connections cannot be accepted and wait ({}); with too many open files, raise ulimit -n",
                        error.message());
         }
-        gw->drop_longest_waiting();
+        gw->drop_longest_waiting(std::chrono::seconds(1));
         signal pause(*gw->io);
         co_await pause.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
         continue;

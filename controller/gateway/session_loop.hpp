@@ -94,7 +94,7 @@ class session_loop {
   awaitable<bool> read_request(request& req) {
     beast::error_code error;
     waiting_ = gw_->next_unread++;
-    gw_->unread[waiting_] = [this] { beast::get_lowest_layer(stream_).cancel(); };
+    gw_->unread[waiting_] = {std::chrono::steady_clock::now(), [this] { beast::get_lowest_layer(stream_).cancel(); }};
     co_await read_bytes(error);
     gw_->unread.erase(waiting_);
     req.id = request_id::fresh();
