@@ -113,12 +113,12 @@ def test_a_disk_error_loses_nothing_that_was_answered(trouble):
                 if turn == 0:
                     until(machine.seen, "a call that the fault reaches")  # output is written a moment later
                     most = min(most, machine.seen())  # so many calls there are to fail
-                hit = machine.failed()
                 ended = c.controller.poll()
                 if cancel and ended is None:  # its end can perhaps not be written, and is not shown then
                     until(lambda: not [p for p in processes.marked(m) if f"disk/{turn}/gone" in scope_of(p)] or c.controller.poll() is not None,
                           "what was cancelled to be dead, whatever the disk says")
                     ended = c.controller.poll()
+                hit = machine.failed()
                 machine.disarm()
                 log = processes.read(os.path.join(c.directory, "quelld.log")).decode()
                 if ended is not None:
