@@ -23,12 +23,9 @@ configured_connector read_discord(section_reader& from) {
     keys.wrong("public_key", "must be the 64 hex digits that the developer portal shows as Public Key");
   s.public_key = key.value_or("");
   lines.text("public_key", digits);
-  s.with_gateway = keys.flag("gateway", s.with_gateway);
-  lines.flag("gateway", s.with_gateway);
-  s.register_commands = keys.flag("register_commands", s.register_commands);
-  lines.flag("register_commands", s.register_commands);
-  s.only_addressed = keys.flag("only_addressed", s.only_addressed);
-  lines.flag("only_addressed", s.only_addressed);
+  from.flag("gateway", s.with_gateway);
+  from.flag("register_commands", s.register_commands);
+  from.flag("only_addressed", s.only_addressed);
   s.guilds = keys.texts("guilds", most_guilds, most_guilds * 21);
   for (const auto& guild : s.guilds)
     if (!integrations::chat::discord::is_snowflake(guild))
@@ -39,16 +36,10 @@ configured_connector read_discord(section_reader& from) {
   if (!s.gateway_url.empty() && !s.gateway_url.starts_with("wss://") && !s.gateway_url.starts_with("ws://"))
     keys.wrong("gateway_url", "must begin with wss:// or ws://");
   lines.text("gateway_url", s.gateway_url);
-  s.ca_file = keys.text("ca_file", 4096);
-  lines.text("ca_file", s.ca_file);
+  from.text("ca_file", s.ca_file);
   if (!s.with_gateway && s.public_key.empty())
     keys.wrong("gateway", "is false and there is no public_key: nothing could be heard; give one of the two");
-  return {{}, {}, [s](const connector_tools& tools) {
-            auto own = s;
-            own.is_cancel = tools.is_cancel;
-            own.log = tools.log;
-            return integrations::chat::start_discord(std::move(own), tools.at);
-          }};
+  return connected_by(std::move(s), integrations::chat::start_discord);
 }
 
 } // namespace quell::controller::chat

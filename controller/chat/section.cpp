@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "protocol/duration.hpp"
+
 namespace quell::controller::chat {
 namespace {
 
@@ -58,6 +60,40 @@ std::string section_reader::url(const char* key, const std::string& otherwise) {
   while (url.ends_with('/')) url.pop_back();
   lines.text(key, url);
   return url;
+}
+
+std::map<std::string, std::string> section_reader::secrets(const char* key, std::size_t most) {
+  const auto variables = keys.pairs(key, most);
+  lines.table(key, variables);
+  std::map<std::string, std::string> values;
+  for (const auto& [name, variable] : variables) {
+    const auto found = environment.find(variable);
+    if (found == environment.end() || found->second.empty())
+      keys.wrong(key, "names the variable " + variable + ", which is not set; set it for quelld");
+    else
+      values.emplace(name, found->second);
+  }
+  return values;
+}
+
+void section_reader::text(const char* key, std::string& value) {
+  if (keys.has(key)) value = keys.text(key, path_bytes);
+  lines.text(key, value);
+}
+
+void section_reader::texts(const char* key, std::vector<std::string>& value, std::size_t most, std::size_t most_bytes) {
+  if (keys.has(key)) value = keys.texts(key, most, most_bytes);
+  lines.texts(key, value);
+}
+
+void section_reader::flag(const char* key, bool& value) {
+  value = keys.flag(key, value);
+  lines.flag(key, value);
+}
+
+void section_reader::time(const char* key, milliseconds& value, milliseconds least) {
+  value = keys.duration(key, value, least);
+  lines.text(key, duration_text(value));
 }
 
 } // namespace quell::controller::chat

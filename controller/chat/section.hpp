@@ -4,11 +4,13 @@
 // sections.cpp. For .cpp files that read TOML.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/turns/toml_lines.hpp"
@@ -46,6 +48,29 @@ struct section_reader {
   std::string secret(const char* key, bool is_needed);
   /// A base URL, http or https, without a slash at its end.
   std::string url(const char* key, const std::string& otherwise);
+  /// Secrets by name: `key` is a table of names and the variables that hold their values.
+  std::map<std::string, std::string> secrets(const char* key, std::size_t most);
+  // What is absent leaves the value as it is.
+  void text(const char* key, std::string& value);
+  void texts(const char* key, std::vector<std::string>& value, std::size_t most, std::size_t most_bytes);
+  void flag(const char* key, bool& value);
+  void time(const char* key, milliseconds& value, milliseconds least = milliseconds{0});
+  template <class Number>
+  void number(const char* key, Number& value, std::uint32_t least, std::uint32_t most) {
+    value = static_cast<Number>(keys.number(key, static_cast<std::uint32_t>(value), least, most));
+    lines.plain(key, std::to_string(value));
+  }
 };
+
+/// The connector of these settings, which `start` makes of them once there is a host.
+template <class Settings, class Start>
+configured_connector connected_by(Settings settings, Start start) {
+  return {{}, {}, [settings = std::move(settings), start](const connector_tools& tools) {
+            auto own = settings;
+            own.is_cancel = tools.is_cancel;
+            own.log = tools.log;
+            return start(std::move(own), tools.at);
+          }};
+}
 
 } // namespace quell::controller::chat
