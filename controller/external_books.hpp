@@ -31,6 +31,19 @@ struct external_signal {
 
 enum class owner_word : std::uint8_t { complete, fail, stopped };
 
+/// The end that this word asks for.
+constexpr status wanted_by(owner_word what) {
+  switch (what) {
+  case owner_word::complete:
+    return status::completed;
+  case owner_word::fail:
+    return status::failed;
+  case owner_word::stopped:
+    return status::cancelled;
+  }
+  return status::completed;
+}
+
 /// How its owner says that an external operation ended.
 struct owner_report {
   operation_id operation;

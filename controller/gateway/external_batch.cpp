@@ -24,19 +24,6 @@ awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, co
   co_return answer;
 }
 
-awaitable<std::vector<storage::operation_record>> rows_of(core& gw, std::vector<operation_id> ids) {
-  auto job = [ids](storage::queries& q) -> result<std::vector<storage::operation_record>> {
-    std::vector<storage::operation_record> rows;
-    for (const auto& id : ids) {
-      auto row = q.operation(id);
-      if (!row) return tl::unexpected(row.error());
-      if (*row) rows.push_back(std::move(**row));
-    }
-    return rows;
-  };
-  co_return co_await gw.read<std::vector<storage::operation_record>>(job);
-}
-
 } // namespace
 
 awaitable<response> create_batch(exchange& x) {
@@ -91,7 +78,7 @@ awaitable<response> create_batch(exchange& x) {
       gw.titles.put(made[i]->id, titles[i]);
       fresh.push_back(made[i]->id);
     }
-    auto read = co_await rows_of(gw, std::move(fresh));
+    auto read = co_await find_rows(gw, std::move(fresh));
     for (auto& row : read) rows.push_back(std::move(row));
   }
   auto shown = co_await present(gw, std::move(rows));

@@ -45,31 +45,10 @@ awaitable<problem> was_stale(core& gw, shown_operation op) {
   co_return p;
 }
 
-status wanted_by(owner_word what) {
-  switch (what) {
-  case owner_word::complete:
-    return status::completed;
-  case owner_word::fail:
-    return status::failed;
-  case owner_word::stopped:
-    return status::cancelled;
-  }
-  return status::completed;
-}
-
 /// The rows that the caller sees, shown, by id.
 awaitable<std::map<operation_id, shown_operation>> look(exchange& x, std::vector<operation_id> ids) {
   auto& gw = x.gw;
-  auto job = [ids](storage::queries& q) -> result<std::vector<storage::operation_record>> {
-    std::vector<storage::operation_record> rows;
-    for (const auto& id : ids) {
-      auto row = q.operation(id);
-      if (!row) return tl::unexpected(row.error());
-      if (*row) rows.push_back(std::move(**row));
-    }
-    return rows;
-  };
-  auto rows = co_await gw.read<std::vector<storage::operation_record>>(job);
+  auto rows = co_await find_rows(gw, std::move(ids));
   std::vector<storage::operation_record> visible;
   for (auto& row : rows) {
     const bool may = co_await sees(x, row);

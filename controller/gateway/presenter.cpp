@@ -63,6 +63,19 @@ awaitable<std::optional<operation_record>> find_row(core& gw, operation_id id) {
   co_return co_await gw.read<std::optional<operation_record>>([id](storage::queries& q) { return q.operation(id); });
 }
 
+awaitable<std::vector<operation_record>> find_rows(core& gw, std::vector<operation_id> ids) {
+  auto job = [ids](storage::queries& q) -> result<std::vector<operation_record>> {
+    std::vector<operation_record> rows;
+    for (const auto& id : ids) {
+      auto row = q.operation(id);
+      if (!row) return tl::unexpected(row.error());
+      if (*row) rows.push_back(std::move(**row));
+    }
+    return rows;
+  };
+  co_return co_await gw.read<std::vector<operation_record>>(job);
+}
+
 awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_record> rows) {
   std::vector<shown_operation> shown;
   std::vector<operation_id> live;

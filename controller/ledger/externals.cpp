@@ -20,18 +20,6 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, const opera
   return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
 }
 
-status wanted_by(owner_word what) {
-  switch (what) {
-  case owner_word::complete:
-    return status::completed;
-  case owner_word::fail:
-    return status::failed;
-  case owner_word::stopped:
-    return status::cancelled;
-  }
-  return status::completed;
-}
-
 } // namespace
 
 void core::enter_external(index x, const external_spec& spec) {
