@@ -48,7 +48,7 @@ said_in::decision told(const turns::message_order& order, const turns::message_a
   d.turn = a.turn;
   d.cancel = a.cancel;
   d.operations = a.operations;
-  d.will_acknowledge = d.what == said_in::decided::cancel;
+  d.is_acknowledged = a.is_acknowledged;
   d.json = turns::decision_json(order, a);
   return d;
 }

@@ -56,6 +56,22 @@ void tell_decision(ledger& l, moment now, const message_order& order, const mess
   l.add_event(std::move(e), now);
 }
 
+/// What was decided about a stored message, as it is told.
+message_answer told(const kept_decision& kept, const message_id& message, const std::optional<operation_id>& turn) {
+  message_answer a;
+  a.decision = kept.cancel ? message_answer::decided::cancel : message_answer::decided::turn;
+  a.why = kept.why;
+  a.message = message;
+  a.cancel_word = kept.cancel_word;
+  a.standing = kept.standing;
+  a.turn = turn;
+  a.cancel = kept.cancel;
+  a.cancel_outcome = kept.cancel_outcome;
+  a.cancel_status = kept.cancel_status;
+  a.operations = kept.operations;
+  return a;
+}
+
 } // namespace
 
 message_desk::message_desk(std::shared_ptr<shared_parts> parts, turn_line line)
@@ -93,24 +109,14 @@ void message_desk::look_for_repeat(message_order order, answer done) {
 void message_desk::repeat(const storage::message_record& known, storage::queries& store, const message_order& order,
                           answer done) {
   const auto kept = read_kept(known.decision);
-  message_answer a;
-  a.message = known.id;
+  auto a = told(kept, known.id, known.turn);
   a.seq = known.seq;
   a.is_duplicate = true;
-  a.why = kept.why;
-  a.cancel_word = kept.cancel_word;
-  a.standing = kept.standing;
   if (kept.cancel) {
-    a.decision = message_answer::decided::cancel;
-    a.cancel = kept.cancel;
-    a.cancel_outcome = kept.cancel_outcome;
-    a.cancel_status = kept.cancel_status;
-    a.operations = kept.operations;
     a.interrupted = names_of(kept, store);
+    a.is_acknowledged = known.acknowledged.value_or(false);
     return done(a);
   }
-  a.decision = message_answer::decided::turn;
-  a.turn = known.turn;
   if (!a.turn) return judge(order, std::move(done)); // not one that was decided here
   if (const auto row = store.operation(*a.turn); row && *row) a.turn_status = (*row)->hot.now;
   parts_->heart.ask([a, done = std::move(done)](ledger& l, moment now) mutable -> std::function<void()> {
@@ -177,16 +183,7 @@ heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time r
   auto m = record_of(order);
   m.decision = kept_text(kept);
   m.acknowledged = false;
-  message_answer a;
-  a.decision = message_answer::decided::cancel;
-  a.why = kept.why;
-  a.message = m.id;
-  a.cancel_word = why.word;
-  a.standing = why.standing;
-  a.cancel = kept.cancel;
-  a.cancel_outcome = kept.cancel_outcome;
-  a.cancel_status = kept.cancel_status;
-  a.operations = kept.operations;
+  auto a = told(kept, m.id, std::nullopt);
   a.seq = l.actors()->add_message(std::move(m), now);
   said_.put(order.scope, order.client_id, a, now.boot);
   heart_link::judgement j;
@@ -251,13 +248,7 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   turn.block = turn_block(m.id, (*agent)->name, (*agent)->model);
   const auto made = l.create(turn, *m.turn, now);
   if (!made) return [done = std::move(done), error = made.error()] { done(tl::unexpected(error)); };
-  message_answer a;
-  a.decision = message_answer::decided::turn;
-  a.why = why.why;
-  a.message = m.id;
-  a.cancel_word = why.word;
-  a.standing = why.standing;
-  a.turn = m.turn;
+  auto a = told(kept, m.id, m.turn);
   a.turn_status = before == 0 ? status::running : status::pending;
   a.position = static_cast<std::uint32_t>(before);
   a.seq = l.actors()->add_message(std::move(m), now);

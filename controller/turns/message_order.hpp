@@ -49,6 +49,7 @@ struct message_answer {
   std::string cancel_outcome, cancel_status;
   std::uint64_t operations = 0; ///< that it covers
   std::vector<std::string> interrupted;
+  bool is_acknowledged = false; ///< of a repeat: the word that follows a stop was said before
   bool durable = true;
 };
 

@@ -50,9 +50,9 @@ struct decision {
   std::optional<message_id> message;
   std::optional<operation_id> turn;
   std::optional<cancel_id> cancel;
-  std::uint64_t operations = 0;  ///< that the cancel covers
-  bool will_acknowledge = false; ///< an event `acknowledgement` follows
-  std::string json;              ///< the whole, in the shape of the HTTP API
+  std::uint64_t operations = 0; ///< that the cancel covers
+  bool is_acknowledged = false; ///< of a repeated stop: its event `acknowledgement` was told, perhaps before a restart
+  std::string json;             ///< the whole, in the shape of the HTTP API
 };
 
 /// A stop button or a stop command: no words to interpret.
@@ -74,6 +74,7 @@ struct stop_answer {
 class host {
  public:
   virtual ~host() = default;
+  /// Messages are decided in the order in which they are handed over.
   virtual void say(said message, std::function<void(result<decision>)> done) = 0;
   /// Answers when fenced.
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
@@ -99,7 +100,20 @@ struct web_call {
   std::string query; ///< behind `?`, undecoded
   std::vector<std::pair<std::string, std::string>> headers; ///< names in lower case
   std::string body;                                         ///< the raw bytes, for signatures
+
+  /// The first header of this name, given in lower case; "" if there is none.
+  std::string header(std::string_view name) const {
+    for (const auto& [key, value] : headers)
+      if (key == name) return value;
+    return {};
+  }
 };
+
+/// Faults of the host after which the same delivery may succeed.
+inline bool passes_by(const fault& why) {
+  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
+         why.code == "internal" || why.code == "too_many_operations";
+}
 
 struct web_answer {
   unsigned status = 200;

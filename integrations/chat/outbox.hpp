@@ -114,9 +114,10 @@ class outbox {
   /// Sub-agents' texts are not shown, only those of turns.
   void told(const event& e, boot_time now);
 
-  /// The service's message `service_id` at `place` became quell's `message`: so that a reply or a reaction finds it.
-  /// The same is read from message_decided; needed only where a decision may be known earlier. Twice does no harm.
-  void heard(const scope_path& place, const message_id& message, std::string service_id, boot_time now);
+  /// What became of the service's message `service_id` at `place`: so that a reply or a reaction finds it. The same is
+  /// read from message_decided; needed where a decision may be known earlier, and where the service repeats a stop
+  /// whose acknowledgement was told to this place in an earlier life, which may not have sent it. Twice does no harm.
+  void heard(const scope_path& place, const decision& what, std::string service_id, boot_time now);
 
   /// A short text of the connector itself (the answer to a command), behind what waits there.
   void note(const scope_path& place, std::string text, std::string reply_to, boot_time now);

@@ -57,6 +57,7 @@ struct place {
   boot_time failing_since{};
   boot_time touched{};
   std::deque<std::pair<message_id, std::string>> heard{}; ///< the newest messages, with the service's ids
+  std::deque<message_id> acknowledged{};                  ///< the newest stops to which a word or a reaction was added
 };
 
 struct reply {

@@ -1,4 +1,6 @@
 // What an outbox makes of the events that it is told.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/outbox_books.hpp"
@@ -12,6 +14,7 @@ using nlohmann::json;
 constexpr std::size_t most_heard = 64;       ///< messages of a place whose ids are known
 constexpr std::size_t most_replies = 20'000; ///< whose end was not told
 constexpr std::size_t most_input = 1000;     ///< bytes of a call's input that are shown
+constexpr const char* stop_reaction = "🛑";
 
 std::string text_of(const json& data, const char* name) {
   const auto found = data.find(name);
@@ -37,11 +40,11 @@ std::string_view behind(std::string_view text, std::uint64_t count) {
   return text.substr(at);
 }
 
-std::string known_as(const place& in, std::string_view message) {
-  const auto id = message_id::parse(message);
-  if (!id) return {};
+std::optional<message_id> message_of(const json& data) { return message_id::parse(text_of(data, "message")); }
+
+std::string known_as(const place& in, const std::optional<message_id>& message) {
   for (const auto& [known, name] : in.heard)
-    if (known == *id) return name;
+    if (known == message) return name;
   return {};
 }
 
@@ -101,17 +104,19 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
 }
 
 void decided_message(outbox& o, outbox::books& b, const event& e, const json& data, boot_time now) {
-  if (const auto id = message_id::parse(text_of(data, "message")))
-    remember(b.at(e.scope, now), *id, text_of(data, "id"));
+  if (const auto id = message_of(data)) remember(b.at(e.scope, now), *id, text_of(data, "id"));
   const auto why = text_of(data, "why");
   // "nothing_active" was a word to stop, too: what is done but still waits to be sent is not wanted either.
   if (text_of(data, "decision") == "cancel" || why == "nothing_active") o.drop_all(e.scope, now);
 }
 
-void acknowledge(outbox::books& b, const event& e, const json& data, boot_time now) {
-  auto& in = b.at(e.scope, now);
-  const auto target = known_as(in, text_of(data, "message"));
-  const auto text = text_of(data, "text"), reaction = text_of(data, "reaction");
+/// Once for each message, in words or with a reaction.
+void acknowledge(outbox::books& b, place& in, const std::optional<message_id>& stop, const std::string& text,
+                 const std::string& reaction) {
+  if (stop && std::find(in.acknowledged.begin(), in.acknowledged.end(), *stop) != in.acknowledged.end()) return;
+  if (stop) in.acknowledged.push_back(*stop);
+  if (in.acknowledged.size() > most_heard) in.acknowledged.pop_front();
+  const auto target = known_as(in, stop);
   part p;
   if (text.empty() && b.rules.can_react && !target.empty()) {
     p.what = part_kind::reaction;
@@ -202,7 +207,7 @@ void outbox::told(const event& e, boot_time now) {
     say_delta(b, *e.operation, e, data, now);
   else if (e.type == "turn_start" && is_turn) {
     auto& r = reply_of(b, *e.operation, e);
-    r.reply_to = known_as(b.at(e.scope, now), text_of(data, "message"));
+    r.reply_to = known_as(b.at(e.scope, now), message_of(data));
   } else if (e.type == "turn_complete" && is_turn)
     complete(b, *e.operation, e, data, now);
   else if (e.type == "turn_abort" && is_turn)
@@ -212,7 +217,7 @@ void outbox::told(const event& e, boot_time now) {
   else if (e.type == "message_decided")
     decided_message(*this, b, e, data, now);
   else if (e.type == "acknowledgement")
-    acknowledge(b, e, data, now);
+    acknowledge(b, b.at(e.scope, now), message_of(data), text_of(data, "text"), text_of(data, "reaction"));
   else if (e.type == "approval_required")
     ask(b, e, data, now);
   else if (e.type == "approval_resolved")
@@ -223,8 +228,11 @@ void outbox::told(const event& e, boot_time now) {
     drop(*e.operation, now);
 }
 
-void outbox::heard(const scope_path& scope, const message_id& message, std::string service_id, boot_time now) {
-  remember(books_->at(scope, now), message, std::move(service_id));
+void outbox::heard(const scope_path& scope, const decision& what, std::string service_id, boot_time now) {
+  if (!what.message) return;
+  auto& in = books_->at(scope, now);
+  remember(in, *what.message, std::move(service_id));
+  if (what.is_acknowledged) acknowledge(*books_, in, *what.message, {}, stop_reaction);
 }
 
 } // namespace quell::integrations::chat

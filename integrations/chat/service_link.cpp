@@ -22,10 +22,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include <ctime>
-
 #include "integrations/chat/backoff.hpp"
-#include "integrations/chat/said_in_order.hpp"
+#include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat {
 namespace {
@@ -37,12 +35,6 @@ using error_code = boost::system::error_code;
 
 constexpr std::size_t most_unsent_bytes = 1 << 20, most_events_waiting = 100'000;
 constexpr std::chrono::milliseconds farewell_patience{500};
-
-boot_time boot_now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-  return {static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec};
-}
 
 /// The certificate's part of what went wrong, which Asio's own words leave out.
 std::string tls_error(const error_code& error, stream& s) {
@@ -100,10 +92,12 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   void flush() {
     if (is_stopping) return;
     for (auto& h : session->heard())
-      if (auto now = order.next(std::move(h))) say(std::move(*now));
+      at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark](result<decision> what) {
+        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->decided(mark, what, web_loop::now()); });
+      });
     for (auto& a : session->approvals())
       at.approve(a.call, a.approved, std::move(a.by), {}, [weak = weak_from_this(), mark = a.mark](result<void> what) {
-        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->approved(mark, what, boot_now()); });
+        hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->approved(mark, what, web_loop::now()); });
       });
     if (is_open) {
       unsent += session->to_send();
@@ -115,20 +109,11 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     show(is_open ? session->state() : std::string());
     const auto due = session->due();
     if (!due) return;
-    wake.expires_after(std::max(*due - boot_now(), std::chrono::nanoseconds(1'000'000)));
+    wake.expires_after(std::max(*due - web_loop::now(), std::chrono::nanoseconds(1'000'000)));
     wake.async_wait([self = shared_from_this()](const error_code& error) {
       if (error || self->is_stopping) return;
-      self->session->tick(boot_now());
+      self->session->tick(web_loop::now());
       self->flush();
-    });
-  }
-
-  void say(heard_message h) {
-    at.say(std::move(h.message), [weak = weak_from_this(), mark = h.mark](result<decision> what) {
-      hand_over(weak, [mark, what = std::move(what)](core& c) {
-        c.session->decided(mark, what, boot_now());
-        if (auto next = c.order.decided(mark)) c.say(std::move(*next));
-      });
     });
   }
 
@@ -206,7 +191,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
       co_return reason ? *reason : hang_up_wish{std::move(failed), redial::soon};
     }
     is_open = true;
-    session->connected(boot_now());
+    session->connected(web_loop::now());
     flush();
     std::string bytes(16 << 10, '\0');
     const auto of = socket; // the buffers of a running operation live as long as this frame
@@ -220,7 +205,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
         break;
       }
       if (reason || is_stopping) break;
-      session->received(std::string_view(bytes).substr(0, count), boot_now());
+      session->received(std::string_view(bytes).substr(0, count), web_loop::now());
       flush();
     }
     is_open = false;
@@ -233,7 +218,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     while (!is_stopping) {
       const auto ended = co_await one_connection();
       if (is_stopping) break;
-      session->lost(ended.why, boot_now());
+      session->lost(ended.why, web_loop::now());
       flush();
       const auto chance = std::uniform_real_distribution<double>(0, 1)(random);
       const auto wait = ended.when == redial::slowly ? waits.longest(chance) : waits.step(chance);
@@ -304,7 +289,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
         const std::lock_guard lock(c.mutex);
         all.swap(c.events);
       }
-      for (const auto& one : all) c.session->told(one, boot_now());
+      for (const auto& one : all) c.session->told(one, web_loop::now());
     });
   }
 
@@ -319,7 +304,6 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   asio::steady_timer wake, deadline, pause;
   backoff waits;
   std::mt19937_64 random;
-  said_in_order order;
   std::string unsent;
   std::optional<hang_up_wish> reason; ///< why this connection is being closed, if by us
   bool is_writing = false, is_open = false, is_stopping = false;

@@ -117,7 +117,7 @@ TEST_CASE("where a reaction cannot be, a short text is") {
   }
   SECTION("the service refuses it") {
     played_service s{outbox_rules{}};
-    s.box.heard(played_service::place(), said_stop, "m7", s.now);
+    s.box.heard(played_service::place(), played_service::taken(said_stop), "m7", s.now);
     s.tell("acknowledgement", turn, acknowledged(said_stop, "", "🛑"));
     auto a = s.box.due(s.now);
     REQUIRE(a.size() == 1);
@@ -125,6 +125,27 @@ TEST_CASE("where a reaction cannot be, a short text is") {
     s.pump();
     CHECK(s.said == strings{"post 🛑 Stopped."});
   }
+}
+
+TEST_CASE("a repeated stop whose acknowledgement was told in an earlier life gets a reaction, once") {
+  played_service s{outbox_rules{}};
+  auto repeated = played_service::taken(said_stop);
+  repeated.what = decided::cancel;
+  repeated.is_duplicate = true;
+  SECTION("it is told again in this life") {
+    s.box.heard(played_service::place(), repeated, "m7", s.now); // not yet
+    s.tell("acknowledgement", turn, acknowledged(said_stop, "", "🛑"));
+    repeated.is_acknowledged = true;
+    s.box.heard(played_service::place(), repeated, "m7", s.now);
+  }
+  SECTION("it was told before, or is told a moment later") {
+    repeated.is_acknowledged = true;
+    s.box.heard(played_service::place(), repeated, "m7", s.now);
+    s.box.heard(played_service::place(), repeated, "m7", s.now);
+    s.tell("acknowledgement", turn, acknowledged(said_stop, "Stopped.", ""));
+  }
+  s.run_dry();
+  CHECK(s.said == strings{"react m7 🛑"});
 }
 
 TEST_CASE("nothing is added to a reply after its stop, whatever is told late") {

@@ -143,7 +143,7 @@ TEST_CASE("no more places are kept than allowed; those without anything to say g
   s.tell("turn_complete", turn, R"({"text":"waits"})", played_service::place("slack/a"));
   for (int i = 0; i < 20; ++i) {
     s.pass(milliseconds{1});
-    s.box.heard(played_service::place("slack/b" + std::to_string(i)), said_hello, "x", s.now);
+    s.box.heard(played_service::place("slack/b" + std::to_string(i)), played_service::taken(said_hello), "x", s.now);
   }
   CHECK(s.box.places() == 3);
   s.run_dry();

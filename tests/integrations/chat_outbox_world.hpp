@@ -25,6 +25,14 @@ struct played_service {
 
   static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
 
+  /// What quelld decided about a message.
+  static decision taken(const message_id& m) {
+    decision d;
+    d.what = decided::turn;
+    d.message = m;
+    return d;
+  }
+
   void tell(const std::string& type, const operation_id& turn, const std::string& data,
             const scope_path& at = place()) {
     event e;

@@ -2,8 +2,10 @@
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 
 import pytest
 
@@ -256,21 +258,32 @@ def test_after_a_crash_the_cut_reply_says_so_and_everything_goes_on(world):
     slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
 
 
-def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_next_life(world):
+@pytest.mark.parametrize("dies", ["at once", "when its acknowledgement is stored and waits for Slack"])
+def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_next_life(world, dies):
     slack, c = world
     ts = slack.say(c, "<@UBOT> endless")
     slack.see(lambda all: all, "the reply to begin", thread=ts)
     body = json.dumps(slack.event("stop", thread=ts))
     slack.stop()  # nothing can be told
     assert slack.send(c, "events", body, signed(body)).status == 200
+    if dies != "at once":
+        with closing(sqlite3.connect(f"file:{c.state}/quell.db?mode=ro", uri=True)) as store:
+            until(lambda: store.execute("SELECT count(*) FROM message WHERE acknowledged = 1").fetchone() == (1,), "it to be stored as acknowledged")
     c.kill_controller()
     slack.start()
     c.start_controller()
     assert slack.send(c, "events", body, signed(body)).status == 200  # Slack has seen no answer, or wants to be sure
     [turn] = c.turns()
     assert c.ended(turn["id"])["status"] == "cancelled"
-    until(lambda: any(r[2] == STOP for r in slack.reactions) or any("🛑" in m["text"] for m in slack.shown(thread=ts)), "the acknowledgement")
-    assert len(c.turns()) == 1
+
+    def acknowledged():
+        return [r for r in slack.reactions if r[2] == STOP] + [m for m in slack.shown(thread=ts) if "🛑" in m["text"]]
+    until(acknowledged, "the acknowledgement")
+    assert slack.send(c, "events", body, signed(body)).status == 200
+    slack.say(c, "<@UBOT> hello", thread=ts)
+    slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
+    assert len(acknowledged()) == 1, "once"
+    assert len(c.turns()) == 2
 
 
 def test_the_configuration_is_checked_and_shows_no_secret(tmp_path):

@@ -67,6 +67,18 @@ def test_a_delivery_is_taken_once(xmpp):
     assert [m["text"] for m in c.messages("xmpp/mia@people.test") if m["role"] == "user"] == ["hello", "last"]
 
 
+def test_messages_are_taken_in_the_order_in_which_they_were_said(xmpp):
+    server, c, mia = xmpp
+    said = [f"number {i}" for i in range(50)]
+    for i, text in enumerate(said):  # with an id that is looked up, and without
+        mia.say(BOT, text, more=f"<origin-id xmlns='urn:xmpp:sid:0' id='id-{i}'/>" if i % 2 else "")
+
+    def taken():
+        return [m["text"] for m in c.messages("xmpp/mia@people.test") if m["role"] == "user"]
+    until(lambda: len(taken()) == len(said), "all to be taken")
+    assert taken() == said
+
+
 def test_a_long_answer_arrives_whole(xmpp):
     server, c, mia = xmpp
     mia.say(BOT, "list")

@@ -233,8 +233,7 @@ void bot::say(said message) {
     if (!self) return;
     self->run([bot = self.get(), scope, id, what = std::move(what)] {
       const auto now = web_loop::now();
-      if (what && what->message) return bot->outbox_.heard(scope, *what->message, id, now);
-      if (what) return;
+      if (what) return bot->outbox_.heard(scope, *what, id, now);
       bot->log("discord: a message in " + scope.text() + " was not taken: " + what.error().detail);
       bot->outbox_.note(scope, "⚠️ " + std::string(utf8_prefix(what.error().detail, 500)), id, now);
     });

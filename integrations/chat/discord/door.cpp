@@ -24,18 +24,12 @@ std::optional<std::chrono::sys_seconds> instant_of(const std::string& text) {
 
 } // namespace
 
-std::string header_of(const web_call& call, std::string_view name) {
-  const auto at =
-      std::find_if(call.headers.begin(), call.headers.end(), [&](const auto& h) { return h.first == name; });
-  return at == call.headers.end() ? std::string() : at->second;
-}
-
 interaction_door::interaction_door(std::string public_key, std::chrono::sys_seconds opened)
     : public_key_(std::move(public_key)), opened_(opened) {}
 
 std::optional<web_answer> interaction_door::refusal(const web_call& call, std::chrono::sys_seconds now) const {
-  const auto timestamp = header_of(call, "x-signature-timestamp");
-  const auto signature = from_hex(header_of(call, "x-signature-ed25519"));
+  const auto timestamp = call.header("x-signature-timestamp");
+  const auto signature = from_hex(call.header("x-signature-ed25519"));
   if (!signature || timestamp.empty() || !is_ed25519_signed(public_key_, timestamp + call.body, *signature))
     return web_answer{401, "invalid request signature\n"};
   const auto at = instant_of(timestamp);

@@ -28,7 +28,4 @@ class interaction_door {
   std::map<std::string, std::chrono::sys_seconds> seen_;
 };
 
-/// The value of a header, "" if there is none. `name` in lower case.
-std::string header_of(const web_call& call, std::string_view name);
-
 } // namespace quell::integrations::chat::discord

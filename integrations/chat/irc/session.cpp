@@ -32,7 +32,8 @@ irc_settings checked(irc_settings s) {
 } // namespace
 
 session::session(irc_settings settings)
-    : settings_(checked(std::move(settings))), outbox_(rules_of(settings_)), ctcp_({5s, 2}), complaints_({10s, 3}) {}
+    : spoken_session(rules_of(settings), settings.is_cancel, settings.only_addressed),
+      settings_(checked(std::move(settings))), ctcp_({5s, 2}) {}
 
 void session::connected(boot_time now) {
   phase_ = phase::registering;
@@ -101,17 +102,6 @@ void session::tick(boot_time now) {
   }
   speak(now);
   plan(now);
-}
-
-void session::told(const event& e, boot_time now) {
-  outbox_.told(e, now);
-  speak(now);
-  plan(now);
-}
-
-void session::hang_up(std::string why, redial when) {
-  if (!is_leaving_) wish_ = hang_up_wish{std::move(why), when};
-  is_leaving_ = true;
 }
 
 void session::handle(const line& l, boot_time now) {

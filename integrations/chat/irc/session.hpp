@@ -13,13 +13,11 @@
 #include "integrations/chat/irc/line.hpp"
 #include "integrations/chat/irc/names.hpp"
 #include "integrations/chat/irc/settings.hpp"
-#include "integrations/chat/open_questions.hpp"
-#include "integrations/chat/outbox.hpp"
-#include "integrations/chat/service_session.hpp"
+#include "integrations/chat/spoken_session.hpp"
 
 namespace quell::integrations::chat::irc {
 
-class session : public service_session {
+class session : public spoken_session {
  public:
   explicit session(irc_settings settings);
 
@@ -27,16 +25,7 @@ class session : public service_session {
   void received(std::string_view bytes, boot_time now) override;
   void lost(const std::string& why, boot_time now) override;
   void tick(boot_time now) override;
-  void told(const event& e, boot_time now) override;
-  void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
-  void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
 
-  std::string to_send() override { return std::exchange(out_, {}); }
-  std::vector<heard_message> heard() override { return std::exchange(heard_, {}); }
-  std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
-  std::optional<hang_up_wish> wish() override { return std::exchange(wish_, std::nullopt); }
-  std::optional<boot_time> due() const override { return due_; }
-  bool is_up() const override { return is_steady_; }
   std::string farewell() override { return phase_ == phase::up ? write_line({"QUIT"}, "quelld stops") : ""; }
   std::string state() const override;
 
@@ -59,9 +48,8 @@ class session : public service_session {
   void send(std::initializer_list<std::string_view> words, std::optional<std::string_view> trailing = std::nullopt) {
     out_ += write_line(words, trailing);
   }
-  void hang_up(std::string why, redial when);
   void handle(const line& l, boot_time now);
-  void plan(boot_time now);
+  void plan(boot_time now) override;
   // registration.cpp
   void begin(boot_time now);
   bool wants_sasl() const { return settings_.sasl_external || !settings_.sasl_user.empty(); }
@@ -86,22 +74,13 @@ class session : public service_session {
   // speech.cpp
   void hear(const line& l, boot_time now);
   void answer_ctcp(std::string_view nick, std::string_view command, std::string_view text, boot_time now);
-  bool answers_question(const scope_path& place, std::string_view text, const person& by);
-  void speak(boot_time now);
-  done_how say(const action& a, boot_time now);
-  void complain(const scope_path& place, const std::string& text, boot_time now);
+  bool may_speak() const override { return phase_ == phase::up && !join_at_; } ///< not before the first JOINs went out
+  done_how say(const action& a) override;
   std::vector<std::string> names() const;
 
   const irc_settings settings_;
   phase phase_ = phase::down;
   line_reader reader_;
-  std::string out_;
-  std::vector<heard_message> heard_;
-  std::vector<approval_word> approvals_;
-  std::optional<hang_up_wish> wish_;
-  std::optional<boot_time> due_;
-  bool is_leaving_ = false; ///< hung up: nothing more is heard or said over this connection
-  bool is_steady_ = false;
 
   // Of this connection:
   std::string nick_, prefix_; ///< as others see us
@@ -115,11 +94,7 @@ class session : public service_session {
   std::optional<boot_time> join_at_, nick_at_;
   std::map<std::string, channel> channels_; ///< by folded name
 
-  outbox outbox_;
-  open_questions questions_;
-  bucket ctcp_, complaints_;
-  std::uint64_t last_mark_ = 0;
-  std::map<std::uint64_t, scope_path> undecided_;
+  bucket ctcp_;
 };
 
 } // namespace quell::integrations::chat::irc

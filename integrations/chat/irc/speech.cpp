@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024, most_author = 128, most_id = 128;
+constexpr std::size_t most_author = 128, most_id = 128;
 /// Before the first JOIN we do not know how others see us: nick, user and host of usual limits.
 constexpr std::size_t unknown_prefix = 120;
 
@@ -51,21 +51,8 @@ void session::hear(const line& l, boot_time now) {
   const auto place = scope_of_target(settings_.network, is_private ? nick : target, mapping_);
   if (!place || author.size() > most_author) return; // longer than any server allows
   const person by{author, std::string(nick)};
-  if (split.is_addressed && answers_question(*place, split.text, by)) return;
-  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(split.text, names());
-  if (!split.is_addressed && settings_.only_addressed && !is_cancel) return;
-  // Bounded: a flood is answered by silence, but never a stop.
-  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
-    return complain(*place, "Too many messages at once; some are left out.", now);
-  said message;
-  message.scope = *place;
-  if (const auto id = l.tag("msgid"); id.size() <= most_id) message.id = id;
-  message.text = split.text;
-  message.author = by;
-  message.addressed = split.is_addressed;
-  message.bot_names = names();
-  undecided_.emplace(++last_mark_, *place);
-  heard_.push_back({last_mark_, std::move(message)});
+  const auto id = l.tag("msgid");
+  take(*place, split, by, std::string(id.size() <= most_id ? id : std::string_view()), names(), now);
 }
 
 void session::answer_ctcp(std::string_view nick, std::string_view command, std::string_view text, boot_time now) {
@@ -78,46 +65,7 @@ void session::answer_ctcp(std::string_view nick, std::string_view command, std::
   send({"NOTICE", nick}, "\x01" + answer + "\x01");
 }
 
-bool session::answers_question(const scope_path& place, std::string_view text, const person& by) {
-  const auto answer = read_approval(text);
-  const auto call = answer ? questions_.find(place, answer->tail) : std::nullopt;
-  if (!call) return false;
-  undecided_.emplace(++last_mark_, place);
-  approvals_.push_back({last_mark_, *call, answer->approved, by});
-  return true;
-}
-
-void session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
-  const auto it = undecided_.find(mark);
-  if (it == undecided_.end()) return;
-  if (!what) complain(it->second, "Not taken: " + what.error().detail, now);
-  undecided_.erase(it);
-  speak(now);
-  plan(now);
-}
-
-void session::approved(std::uint64_t mark, const result<void>& what, boot_time now) {
-  const auto it = undecided_.find(mark);
-  if (it == undecided_.end()) return;
-  if (!what) complain(it->second, "No: " + what.error().detail, now);
-  undecided_.erase(it);
-  speak(now);
-  plan(now);
-}
-
-void session::complain(const scope_path& place, const std::string& text, boot_time now) {
-  if (complaints_.free_at() > now) return;
-  complaints_.take(now);
-  outbox_.note(place, excerpt(text, 300), {}, now);
-}
-
-void session::speak(boot_time now) {
-  if (phase_ != phase::up || is_leaving_ || join_at_) return; // nothing is said before the first JOINs went out
-  for (auto all = outbox_.due(now); !all.empty(); all = outbox_.due(now))
-    for (const auto& a : all) outbox_.done(a.number, say(a, now), now);
-}
-
-done_how session::say(const action& a, boot_time) {
+done_how session::say(const action& a) {
   const auto target = target_of_scope(a.place, settings_.network);
   if (!target) return {outcome::refused};
   if (is_channel(*target)) {
@@ -125,10 +73,7 @@ done_how session::say(const action& a, boot_time) {
     if (it == channels_.end()) return {outcome::refused};
     if (!it->second.is_joined) return {outcome::later, {}, 2s};
   }
-  auto text = a.text;
-  if (a.asks && a.asks->is_open) text += questions_.ask(a.place, a.asks->call);
-  if (a.asks && !a.asks->is_open) questions_.answered(a.asks->call);
-  for (const auto& one : lines_of(text, room(*target))) send({"PRIVMSG", *target}, one);
+  for (const auto& one : lines_of(text_of(a), room(*target))) send({"PRIVMSG", *target}, one);
   return {outcome::sent};
 }
 

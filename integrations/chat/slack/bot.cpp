@@ -23,24 +23,12 @@ using nlohmann::json;
 constexpr milliseconds answer_limit{2500}; ///< Slack waits 3 s
 constexpr std::size_t most_text = 64 << 10;
 
-std::string header(const web_call& call, std::string_view name) {
-  for (const auto& [key, value] : call.headers)
-    if (key == name) return value;
-  return {};
-}
-
 std::int64_t seconds_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 web_answer only_for_you(const std::string& text) {
   return {200, json{{"response_type", "ephemeral"}, {"text", text}}.dump(), "application/json"};
-}
-
-/// Faults after which the same delivery may succeed.
-bool passes_by(const fault& why) {
-  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
-         why.code == "internal" || why.code == "too_many_operations";
 }
 
 std::string stopped_text(const stop_answer& a) {
@@ -102,7 +90,7 @@ done_how bot::outcome_of(const action& a, const web_response& r) {
 }
 
 void bot::take(web_call c, answer done) {
-  const auto signature = header(c, "x-slack-signature"), at = header(c, "x-slack-request-timestamp");
+  const auto signature = c.header("x-slack-signature"), at = c.header("x-slack-request-timestamp");
   switch (check_slack(settings_.signing_secret, signature, at, c.body, seconds_now())) {
   case slack_check::wrong:
     return done({401, "the signature does not fit\n"});
@@ -155,7 +143,7 @@ void bot::take_message(message m, const answer& done) {
   s.addressed = m.is_addressed;
   s.bot_names = std::move(names);
   const auto then = [this, key, where = *where, ts = m.ts, done](const result<decision>& d) {
-    if (d && d->message) box.heard(where, *d->message, ts, web_loop::now());
+    if (d) box.heard(where, *d, ts, web_loop::now());
     if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
     if (!d && passes_by(d.error())) return done({503, "try again\n"});
     events_.add(key);
@@ -186,7 +174,7 @@ void bot::begin_next(const std::string& channel) {
 }
 
 /// Slack repeats events only; whatever else comes a second time with the same signature is a copy.
-bool bot::is_new_signature(const web_call& c) { return signatures_.add(header(c, "x-slack-signature")); }
+bool bot::is_new_signature(const web_call& c) { return signatures_.add(c.header("x-slack-signature")); }
 
 void bot::take_command(const web_call& c, const answer& done) {
   const auto read = read_command(c.body);

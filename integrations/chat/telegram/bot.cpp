@@ -25,20 +25,8 @@ constexpr milliseconds answer_limit{20'000}; ///< Telegram waits longer, and rep
 constexpr milliseconds least_poll{200};      ///< from one empty answer to the next question
 constexpr milliseconds beyond_poll{10'000};  ///< for the answer to a poll that Telegram ended itself
 
-std::string header(const web_call& call, std::string_view name) {
-  for (const auto& [key, value] : call.headers)
-    if (key == name) return value;
-  return {};
-}
-
 bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-/// Faults after which the same message may succeed.
-bool passes_by(const fault& why) {
-  return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
-         why.code == "internal" || why.code == "too_many_operations";
 }
 
 std::optional<scope_path> scope_of_chat(const std::string& chat, const std::string& topic) {
@@ -174,7 +162,7 @@ void bot::take_message(const message& m, const taken& done) {
   s.addressed = m.is_addressed;
   s.bot_names = std::move(names);
   say(std::move(s), [this, where = *where, id = m.id, done](const result<decision>& d) {
-    if (d && d->message) box.heard(where, *d->message, id, web_loop::now());
+    if (d) box.heard(where, *d, id, web_loop::now());
     if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
     done(d || !passes_by(d.error()));
   });
@@ -210,7 +198,7 @@ void bot::take_button(const pressed& p, const taken& done) {
 
 void bot::take(web_call c, std::function<void(web_answer)> done) {
   if (settings_.webhook_url.empty() || c.path != "updates") return done({404, "updates are not taken here\n"});
-  if (!same_secret(header(c, "x-telegram-bot-api-secret-token"), settings_.webhook_secret))
+  if (!same_secret(c.header("x-telegram-bot-api-secret-token"), settings_.webhook_secret))
     return done({401, "the secret does not fit\n"});
   if (c.method != "POST") return done({405, "POST only\n", "text/plain", {{"Allow", "POST"}}});
   if (me_.id == 0) return done({503, "not ready\n"}); // who we are decides what is meant for us

@@ -18,12 +18,6 @@ namespace {
 constexpr std::size_t most_id = 128, most_remembered = 100'000;
 constexpr unsigned accepted = 202;
 
-std::string header(const web_call& call, std::string_view name) {
-  const auto at =
-      std::find_if(call.headers.begin(), call.headers.end(), [&](const auto& h) { return h.first == name; });
-  return at == call.headers.end() ? std::string() : at->second;
-}
-
 std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 /// What was delivered lately, by the signed id: whoever sends another body under a used id repeats nothing, he lies.
@@ -73,9 +67,9 @@ class incoming final : public connector {
     if (sender == from_.end())
       return failure("not_found", "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");
     if (call.method != "POST") return failure("method_not_allowed", "a delivery is a POST");
-    const auto id = header(call, "webhook-id"), timestamp = header(call, "webhook-timestamp");
+    const auto id = call.header("webhook-id"), timestamp = call.header("webhook-timestamp");
     if (id.empty() || id.size() > most_id ||
-        !is_signed(sender->key, id, timestamp, call.body, header(call, "webhook-signature")))
+        !is_signed(sender->key, id, timestamp, call.body, call.header("webhook-signature")))
       return failure("unauthenticated",
                      "webhook-id, webhook-timestamp and webhook-signature must be those of Standard Webhooks, made "
                      "with the secret of this sender");

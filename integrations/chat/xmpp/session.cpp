@@ -27,8 +27,8 @@ outbox_rules rules_of(const xmpp_settings& s) {
 } // namespace
 
 session::session(xmpp_settings settings, std::string id_start)
-    : settings_(std::move(settings)), id_start_(std::move(id_start)), me_(settings_.nick + "@" + settings_.domain),
-      outbox_(rules_of(settings_)), complaints_({10s, 3}) {
+    : spoken_session(rules_of(settings), settings.is_cancel, settings.only_addressed), settings_(std::move(settings)),
+      id_start_(std::move(id_start)), me_(settings_.nick + "@" + settings_.domain) {
   for (const auto& name : settings_.rooms)
     if (const auto bare = read_jid(name))
       rooms_.try_emplace(bare->bare,
@@ -101,12 +101,6 @@ void session::tick(boot_time now) {
   plan(now);
 }
 
-void session::told(const event& e, boot_time now) {
-  outbox_.told(e, now);
-  speak(now);
-  plan(now);
-}
-
 std::string session::farewell() {
   if (phase_ == phase::down) return {};
   std::string text;
@@ -114,11 +108,6 @@ std::string session::farewell() {
     if (r.is_joined)
       text += "<presence type='unavailable'" + with("from", me_) + with("to", bare + "/" + r.nick) + "/>";
   return text + "</stream:stream>";
-}
-
-void session::hang_up(std::string why, redial when) {
-  if (!is_leaving_) wish_ = hang_up_wish{std::move(why), when};
-  is_leaving_ = true;
 }
 
 void session::handle(const stream_event& e, boot_time now) {

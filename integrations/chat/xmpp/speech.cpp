@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024, most_id = 128, most_text = 64 << 10;
+constexpr std::size_t most_id = 128, most_text = 64 << 10;
 
 /// An id of at most 128 characters that is this text's alone.
 std::string short_id(const std::string& text) { return text.size() <= most_id ? text : "sha1:" + sha1_hex(text); }
@@ -54,60 +54,7 @@ void session::hear(const element& e, boot_time now) {
   if (!is_room) split.is_addressed = true;
   if (blank(split.text)) return;
   const person by{short_id(is_room ? from->full() : from->bare), is_room ? from->resource : from->bare};
-  if (split.is_addressed && answers_question(*place, split.text, by)) return;
-  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(split.text, names);
-  if (!split.is_addressed && settings_.only_addressed && !is_cancel) return;
-  // Bounded: a flood is answered by silence, but never a stop.
-  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
-    return complain(*place, "Too many messages at once; some are left out.", now);
-  said message;
-  message.scope = *place;
-  message.id = delivery_id(e, is_room ? from->bare : "", *from);
-  message.text = split.text;
-  message.author = by;
-  message.addressed = split.is_addressed;
-  message.bot_names = std::move(names);
-  undecided_.emplace(++last_mark_, *place);
-  heard_.push_back({last_mark_, std::move(message)});
-}
-
-bool session::answers_question(const scope_path& place, std::string_view text, const person& by) {
-  const auto answer = read_approval(text);
-  const auto call = answer ? questions_.find(place, answer->tail) : std::nullopt;
-  if (!call) return false;
-  undecided_.emplace(++last_mark_, place);
-  approvals_.push_back({last_mark_, *call, answer->approved, by});
-  return true;
-}
-
-void session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
-  const auto it = undecided_.find(mark);
-  if (it == undecided_.end()) return;
-  if (!what) complain(it->second, "Not taken: " + what.error().detail, now);
-  undecided_.erase(it);
-  speak(now);
-  plan(now);
-}
-
-void session::approved(std::uint64_t mark, const result<void>& what, boot_time now) {
-  const auto it = undecided_.find(mark);
-  if (it == undecided_.end()) return;
-  if (!what) complain(it->second, "No: " + what.error().detail, now);
-  undecided_.erase(it);
-  speak(now);
-  plan(now);
-}
-
-void session::complain(const scope_path& place, const std::string& text, boot_time now) {
-  if (complaints_.free_at() > now) return;
-  complaints_.take(now);
-  outbox_.note(place, excerpt(text, 300), {}, now);
-}
-
-void session::speak(boot_time now) {
-  if (phase_ != phase::up || is_leaving_) return;
-  for (auto all = outbox_.due(now); !all.empty(); all = outbox_.due(now))
-    for (const auto& a : all) outbox_.done(a.number, say(a), now);
+  take(*place, split, by, delivery_id(e, is_room ? from->bare : "", *from), std::move(names), now);
 }
 
 done_how session::say(const action& a) {
@@ -115,12 +62,9 @@ done_how session::say(const action& a) {
   if (!to) return {outcome::refused};
   const auto in_room = rooms_.find(*to);
   if (in_room != rooms_.end() && !in_room->second.is_joined) return {outcome::later, {}, 2s};
-  auto text = a.text;
-  if (a.asks && a.asks->is_open) text += questions_.ask(a.place, a.asks->call);
-  if (a.asks && !a.asks->is_open) questions_.answered(a.asks->call);
   auto id = fresh_id();
   out_ += "<message" + with("type", in_room != rooms_.end() ? "groupchat" : "chat") + with("from", me_) +
-          with("to", *to) + with("id", id) + "><body>" + escaped(text) + "</body>";
+          with("to", *to) + with("id", id) + "><body>" + escaped(text_of(a)) + "</body>";
   if (a.what == action_kind::edit) out_ += "<replace" + with("id", a.message) + " xmlns='urn:xmpp:message-correct:0'/>";
   out_ += "<origin-id xmlns='urn:xmpp:sid:0'" + with("id", id) + "/></message>";
   return {outcome::sent, settings_.corrections ? id : std::string()};

@@ -1,0 +1,94 @@
+// What is said to us, and what becomes of it.
+#include "integrations/chat/spoken_session.hpp"
+
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_undecided = 64, most_undecided_cancels = 1024;
+
+} // namespace
+
+spoken_session::spoken_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed)
+    : outbox_(std::move(rules)), is_cancel_(std::move(is_cancel)), only_addressed_(only_addressed),
+      complaints_({10s, 3}) {}
+
+void spoken_session::told(const event& e, boot_time now) {
+  outbox_.told(e, now);
+  speak(now);
+  plan(now);
+}
+
+void spoken_session::take(const scope_path& place, const address_split& words, const person& by, std::string id,
+                          std::vector<std::string> names, boot_time now) {
+  if (words.is_addressed && answers_question(place, words.text, by)) return;
+  const bool is_cancel = is_cancel_ && is_cancel_(words.text, names);
+  if (!words.is_addressed && only_addressed_ && !is_cancel) return;
+  // Bounded: a flood is answered by silence, but never a stop.
+  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
+    return complain(place, "Too many messages at once; some are left out.", now);
+  said message;
+  message.scope = place;
+  message.id = std::move(id);
+  message.text = words.text;
+  message.author = by;
+  message.addressed = words.is_addressed;
+  message.bot_names = std::move(names);
+  undecided_.emplace(++last_mark_, place);
+  heard_.push_back({last_mark_, std::move(message)});
+}
+
+bool spoken_session::answers_question(const scope_path& place, std::string_view text, const person& by) {
+  const auto answer = read_approval(text);
+  const auto call = answer ? questions_.find(place, answer->tail) : std::nullopt;
+  if (!call) return false;
+  undecided_.emplace(++last_mark_, place);
+  approvals_.push_back({last_mark_, *call, answer->approved, by});
+  return true;
+}
+
+void spoken_session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
+  close(mark, what ? nullptr : &what.error(), "Not taken: ", now);
+}
+
+void spoken_session::approved(std::uint64_t mark, const result<void>& what, boot_time now) {
+  close(mark, what ? nullptr : &what.error(), "No: ", now);
+}
+
+void spoken_session::close(std::uint64_t mark, const fault* why, const char* refusal, boot_time now) {
+  const auto it = undecided_.find(mark);
+  if (it == undecided_.end()) return;
+  if (why) complain(it->second, refusal + why->detail, now);
+  undecided_.erase(it);
+  speak(now);
+  plan(now);
+}
+
+void spoken_session::complain(const scope_path& place, const std::string& text, boot_time now) {
+  if (complaints_.free_at() > now) return;
+  complaints_.take(now);
+  outbox_.note(place, excerpt(text, 300), {}, now);
+}
+
+void spoken_session::speak(boot_time now) {
+  if (is_leaving_ || !may_speak()) return;
+  for (auto all = outbox_.due(now); !all.empty(); all = outbox_.due(now))
+    for (const auto& a : all) outbox_.done(a.number, say(a), now);
+}
+
+void spoken_session::hang_up(std::string why, redial when) {
+  if (!is_leaving_) wish_ = hang_up_wish{std::move(why), when};
+  is_leaving_ = true;
+}
+
+std::string spoken_session::text_of(const action& a) {
+  auto text = a.text;
+  if (a.asks && a.asks->is_open) text += questions_.ask(a.place, a.asks->call);
+  if (a.asks && !a.asks->is_open) questions_.answered(a.asks->call);
+  return text;
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,76 @@
+// What sessions have in common whose service carries lines between people: what is heard and not decided yet, questions
+// to humans, complaints, and an outbox that speaks when the connection may. Pure.
+//
+// A service derives from it: it reads its own protocol, hands over what people say (`take`), and writes an action
+// (`say`).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "integrations/chat/addressing.hpp"
+#include "integrations/chat/open_questions.hpp"
+#include "integrations/chat/outbox.hpp"
+#include "integrations/chat/service_session.hpp"
+
+namespace quell::integrations::chat {
+
+class spoken_session : public service_session {
+ public:
+  void told(const event& e, boot_time now) override;
+  void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
+  void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
+
+  std::string to_send() override { return std::exchange(out_, {}); }
+  std::vector<heard_message> heard() override { return std::exchange(heard_, {}); }
+  std::vector<approval_word> approvals() override { return std::exchange(approvals_, {}); }
+  std::optional<hang_up_wish> wish() override { return std::exchange(wish_, std::nullopt); }
+  std::optional<boot_time> due() const override { return due_; }
+  bool is_up() const override { return is_steady_; }
+
+ protected:
+  using cancel_test = std::function<bool(std::string_view, const std::vector<std::string>&)>;
+
+  spoken_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed);
+
+  /// Whether what people read may be sent now.
+  virtual bool may_speak() const = 0;
+  virtual done_how say(const action& a) = 0;
+  /// Sets `due_`.
+  virtual void plan(boot_time now) = 0;
+
+  /// Somebody said something to us, or where we are. Whether it is for quelld is judged here.
+  void take(const scope_path& place, const address_split& words, const person& by, std::string id,
+            std::vector<std::string> names, boot_time now);
+  void speak(boot_time now);
+  void hang_up(std::string why, redial when);
+  /// The text of an action; questions are remembered as asked, or answered.
+  std::string text_of(const action& a);
+
+  std::string out_;
+  std::optional<hang_up_wish> wish_;
+  std::optional<boot_time> due_;
+  bool is_leaving_ = false; ///< hung up: nothing more is heard or said over this connection
+  bool is_steady_ = false;
+  outbox outbox_;
+
+ private:
+  bool answers_question(const scope_path& place, std::string_view text, const person& by);
+  void complain(const scope_path& place, const std::string& text, boot_time now);
+  void close(std::uint64_t mark, const fault* why, const char* refusal, boot_time now);
+
+  const cancel_test is_cancel_;
+  const bool only_addressed_;
+  std::vector<heard_message> heard_;
+  std::vector<approval_word> approvals_;
+  open_questions questions_;
+  bucket complaints_;
+  std::uint64_t last_mark_ = 0;
+  std::map<std::uint64_t, scope_path> undecided_;
+};
+
+} // namespace quell::integrations::chat
