@@ -44,6 +44,11 @@ awaitable<response> chat_call(exchange& x) {
     if (!known) done(answer());
   });
   if (!answered) throw nothing_here(x);
+  if (answered->refused) {
+    auto refusal = from_fault(*answered->refused);
+    for (auto& header : answered->headers) refusal.headers.push_back(std::move(header));
+    throw refusal;
+  }
   co_return as_response(std::move(*answered));
 }
 

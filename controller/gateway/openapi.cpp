@@ -1,5 +1,4 @@
-// Embeds openapi.json as it is. The assembler reads the file from the include path; touch this file after a change of
-// the document.
+// Embeds openapi.json as it is. The assembler reads the file from the include path; the build knows of it.
 #include "controller/gateway/openapi.hpp"
 
 asm(".pushsection .rodata\n"

@@ -20,7 +20,11 @@ constexpr std::size_t max_parameters = 256;
 
 } // namespace
 
-bool request::wants_event_stream() const { return accept.find("text/event-stream") != std::string::npos; }
+bool request::wants_event_stream() const {
+  constexpr std::string_view wanted = "text/event-stream"; // media types are compared without case
+  const auto same = [](char given, char lower) { return (given >= 'A' && given <= 'Z' ? given + 32 : given) == lower; };
+  return std::search(accept.begin(), accept.end(), wanted.begin(), wanted.end(), same) != accept.end();
+}
 
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
   std::string out;

@@ -10,6 +10,7 @@
 
 #include "controller/clock_now.hpp"
 #include "controller/gateway/cors.hpp"
+#include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
 
 namespace quell::controller::http {
@@ -163,6 +164,8 @@ awaitable<response> handle(exchange& x) {
                   .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
+  if (to.body == body_kind::json)
+    query_reader(x.req).finish(); // whoever writes ?dry_run=true must not be misunderstood
   check_rate(x, to);
   auto answer = co_await to.handle(x);
   if (answer.stream && x.token)

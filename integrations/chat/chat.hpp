@@ -120,6 +120,7 @@ struct web_answer {
   std::string body{};
   std::string content_type = "text/plain";
   std::vector<std::pair<std::string, std::string>> headers{};
+  std::optional<fault> refused{}; ///< instead of status and body: shown as the HTTP API shows faults of its own
 };
 
 /// One connected service. It has its own thread; nothing here blocks the caller.

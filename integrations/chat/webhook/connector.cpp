@@ -54,10 +54,14 @@ class incoming final : public connector {
 
   void called(web_call call, std::function<void(web_answer)> done) override {
     auto message = judged(call);
-    if (!message) return done(problem_of(message.error()));
+    if (!message) {
+      web_answer refusal{.refused = message.error()};
+      if (message.error().code == "method_not_allowed") refusal.headers = {{"Allow", "POST"}};
+      return done(std::move(refusal));
+    }
     host_.say(std::move(*message), [done = std::move(done)](result<decision> what) {
-      if (!what) return done(problem_of(what.error()));
-      done({what->what == decided::turn ? accepted : 200U, what->json, "application/json", {}});
+      if (!what) return done({.refused = what.error()});
+      done({what->what == decided::turn ? accepted : 200U, what->json, "application/json"});
     });
   }
 

@@ -134,43 +134,4 @@ result<said> read_incoming(std::string_view text, const scope_path& base, const 
   return s;
 }
 
-web_answer problem_of(const fault& why) {
-  struct row {
-    const char *code, *title;
-    unsigned status;
-  };
-  constexpr auto rows = std::to_array<row>({{"bad_json", "The body is not JSON", 400},
-                                            {"bad_request", "The request is not understood", 400},
-                                            {"unauthenticated", "The signature is not good", 401},
-                                            {"scope_forbidden", "The scope is not allowed", 403},
-                                            {"not_found", "There is nothing here", 404},
-                                            {"method_not_allowed", "Only POST is taken here", 405},
-                                            {"id_conflict", "The same id was used for something else", 409},
-                                            {"stale_start", "This work was cancelled before it started", 409},
-                                            {"too_large", "Too large", 413},
-                                            {"invalid_field", "A field is wrong", 422},
-                                            {"unknown_field", "A field is not known", 422},
-                                            {"bad_scope", "This is no scope", 422},
-                                            {"too_many_operations", "Too much is running", 429},
-                                            {"rate_limited", "Too many requests", 429},
-                                            {"storage_unavailable", "The store is not available", 503},
-                                            {"not_ready", "Not ready yet", 503},
-                                            {"shutting_down", "Shutting down", 503}});
-  const auto at = std::find_if(rows.begin(), rows.end(), [&](const row& r) { return why.code == r.code; });
-  const row internal{"internal", "Something went wrong inside", 500};
-  const auto& r = at == rows.end() ? internal : *at;
-  const json body = {{"type", std::string("urn:quell:error:") + r.code},
-                     {"title", r.title},
-                     {"status", r.status},
-                     {"code", r.code},
-                     {"detail", why.detail},
-                     {"errors", why.pointer.empty()
-                                    ? json::array()
-                                    : json::array({{{"pointer", why.pointer}, {"message", why.detail}}})}};
-  web_answer answer{
-      r.status, body.dump(-1, ' ', false, json::error_handler_t::replace), "application/problem+json", {}};
-  if (r.status == 429 || r.status == 503) answer.headers.emplace_back("Retry-After", "1");
-  return answer;
-}
-
 } // namespace quell::integrations::chat

@@ -13,7 +13,4 @@ namespace quell::integrations::chat {
 /// those of the HTTP API.
 result<said> read_incoming(std::string_view body, const scope_path& base, const std::string& delivery);
 
-/// A fault of the HTTP API's codes as an answer (RFC 9457).
-web_answer problem_of(const fault& why);
-
 } // namespace quell::integrations::chat

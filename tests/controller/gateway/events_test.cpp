@@ -122,7 +122,7 @@ TEST_CASE("audit events are for admins without a scope only") {
   const auto observer = world.token("observer");
   auto admin = watch(world, "/v1/events");
   http_client plain(world.front->port());
-  plain.send_request("GET", "/v1/events", {{"Authorization", "Bearer " + observer}, {"Accept", "text/event-stream"}});
+  plain.send_request("GET", "/v1/events", {{"Authorization", "Bearer " + observer}, {"Accept", "Text/Event-Stream"}});
   CHECK(plain.read_head().status == 200);
   plain.read_until("\n\n");
   world.controller->add_event(plain_event("audit", R"({"action":"token_create"})"));

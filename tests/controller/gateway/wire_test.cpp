@@ -94,6 +94,7 @@ TEST_CASE("bad JSON, bad UTF-8, a broken query and unknown parameters are told a
   CHECK(world.post("/v1/operations", "{").code() == "bad_json");
   CHECK(world.post("/v1/operations", "{\"kind\":\"\xc3\x28\"}").code() == "bad_json");
   CHECK(world.post("/v1/operations", R"({"kind":"task","kinds":1})").code() == "unknown_field");
+  CHECK(world.post("/v1/cancels?dry_run=true", R"({"scope":"team"})").code() == "unknown_field");
   const auto broken = world.get("/v1/operations?scope=%zz");
   CHECK(broken.status == 400);
   CHECK(broken.code() == "bad_request");
