@@ -16,7 +16,6 @@ constexpr std::size_t most_remembered = 100'000;
 constexpr std::size_t most_items = 10'000;
 constexpr int most_levels = 64; ///< of a tree; the controller allows no more
 constexpr milliseconds look_within{15'000};
-constexpr milliseconds look_patience{3'000};
 
 bool may_pass(const problem& p) { return p.status == 0 || p.status == 429 || p.status >= 502; }
 
@@ -90,7 +89,7 @@ void tool_call::ask(const std::string& method, const std::string& path, const js
 }
 
 void tool_call::look(const std::string& path, then next) {
-  ask("GET", path, nullptr, look_within, look_patience, std::move(next));
+  ask("GET", path, nullptr, look_within, look_patience_, std::move(next));
 }
 
 void tool_call::more_pages(const std::string& path, const char* key, const std::string& cursor,

@@ -71,6 +71,7 @@ class tool_call {
   view now() const;
 
   desk& desk_;
+  milliseconds look_patience_{3'000}; ///< with a controller that does not answer
 
  private:
   void attempt(const std::string& method, const std::string& path, const json& body, milliseconds timeout,

@@ -130,7 +130,9 @@ class run_call : public waiting_call {
 class wait_call : public waiting_call {
  public:
   wait_call(desk& d, wait_arguments a, done answered)
-      : waiting_call(d, a.wait, wait_text, std::move(answered)), typed_(std::move(a.id)) {}
+      : waiting_call(d, a.wait, wait_text, std::move(answered)), typed_(std::move(a.id)) {
+    look_patience_ = std::max(look_patience_, a.wait); // a controller may restart while one waits
+  }
   void begin() override {
     find(typed_, [this](answer<json> a) { a ? wait_for(*a) : fail(a.error()); });
   }

@@ -135,7 +135,7 @@ def test_what_is_typed_while_a_turn_runs_is_queued_and_stays_when_that_is_stoppe
         t.see("You said hello.", "You said again.")
         t.prompt()
         assert "queued" not in t.text()
-        assert [o["status"] for o in turns(world, "chat/queue")] == ["cancelled", "completed", "completed"]
+        until(lambda: [o["status"] for o in turns(world, "chat/queue")] == ["cancelled", "completed", "completed"], "the last turn to end")
         t.enter("forever")
         until(lambda: [o["status"] for o in turns(world, "chat/queue")][3:] == ["running"], "the turn to run")
         t.enter("never")

@@ -47,7 +47,10 @@ class FakeSlack(WebService):
             if method == "reactions.add":
                 if not body["name"].replace("_", "").isalnum():
                     return 200, {}, {"ok": False, "error": "invalid_name"}
-                self.reactions.append((body["channel"], body["timestamp"], body["name"]))
+                reaction = (body["channel"], body["timestamp"], body["name"])
+                if reaction in self.reactions:
+                    return 200, {}, {"ok": False, "error": "already_reacted"}
+                self.reactions.append(reaction)
                 return 200, {}, {"ok": True}
             if method not in ("chat.postMessage", "chat.update"):
                 return 200, {}, {"ok": False, "error": "unknown_method"}

@@ -2,6 +2,7 @@
 import collections
 import http.server
 import json
+import socket
 import threading
 import time
 
@@ -17,6 +18,7 @@ class WebService:
         self.requests = []  # (monotonic seconds, path, body)
         self.scripted = collections.defaultdict(collections.deque)  # path's end -> answers to give first
         self.wrong = []  # what broke the rules of the service
+        self.connections = set()
         self.server = self.thread = None
         self.start()
 
@@ -50,6 +52,16 @@ class WebService:
             daemon_threads = True
             allow_reuse_address = True
 
+            def process_request(self, connection, peer):
+                with service.lock:
+                    service.connections.add(connection)
+                super().process_request(connection, peer)
+
+            def shutdown_request(self, connection):
+                with service.lock:
+                    service.connections.discard(connection)
+                super().shutdown_request(connection)
+
             def handle_error(self, *_):
                 pass  # a client that hung up
 
@@ -61,6 +73,12 @@ class WebService:
         if self.server:
             self.server.shutdown()
             self.server.server_close()
+            with self.lock:
+                for connection in self.connections:  # those that are kept open, too
+                    try:
+                        connection.shutdown(socket.SHUT_RDWR)
+                    except OSError:
+                        pass  # its client was faster
             self.thread.join()
             self.server = None
 
