@@ -5,8 +5,10 @@
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "actors/agent/ports.hpp"
+#include "actors/handed_over.hpp"
 
 namespace quell::actors {
 
@@ -37,6 +39,8 @@ struct tool_over {
 
 /// INTERNAL: an answer of a port came back; runs on the actor's thread.
 struct continued {
+  continued() = default;
+  explicit continued(std::function<void()> then) : what(handed_over(std::move(then))) {}
   std::function<void()> what;
 };
 

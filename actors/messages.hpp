@@ -7,9 +7,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/frame_queue.hpp"
+#include "actors/handed_over.hpp"
 #include "protocol/messages.hpp"
 
 namespace quell::actors {
@@ -30,6 +32,8 @@ struct batch_committed {
 /// through its own callback.
 template <class State>
 struct asked {
+  asked() = default;
+  explicit asked(std::function<void(State&)> then) : what(handed_over(std::move(then))) {}
   std::function<void(State&)> what;
 };
 

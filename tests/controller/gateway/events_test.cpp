@@ -207,7 +207,7 @@ TEST_CASE("a client that goes while nothing happens is noticed without a write")
 }
 
 TEST_CASE("a watcher that reads nothing is closed when it lags too far, and resumes by id") {
-  gateway_world world([](gateway_options& options) { options.max_lag_events = 20; });
+  gateway_world world([](gateway_options& options) { options.max_lag_events = 20; }, 1000);
   auto stream = watch(world, "/v1/events");
   const std::string data = "{\"filler\":\"" + std::string(200'000, 'x') + "\"}";
   std::uint64_t last = 0;

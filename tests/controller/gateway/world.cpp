@@ -129,8 +129,8 @@ result<std::uint64_t> memory_output::input(const operation_id&, const std::strin
   return offset + bytes.size();
 }
 
-gateway_world::gateway_world(const std::function<void(gateway_options&)>& change) {
-  auto journal = storage::journal::open({.directory = directory.path(), .keep_events = 50});
+gateway_world::gateway_world(const std::function<void(gateway_options&)>& change, std::size_t keep_events) {
+  auto journal = storage::journal::open({.directory = directory.path(), .keep_events = keep_events});
   if (!journal) throw std::runtime_error("the journal did not open: " + journal.error().detail);
   controller = std::make_unique<fake_controller>(std::move(*journal));
   gateway_options options;

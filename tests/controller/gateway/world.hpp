@@ -59,7 +59,7 @@ inline const std::string task_key = "a key for task tokens";
 
 class gateway_world {
  public:
-  explicit gateway_world(const std::function<void(gateway_options&)>& change = {});
+  explicit gateway_world(const std::function<void(gateway_options&)>& change = {}, std::size_t keep_events = 50);
   ~gateway_world();
 
   http_client connect() { return http_client(front->port()); }
