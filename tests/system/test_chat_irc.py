@@ -101,8 +101,8 @@ def test_a_flood_is_stopped_with_one_word(irc):
     server, c, mia = irc
     mia.say("#dev", "clanky: tell all")
     mia.wait_text("old line")
-    mia.send(*(f"PRIVMSG #dev :clanky: question {i}" for i in range(60)))
-    until(lambda: len(c.operations(scope=DEV, kind="turn")) > 20, "questions to wait behind the answer", 90)
+    mia.send(*(f"PRIVMSG #dev :clanky: question {i}" for i in range(24)))
+    until(lambda: len(c.operations(scope=DEV, kind="turn")) > 8, "questions to wait behind the answer", 90)
     with Client(server.port, "oz", "#dev") as oz:
         oz.say("#dev", "clanky stop!!")
         oz.wait_text("🛑", 60)
