@@ -1,7 +1,7 @@
 # Thin: every target is one line of cmake, ninja or a script. `make help` lists them.
 BUILD ?= build
 JOBS ?= $(shell nproc)
-TEST_JOBS ?= $(shell expr $(JOBS) + 1) # most tests wait more than they compute
+TEST_JOBS ?= $(JOBS)
 .DEFAULT_GOAL := build
 .PHONY: help deps build test sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint format clean install
 
@@ -23,11 +23,11 @@ test: build  ## all tests, the real programs included
 # Waits are longer, since everything takes longer; what a sanitizer says fails the test (system tests read the logs).
 test-asan:  ## all tests with address and undefined-behaviour sanitizers
 	@QUELL_TEST_PATIENCE=4 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(MAKE) --no-print-directory test BUILD=build-asan TEST_JOBS=$(JOBS) CMAKE_FLAGS=-DQUELL_ASAN=ON
+	  $(MAKE) --no-print-directory test BUILD=build-asan CMAKE_FLAGS=-DQUELL_ASAN=ON
 
 test-tsan:  ## all tests with the thread sanitizer
 	@QUELL_TEST_PATIENCE=6 TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan.supp:second_deadlock_stack=1 \
-	  $(MAKE) --no-print-directory test BUILD=build-tsan TEST_JOBS=$(JOBS) CMAKE_FLAGS=-DQUELL_TSAN=ON
+	  $(MAKE) --no-print-directory test BUILD=build-tsan CMAKE_FLAGS=-DQUELL_TSAN=ON
 
 fuzz: deps  ## fuzz every target for FUZZ_SECONDS (600) each; findings in build/fuzz/found
 	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh long $(BUILD)/fuzz
