@@ -260,6 +260,7 @@ def test_a_cancel_stops_the_server_and_the_next_call_begins_another(world, targe
     again = say(world, f"and again after {target}", [("mcp__files__list_allowed_directories", {})], scope="stop")
     assert c.ended(again)["status"] == "completed", c.operation(again)
     result, = c.results("stop", again)
-    assert result["ok"] and c.workspace in texts(result), result
+    log = processes.read(os.path.join(c.directory, "quelld.log")).decode()[-3000:]
+    assert result["ok"] and c.workspace in texts(result), f"{result}\n{log}"
     fresh, = hosted(c, "files")
     assert fresh["id"] != server["id"]
