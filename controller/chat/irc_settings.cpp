@@ -29,12 +29,7 @@ configured_connector read_irc(section_reader& from) {
   // By channel, the variables that hold their keys: a key is a secret.
   s.keys = from.secrets("channel_keys_env", 256);
   from.flag("only_addressed", s.only_addressed);
-  from.time("pace", s.pace, milliseconds{0});
-  from.number("burst", s.burst, 1, 100);
-  from.time("silence", s.silence, milliseconds{1000});
-  from.time("rejoin", s.rejoin, milliseconds{100});
-  from.time("retry_first", s.retry_first, milliseconds{10});
-  from.time("retry_most", s.retry_most, milliseconds{10});
+  read_pace_and_patience(from, s);
   if (const auto why = integrations::chat::wrong_with(s); !why.empty()) keys.wrong("", why);
   return connected_by(std::move(s), integrations::chat::start_irc);
 }

@@ -62,6 +62,17 @@ struct section_reader {
   }
 };
 
+/// How fast a service of lines is spoken to, and how long it is waited for.
+template <class Settings>
+void read_pace_and_patience(section_reader& from, Settings& s) {
+  from.time("pace", s.pace, milliseconds{0});
+  from.number("burst", s.burst, 1, 100);
+  from.time("silence", s.silence, milliseconds{1000});
+  from.time("rejoin", s.rejoin, milliseconds{100});
+  from.time("retry_first", s.retry_first, milliseconds{10});
+  from.time("retry_most", s.retry_most, milliseconds{10});
+}
+
 /// The connector of these settings, which `start` makes of them once there is a host.
 template <class Settings, class Start>
 configured_connector connected_by(Settings settings, Start start) {

@@ -15,20 +15,6 @@ using storage::cancel_record;
 constexpr std::uint64_t may_be_pruned_bytes = 1 << 20;
 using storage::operation_record;
 
-/// Rows of `ids`, in their order; what has no row is left out.
-awaitable<std::vector<operation_record>> read_rows(core& gw, std::vector<operation_id> ids) {
-  auto job = [ids = std::move(ids)](storage::queries& q) -> result<std::vector<operation_record>> {
-    std::vector<operation_record> rows;
-    for (const auto& id : ids) {
-      auto row = q.operation(id);
-      if (!row) return tl::unexpected(row.error());
-      if (*row) rows.push_back(std::move(**row));
-    }
-    return rows;
-  };
-  co_return co_await gw.read<std::vector<operation_record>>(job);
-}
-
 /// Learns reason and author of the cancels that stop these operations.
 awaitable<> learn_reasons(core& gw, const std::vector<shown_operation>& shown) {
   std::vector<cancel_id> unknown;
@@ -64,7 +50,7 @@ awaitable<std::optional<operation_record>> find_row(core& gw, operation_id id) {
 }
 
 awaitable<std::vector<operation_record>> find_rows(core& gw, std::vector<operation_id> ids) {
-  auto job = [ids](storage::queries& q) -> result<std::vector<operation_record>> {
+  auto job = [ids = std::move(ids)](storage::queries& q) -> result<std::vector<operation_record>> {
     std::vector<operation_record> rows;
     for (const auto& id : ids) {
       auto row = q.operation(id);
@@ -103,7 +89,7 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
       ++next;
     }
     if (!ended.empty()) {
-      auto again = co_await read_rows(gw, ended);
+      auto again = co_await find_rows(gw, ended);
       for (auto& row : again) {
         const auto at = std::find_if(shown.begin(), shown.end(), [&](const auto& op) { return op.row.id == row.id; });
         if (at != shown.end()) at->row = std::move(row);
@@ -179,7 +165,7 @@ awaitable<> fill_titles(core& gw, cancel_view& view, std::size_t most) {
   for (std::size_t i = 0; i < view.unproven.size() && i < most; ++i)
     if (!gw.titles.find(view.unproven[i].operation)) unknown.push_back(view.unproven[i].operation);
   if (!unknown.empty()) {
-    const auto rows = co_await read_rows(gw, std::move(unknown));
+    const auto rows = co_await find_rows(gw, std::move(unknown));
     for (const auto& row : rows) gw.titles.put(row.id, row.title);
   }
   for (std::size_t i = 0; i < view.unproven.size() && i < most; ++i)
@@ -201,7 +187,7 @@ awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<stora
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::vector<shown_operation> shown;
   if (!ids.empty()) {
-    auto rows = co_await read_rows(gw, std::move(ids));
+    auto rows = co_await find_rows(gw, std::move(ids));
     shown = co_await present(gw, std::move(rows));
   }
   std::sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) { return a.row.id < b.row.id; });
