@@ -5,7 +5,8 @@ option(QUELL_TSAN "thread sanitizer" OFF)
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths below the checkout are hashed as relative ones, so that another clone of the same sources hits the cache too.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
 find_program(MOLD mold)
@@ -13,7 +14,11 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+option(QUELL_QUICK "compile fast instead of running fast: for trying out a change, never for figures" OFF)
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+if(QUELL_QUICK)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1")
+endif()
 add_compile_options(-Wall -Wextra -Werror -fno-plt)
 # g++ 12 reports these inside std:: and Boost headers where the code is right.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
