@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= $(JOBS)
 .DEFAULT_GOAL := build
-.PHONY: help deps build test sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint format clean install
+.PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint format clean install
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,10 +14,13 @@ deps:  ## install the Debian packages that are missing
 $(BUILD)/build.ninja: CMakeLists.txt cmake/*.cmake | deps
 	@cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 
-build: deps $(BUILD)/build.ninja  ## build everything into build/
+build: deps $(BUILD)/build.ninja  ## build the programs into build/bin
+	@ninja -C $(BUILD) -j $(JOBS) programs
+
+everything: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS)
 
-test: build  ## all tests, the real programs included
+test: everything  ## all tests, the real programs included
 	@cd $(BUILD) && ctest --output-on-failure --timeout 900 -j $(TEST_JOBS)
 
 # Waits are longer, since everything takes longer; what a sanitizer says fails the test (system tests read the logs).
@@ -29,10 +32,17 @@ test-tsan:  ## all tests with the thread sanitizer
 	@QUELL_TEST_PATIENCE=6 TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan.supp:second_deadlock_stack=1 \
 	  $(MAKE) --no-print-directory test BUILD=build-tsan CMAKE_FLAGS=-DQUELL_TSAN=ON
 
+# Both compile, so neither is a test with a time limit.
+headers: deps $(BUILD)/build.ninja  ## compile every header alone
+	@ninja -C $(BUILD) -j $(JOBS) headers_alone
+
+fuzz-short: deps  ## build the fuzzers (clang) and run each for a few seconds, always with the same seed
+	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh short $(BUILD)/fuzz
+
 fuzz: deps  ## fuzz every target for FUZZ_SECONDS (600) each; findings in build/fuzz/found
 	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh long $(BUILD)/fuzz
 
-fuzz-corpus: build  ## write the seeds, and keep what fuzzing found new
+fuzz-corpus: everything  ## write the seeds, and keep what fuzzing found new
 	@$(BUILD)/tests/fuzz/fuzz_replay --write-seeds tests/fuzz/corpus
 	@tests/fuzz/fuzz.sh build $(BUILD)/fuzz && tests/fuzz/fuzz.sh minimise $(BUILD)/fuzz
 
@@ -44,10 +54,10 @@ sim: deps $(BUILD)/build.ninja  ## play SEEDS (20000) fresh scenarios of the sim
 model: deps  ## the protocol's models, searched exhaustively with SPIN at larger sizes (minutes, 4 GB)
 	@tests/model/check_code_names.py . && tests/model/run_model.py full
 
-bench: build  ## measure quell beside its limits (figures: benchmarks/README.md)
+bench: everything  ## measure quell beside its limits (figures: benchmarks/README.md)
 	@benchmarks/run.sh $(BUILD)
 
-soak: build  ## 20 minutes of random load, faults and cancels, then an audit (QUELL_SOAK_SECONDS, QUELL_SOAK_SEED)
+soak: everything  ## 20 minutes of random load, faults and cancels, then an audit (QUELL_SOAK_SECONDS, QUELL_SOAK_SEED)
 	@QUELL_BIN=$(abspath $(BUILD))/bin QUELL_FAULTS=$(abspath $(BUILD))/tests/system PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/system/soak.py
 
 demo: build  ## a tree of real work on an embedded cluster, cancelled half-way
