@@ -154,7 +154,7 @@ void task_table::pump(moment now, std::size_t most, effects& out) {
     }
     if (lease_.over(now.boot, t->lease)) {
       queue_.pop_front();
-      end_unrun(*t, 0, "worker_lost", lease_message(now) + "; the task never ran", now, out);
+      end_unrun(*t, 0, "worker_lost", lease_message(*t, now) + "; the task never ran", now, out);
       continue;
     }
     if (slots_used_ + t->slots > settings_.slots) return;
@@ -204,7 +204,7 @@ void task_table::lapse(moment now, effects& out) {
     const bool waits = t.at == phase::queued || t.at == phase::spawning || t.at == phase::held;
     if (!waits || t.stop || !lease_.over(now.boot, t.lease)) continue;
     if (t.at == phase::queued)
-      end_unrun(t, 0, "worker_lost", lease_message(now) + "; the task never ran", now, out);
+      end_unrun(t, 0, "worker_lost", lease_message(t, now) + "; the task never ran", now, out);
     else
       apply(t, 0, 0ms, now, out);
   }
@@ -219,7 +219,10 @@ std::vector<wire::task_ended> task_table::describe(wire::hello& hello, std::size
       ended.push_back(&t);
       continue;
     }
-    wire::inventory_item item{id, wire::task_phase::held, t.pid, t.started_at, t.stop ? t.stop->seq : 0};
+    wire::inventory_item item{id, wire::task_phase::held, t.pid, {}, t.stop ? t.stop->seq : 0};
+    // What has its go and perhaps cannot be executed has not begun. What ends says it with its result.
+    if (t.at == phase::draining) item.started_at = t.end.started_at;
+    if (t.at == phase::running && t.executing) item.started_at = t.started_at;
     if (t.at == phase::running || t.at == phase::draining)
       item.phase = t.stop ? wire::task_phase::stopping : wire::task_phase::running;
     hello.inventory.push_back(item);
@@ -233,7 +236,7 @@ std::vector<wire::task_ended> task_table::describe(wire::hello& hello, std::size
       hello.results.push_back(t->end);
       continue;
     }
-    hello.inventory.push_back({t->operation, wire::task_phase::running, t->pid, t->started_at, t->end.stop_seq});
+    hello.inventory.push_back({t->operation, wire::task_phase::running, t->pid, t->end.started_at, t->end.stop_seq});
     later.push_back(t->end);
   }
   return later;

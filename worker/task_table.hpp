@@ -88,6 +88,7 @@ class task_table {
     std::vector<operation_id> ancestors;
     std::uint32_t slots = 0;
     bool pty = false, is_asked_first = false;
+    bool executing = false; ///< its command began: the guardian said so
     on_leader_exit leader_exit = on_leader_exit::wait;
     std::optional<milliseconds> lease;
     milliseconds grace{};
@@ -111,7 +112,7 @@ class task_table {
   void still_there(task& t, const task_still_there& e, moment now, effects& out);
   void publish(task& t, effects& out);
   void release(task& t);
-  std::string lease_message(moment now) const;
+  std::string lease_message(const task& t, moment now) const;
   void forget(const operation_id& operation);
 
   settings settings_;

@@ -34,7 +34,7 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
                      t.at = phase::held;
                      if (t.stop) return; // the guardian has the stop already: no go, no exec
                      if (lease_.over(now.boot, t.lease)) {
-                       t.exec_error = lease_message(now);
+                       t.exec_error = lease_message(t, now);
                        out.push_back(stop_request{t.operation, now.boot, std::nullopt});
                        return;
                      }
@@ -46,7 +46,9 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
                    // Told now and not at the go: what is stopped in between, or cannot be executed, never shows as
                    // running.
                    with(e.operation, [&](task& t) {
-                     if (t.at == phase::running && !t.stop)
+                     if (t.at != phase::running) return;
+                     t.executing = true;
+                     if (!t.stop)
                        out.push_back(tell{wire::task_started{t.operation, t.pid, t.started_at, settings_.level}});
                    });
                  },
@@ -123,10 +125,10 @@ void task_table::ended(task& t, const task_ended_here& e, moment now, effects& o
 void task_table::decide(task& t, const task_ended_here& e, moment now) {
   using force = task_ended_here::force;
   t.end.operation = t.operation;
-  t.end.started_at = t.started_at;
   t.end.ended_at = now.wall;
   t.end.exit = t.leader ? t.leader : e.exit;
-  const bool ran = t.at == phase::running && (e.exit || t.leader);
+  const bool ran = t.at == phase::running && t.exec_error.empty() && (e.exit || t.leader);
+  if (ran) t.end.started_at = t.started_at;
   t.end.evidence = ran ? e.evidence : proof::never_ran;
   if (t.stop && t.stop->seq != 0) {
     t.end.stop_seq = t.stop->seq;
@@ -153,7 +155,7 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
         ran ? "the worker was stopped, and the task with it" : "the worker was stopped before the task ran";
     return;
   }
-  if (ran && !t.exec_error.empty()) {
+  if (t.at == phase::running && !t.exec_error.empty()) {
     t.end.error_code = "start_failed";
     t.end.error_message = cut(t.exec_error);
     return;
@@ -165,7 +167,7 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
       t.leader_exit == on_leader_exit::wait || (lease_.over(now.boot, t.lease) && t.end.exit && t.end.exit->signal);
   if (!ran || (forced && by_lease)) {
     t.end.error_code = "worker_lost";
-    t.end.error_message = cut(!t.exec_error.empty() ? t.exec_error + "; the task never ran" : lease_message(now));
+    t.end.error_message = cut(!t.exec_error.empty() ? t.exec_error + "; the task never ran" : lease_message(t, now));
   }
 }
 
@@ -229,10 +231,15 @@ void task_table::swept(moment now, effects& out) {
   }
 }
 
-std::string task_table::lease_message(moment now) const {
+std::string task_table::lease_message(const task& t, moment now) const {
   if (!lease_.base()) return "the worker had no lease";
-  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(now.boot - *lease_.base()).count();
-  return "the lease ran out: no contact with the controller for " + std::to_string(silent) + " s";
+  if (!lease_.over(now.boot, t.lease)) // it is told after the controller was heard again
+    return "the lease ran out before the controller was heard again";
+  const auto silent = std::chrono::duration_cast<milliseconds>(now.boot - *lease_.base());
+  const std::string time = silent < std::chrono::seconds{1}
+                               ? std::to_string(silent.count()) + " ms"
+                               : std::to_string(std::chrono::floor<std::chrono::seconds>(silent).count()) + " s";
+  return "the lease ran out: no contact with the controller for " + time;
 }
 
 } // namespace quell::worker

@@ -126,3 +126,31 @@ TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[tabl
   }
   CHECK(book.size() == 6);
 }
+
+TEST_CASE("what had its go and was not executed never started: not in a hello, not in its result", "[table]") {
+  table_fixture f;
+  f.start_arrives("a", 1);
+  f.held("a"); // it has its go; the guardian has not said that it executes
+  REQUIRE(f.gone.size() == 1);
+  REQUIRE(f.hello().inventory.size() == 1);
+  CHECK(f.hello().inventory[0].started_at == wall_time{});
+  f.operation_stopped("a", 9);
+  f.hears(worker::task_exec_failed{f.id("a"), 127, "nosuch: not found"});
+  f.dies("a", {127, std::nullopt});
+  REQUIRE(f.end_of("a"));
+  CHECK(f.end_of("a")->how == receipt::never_started);
+  CHECK(f.end_of("a")->evidence == proof::never_ran);
+  CHECK(f.end_of("a")->started_at == wall_time{});
+  f.runs("b", 2);
+  CHECK(f.hello().inventory[0].started_at != wall_time{});
+}
+
+TEST_CASE("the silence of a lease that ran out is not counted from a controller that is back", "[table]") {
+  table_fixture f;
+  f.runs("a", 1);
+  f.pass(12s);
+  f.lease.welcomed(f.now.boot, 10s); // heard again, before the guardian's word on the kill was read
+  f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
+  CHECK(f.end_of("a")->error_code == "worker_lost");
+  CHECK(f.end_of("a")->error_message == "the lease ran out before the controller was heard again");
+}

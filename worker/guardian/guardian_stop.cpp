@@ -232,7 +232,7 @@ task_still_there guardian::describe(guarded_task& task, std::int64_t now) {
     if (out.processes.size() == 20) break;
     auto view = view_of(pid);
     if (view.state.empty()) continue;
-    if (task.killing && view.state == "D") out.why = unproven_why::stuck_in_kernel;
+    if (task.killing && view.state == "D" && is_stuck(stat_of(pid))) out.why = unproven_why::stuck_in_kernel;
     if (task.killing && ::kill(pid, 0) < 0 && errno == EPERM) out.why = unproven_why::no_permission;
     out.processes.push_back(std::move(view));
   }

@@ -48,6 +48,12 @@ struct process_stat {
 };
 process_stat stat_of(pid_t pid);
 
+/// After a SIGKILL: sleeps in the kernel where no signal gets through. Who exits sleeps there too, on its way out.
+constexpr bool is_stuck(const process_stat& s) {
+  constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>
+  return s.state == 'D' && (s.flags & exiting) == 0;
+}
+
 /// Appends the children of a process of so many threads.
 void children_of(pid_t pid, int threads, std::vector<pid_t>& out);
 
