@@ -107,6 +107,7 @@ void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<canc
   const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
   turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
                            done = std::move(done)](bool durable) mutable {
+    if (answer && answer->record.outcome == cancel_outcome::joined && !durable) answer->record.durable = false;
     if (fences) {
       answer->record.durable = durable;
       auto& times = answer->record.report;

@@ -27,6 +27,7 @@ struct ledger_settings {
   std::size_t max_children = 100'000;
   std::size_t max_tombstones_per_token = 10'000;
   milliseconds worker_lease{10000};    ///< for dead_by of tasks without their own
+  milliseconds longest_lease{60000};   ///< the longest that a worker is ever granted: a handover's
   std::size_t leaves_per_step = 1'000; ///< how much one `step` rolls out
 };
 

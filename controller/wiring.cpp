@@ -219,6 +219,7 @@ void process::start_actor() {
   c.ledger.tombstone_keep = s.defaults_tombstones;
   c.ledger.max_live_operations = s.limits_operations;
   c.ledger.worker_lease = s.workers_lease;
+  c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
   c.token_for = [key = secrets_.task_token_key](const operation_id& id) { return mint_task_token(id, key); };
   const auto cluster = recovered_.cluster;

@@ -110,6 +110,9 @@ struct recovered_state {
   std::uint64_t epoch = 0;    ///< already raised for this start
   std::uint64_t next_seq = 1; ///< above everything ever handed out
   std::uint64_t next_event = 1;
+  /// What has a lower seq was read from a backup: what became of it between the backup and its restore is not known
+  /// (`options.restored`; remembered by every later start). 0 = this store was never restored.
+  std::uint64_t restored_below = 0;
   std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
   std::vector<cancel_record> open_cancels; ///< not settled, by seq
   std::vector<cutoff_record> cutoffs;

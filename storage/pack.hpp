@@ -61,6 +61,8 @@ class unpacker {
   }
 
   bool ok() const { return ok_; }
+  /// Every byte is read: fields that a later version appended are missing.
+  bool at_end() const { return rest_.empty(); }
 
  private:
   std::string_view rest_;

@@ -131,6 +131,8 @@ struct cancel_record {
   std::string via_channel; ///< cli | api | console | …
   std::string via_token;   ///< the token's name
   std::optional<milliseconds> grace;
+  /// A smaller grace that a later cancel of the same target brought, where `grace` says "each its own".
+  std::optional<milliseconds> tighter;
   std::optional<std::uint64_t> up_to_seq;
   wall_time created_at{};
   bool durable = true;

@@ -51,7 +51,9 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
   SQLite::Statement cluster(database, "INSERT INTO meta VALUES ('cluster', ?) ON CONFLICT DO NOTHING");
   binder(cluster).id(fresh);
   run(cluster);
-  database.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+  SQLite::Statement epoch(database, "UPDATE meta SET value = value + ? WHERE key = 'epoch'");
+  binder(epoch).count(restored ? restore_epoch_jump : 1);
+  run(epoch);
   // Numbers that were handed out but never reached this copy of the file must not come again.
   const auto jump = restored ? restore_jump : 0;
   SQLite::Statement raise(database, "UPDATE meta SET value = max(value, ?) + ? WHERE key = ?");
@@ -62,6 +64,8 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
   };
   raise_to("seq_limit", highest_seq_seen(database) + 1);
   raise_to("event_limit", number(database, "SELECT max(id) FROM event") + 1);
+  if (restored)
+    database.exec("INSERT OR REPLACE INTO meta SELECT 'restored_below', value FROM meta WHERE key = 'seq_limit'");
   transaction.commit();
   return {};
 }
@@ -75,6 +79,7 @@ recovered_state recover(SQLite::Database& database) {
   }
   state.epoch = number(database, "SELECT value FROM meta WHERE key = 'epoch'");
   state.next_seq = number(database, "SELECT value FROM meta WHERE key = 'seq_limit'");
+  state.restored_below = number(database, "SELECT value FROM meta WHERE key = 'restored_below'");
   state.next_event = number(database, "SELECT value FROM meta WHERE key = 'event_limit'");
   // Sized at once: a growing vector would hold two copies of a million rows for a moment.
   state.live.reserve(number(database, "SELECT count(*) FROM operation INDEXED BY operation_live WHERE ended_seq = 0"));

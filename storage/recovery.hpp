@@ -14,6 +14,8 @@ namespace quell::storage {
 
 /// How far a restored backup jumps: above everything that the lost time can have handed out, far below 2^53.
 inline constexpr std::uint64_t restore_jump = std::uint64_t{1} << 32;
+/// The same for epochs, of which each start takes one.
+inline constexpr std::uint64_t restore_epoch_jump = std::uint64_t{1} << 20;
 
 /// Migrates, and raises the epoch durably (on the first start: makes the cluster's id). Throws SQLite::Exception;
 /// faults: `database_corrupt`, `newer_schema`.

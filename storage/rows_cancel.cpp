@@ -31,6 +31,7 @@ std::string pack_body(const cancel_record& record) {
   for (const auto count : report.proofs) to.number(count);
   for (const auto* ms : {&report.fenced_ms, &report.signalled_ms, &report.settled_ms})
     to.maybe(*ms, [&](double value) { to.real(value); });
+  if (record.tighter) to.integer(record.tighter->count());
   return to.take();
 }
 
@@ -60,6 +61,7 @@ void read_body(std::string_view bytes, cancel_record& record) {
   read_counts(from, report.proofs);
   for (auto* ms : {&report.fenced_ms, &report.signalled_ms, &report.settled_ms})
     *ms = from.maybe([&] { return from.real(); });
+  if (from.ok() && !from.at_end()) record.tighter = milliseconds{from.integer()};
   if (!from.ok()) throw corrupt_row("a cancel's packed part is cut short");
 }
 

@@ -200,16 +200,16 @@ cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
 }
 
 void core::tighten(cancel_run& run, milliseconds grace, moment now) {
-  const auto in_force = run.tighter ? run.tighter : run.record.grace;
+  const auto in_force = run.record.tighter ? run.record.tighter : run.record.grace;
   if (in_force && *in_force <= grace) return;
   // "Each its own" may be smaller than what came now for some: only a kill at once is certainly nearer for all of them.
   if (run.record.grace || grace.count() == 0) {
     run.record.grace = grace;
-    run.tighter.reset();
-    touch(run);
+    run.record.tighter.reset();
   } else {
-    run.tighter = grace;
+    run.record.tighter = grace;
   }
+  touch(run); // the answer promises it: the next life of this process tells it to workers that come back
   send_stops(run, workers_below(run), grace);
   hurry_owners(run, grace, now);
 }
@@ -233,7 +233,9 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
     hurry_owners(run, run.record.grace, now);
     queue_sweep(run);
   }
-  effects_.journal.emplace_back(storage::put_cancel{run.record});
+  storage::put_cancel row{run.record};
+  row.record.status = cancel_status::fenced; // settled on disk with its times and events, which come with the fence
+  effects_.journal.emplace_back(std::move(row));
   changed_.insert(run.record.id);
   return run;
 }

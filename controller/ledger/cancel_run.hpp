@@ -17,8 +17,6 @@ struct cancel_run {
   bool has_progress = false;   ///< counts changed since the last progress event
   boot_time last_progress{};
   std::vector<index> awaited; ///< workers that have not applied it yet
-  /// A smaller grace that a later cancel of the same target brought, where the record's own says "each its own".
-  std::optional<milliseconds> tighter;
 
   index operation = none; ///< target_operation: while it lives
   std::uint64_t operation_seq = 0;

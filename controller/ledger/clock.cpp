@@ -28,6 +28,9 @@ std::optional<boot_time> core::tick(moment now) {
     case timer::purpose::unconfirmed:
       end_own_work(due.operation, stopped_end(due.operation, receipt::unconfirmed, proof::none), now);
       break;
+    case timer::purpose::restored:
+      end_doubt(due.operation, now);
+      break;
     case timer::purpose::lease:
       look_at_lease(due.operation, now);
       break;

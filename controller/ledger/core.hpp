@@ -134,7 +134,7 @@ class core final : public ledger, public actor_books, public external_books {
     std::uint32_t slots = 0;
   };
   struct timer {
-    enum class purpose : std::uint8_t { deadline, unconfirmed, lease };
+    enum class purpose : std::uint8_t { deadline, unconfirmed, lease, restored };
     boot_time at;
     index operation;
     std::uint64_t seq;
@@ -272,6 +272,7 @@ class core final : public ledger, public actor_books, public external_books {
   void tell_owner(index x, milliseconds grace, moment now);
   void hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now);
   void recover_external(index x, moment now);
+  void recover_grace(index x, moment now);
   external_signal signal_to_owner(index x) const;
 
   // sweep.cpp
@@ -307,6 +308,13 @@ class core final : public ledger, public actor_books, public external_books {
   void recover_cancel(const storage::cancel_record& r, moment now);
   void recover_supersede();
 
+  // restored.cpp: what a backup does not know
+  void doubt(index x, moment now);
+  boot_time doubted_until(index x) const;
+  void adopt(const operation_id& id, index worker);
+  void not_there(index x);
+  void end_doubt(index x, moment now);
+
   // clock.cpp
   void expire(moment now);
   void set_deadline(index x, boot_time at);
@@ -325,6 +333,8 @@ class core final : public ledger, public actor_books, public external_books {
   std::vector<index> session_heads_;    ///< by interned session
   std::map<std::uint64_t, index> told_; ///< external ones whose owner was told to stop, by seq
   boot_time woke_{};                    ///< when this process itself was last found to have stood still
+  boot_time began_{};
+  std::uint64_t restored_below_ = 0; ///< see storage::recovered_state
   interner<requirement> needs_;
   interner<std::pair<std::string, std::string>> reasons_;
   std::vector<worker_state> worker_states_; ///< by interned worker

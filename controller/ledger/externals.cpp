@@ -227,7 +227,7 @@ milliseconds core::grace_below(index x) const {
   std::optional<milliseconds> nearest;
   for (const cancel_run* run : runs) {
     milliseconds grace = run->record.grace.value_or(operations_[x].grace);
-    if (run->tighter) grace = std::min(grace, *run->tighter);
+    if (run->record.tighter) grace = std::min(grace, *run->record.tighter);
     nearest = std::min(nearest.value_or(grace), grace);
   }
   return nearest.value_or(operations_[x].grace);
@@ -261,14 +261,20 @@ void core::recover_external(index x, moment now) {
   if (n.has_own_end) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (!n.is_stopped) return;
-  // Its owner may have found nobody to report to: it has its grace once more.
+  told_.emplace(n.seq, x);
+}
+
+/// Its owner may have found nobody to report to: it has its grace once more. Once the open cancels are known, since a
+/// later one may have made it shorter than the time from the first signal to the kill.
+void core::recover_grace(index x, moment now) {
+  operation_node& n = operations_[x];
   const storage::stop_state& stop = *n.more->stop;
   external_state& e = *n.external;
   e.grace = n.grace;
   if (stop.kill_at && stop.signalled_at) e.grace = std::max(*stop.kill_at - *stop.signalled_at, milliseconds{0});
+  if (stop.cause == stop_cause::cancel) e.grace = std::min(e.grace, grace_below(x));
   e.kill_at = now.boot + e.grace;
   timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
-  told_.emplace(n.seq, x);
 }
 
 external_signal core::signal_to_owner(index x) const {

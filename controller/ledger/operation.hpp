@@ -83,6 +83,7 @@ struct operation_node {
   bool is_held : 1 = false;         ///< assigned to `worker`, not proven gone there
   bool was_approved : 1 = false;    ///< a human was asked, and is not asked again
   bool waits_for_older : 1 = false; ///< superseding what still lives
+  bool is_unsure : 1 = false;       ///< from a restored backup: it may have been started since (restored.cpp)
 };
 
 } // namespace quell::controller::heart

@@ -9,8 +9,12 @@
 namespace quell::controller::heart {
 
 void core::reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) {
-  for (const wire::task_ended& result : h.results) ended(worker, result, now);
   const index w = worker_index(worker);
+  for (const wire::task_ended& result : h.results) {
+    adopt(result.operation, w);
+    ended(worker, result, now);
+  }
+  for (const wire::inventory_item& item : h.inventory) adopt(item.operation, w);
   std::unordered_map<operation_id, const wire::inventory_item*> there;
   for (const wire::inventory_item& item : h.inventory) there.emplace(item.operation, &item);
   std::unordered_set<operation_id> expected;
@@ -41,6 +45,7 @@ void core::take_inventory(index x, const wire::inventory_item& item, const wire:
 }
 
 void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
+  if (operations_[x].is_unsure) return not_there(x);
   const bool may_have_run = operations_[x].has_started || !same_life;
   if (may_have_run) {
     lose(x, proof_of(h.level), receipt::killed,
@@ -92,7 +97,7 @@ void core::resend_stops(index worker, moment now) {
   }
   for (auto& [seq, run] : cancels) {
     send_stops(*run, {worker}, run->record.grace);
-    if (run->tighter) send_stops(*run, {worker}, run->tighter);
+    if (run->record.tighter) send_stops(*run, {worker}, run->record.tighter);
     const bool is_new = std::find(run->awaited.begin(), run->awaited.end(), worker) == run->awaited.end();
     if (is_new && !run->record.report.signalled_ms) run->awaited.push_back(worker);
   }
@@ -106,6 +111,7 @@ std::optional<boot_time> core::lease_expired(const std::string& worker,
   std::optional<boot_time> next;
   for (const index x : held_by(w)) {
     const operation_node& n = operations_[x];
+    if (n.is_unsure) continue; // another worker may have it
     const boot_time dead = dead_by(n.more ? n.more->lease : std::nullopt);
     if (dead > now.boot) {
       if (!next || dead < *next) next = dead;

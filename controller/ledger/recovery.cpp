@@ -13,6 +13,8 @@ core::core(ledger_settings s, storage::recovered_state recovered, moment now) : 
   next_seq_ = std::max<std::uint64_t>(recovered.next_seq, 1);
   seq_limit_ = next_seq_;
   next_event_ = std::max<std::uint64_t>(recovered.next_event, 1);
+  began_ = now.boot;
+  restored_below_ = recovered.restored_below;
   reserve_seqs();
   recover(recovered, now);
 }
@@ -31,6 +33,7 @@ void core::recover(storage::recovered_state& recovered, moment now) {
     expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
+  for (const auto& [seq, x] : told_) recover_grace(x, now);
   recover_supersede();
   interrupt_actors(now);
 
@@ -113,6 +116,7 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
   // A wall clock that was set back meanwhile must not make it longer than it was at its start.
   if (hot.deadline_at && !n.has_own_end)
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
+  if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_started && !n.has_own_end) doubt(x, now);
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
   if (n.has_own_end)

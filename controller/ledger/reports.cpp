@@ -102,7 +102,7 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   operation_node& n = operations_[x];
   if (!n.is_held || workers_[n.worker] != worker) return; // counted already, or not its business
   // Let go is not begun: an exec that failed never ran.
-  const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed";
+  const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed" && m.evidence != proof::never_ran;
   const auto stop = stop_of(x);
   if (ran && !n.has_started) begin(x, m.started_at, now);
   // Began together with a stop: the frames may be read in any order, the chain is the same.
@@ -112,16 +112,20 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   d.output.dropped_bytes = std::max(d.output.dropped_bytes, m.output.dropped_bytes);
   if (m.exit) d.exit = m.exit;
 
+  const bool never_ran = m.evidence == proof::never_ran && !n.has_started;
+  // A worker that said before that it runs: what is true of both is that it is gone.
+  const bool contradicts = m.evidence == proof::never_ran && n.has_started;
+  const proof evidence = contradicts ? proof_of(d.level.value_or(containment::group)) : m.evidence;
+  const auto said = contradicts ? std::nullopt : m.how;
   if (m.error_code == "worker_lost") { // cleared by a later life of the worker
-    const receipt how = m.evidence == proof::never_ran ? receipt::never_started : m.how.value_or(receipt::killed);
-    lose(x, m.evidence, how, m.error_message, now);
+    const receipt how = never_ran ? receipt::never_started : said.value_or(receipt::killed);
+    lose(x, evidence, how, m.error_message, now);
     return;
   }
   if (m.stop_seq != 0 && stop) {
-    const bool never_ran = m.evidence == proof::never_ran;
-    const receipt how = m.how.value_or(never_ran ? receipt::never_started : receipt::terminated);
+    const receipt how = said.value_or(never_ran ? receipt::never_started : receipt::terminated);
     if (!n.is_stopped) set_stop(x, *stop, announce::no, now);
-    own_end e = stopped_end(x, how, m.evidence);
+    own_end e = stopped_end(x, how, evidence);
     e.exit = m.exit;
     end_own_work(x, std::move(e), now);
     return;

@@ -188,7 +188,7 @@ void core::set_status(index x, status to) {
 
 bool core::never_sent(index x) const {
   const operation_node& n = operations_[x];
-  return !n.is_held && !n.has_started && !n.has_own_end;
+  return !n.is_held && !n.has_started && !n.has_own_end && !n.is_unsure;
 }
 
 std::uint32_t core::slots_of(index x) const {

@@ -63,6 +63,12 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
   if (n.worker != none) u.worker = workers_[n.worker];
   const auto* stop = n.more && n.more->stop ? &*n.more->stop : nullptr;
   if (stop != nullptr && stop->signalled_at) u.since = *stop->signalled_at;
+  if (n.is_unsure) {
+    u.why = unproven_why::worker_unreachable;
+    u.next = next_action::lease_expiry;
+    u.next_at = now.wall + std::chrono::ceil<milliseconds>(doubted_until(x) - now.boot);
+    return u;
+  }
   if (!n.is_held) {
     if (n.kind == quell::kind::task || n.has_own_end) {
       u.why = n.has_own_end ? unproven_why::in_grace : unproven_why::signal_in_flight;

@@ -30,7 +30,7 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
     const auto& [what, detail] = reasons_[n.waiting];
     v.waiting = waiting_for{what, n.since, detail};
   }
-  if (v.hot.now == status::pending && n.worker != none)
+  if (v.hot.now == status::pending && n.worker != none && !n.is_unsure)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
   if (n.external && n.external->lease.count() > 0 && !n.has_own_end)
     v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);

@@ -177,11 +177,15 @@ TEST_CASE("each start raises the epoch, and a restored one jumps far ahead") {
   CHECK(second.recovered.next_event == 41);
   second.log->close();
   store third(journal::options{.directory = directory.path(), .restored = true});
-  CHECK(third.recovered.epoch == 3);
+  CHECK(third.recovered.epoch == 2 + (std::uint64_t{1} << 20));
+  CHECK(second.recovered.restored_below == 0);
+  CHECK(third.recovered.restored_below == third.recovered.next_seq);
   CHECK(third.recovered.next_seq >= 500 + (std::uint64_t{1} << 32));
   CHECK(third.recovered.next_event > (std::uint64_t{1} << 32));
   third.log->close();
-  CHECK(store(directory.path()).recovered.next_seq == third.recovered.next_seq);
+  store fourth(directory.path());
+  CHECK(fourth.recovered.next_seq == third.recovered.next_seq);
+  CHECK(fourth.recovered.restored_below == third.recovered.restored_below); // a crash right after it forgets nothing
 }
 
 TEST_CASE("the next number is above every row's even when nothing was reserved") {

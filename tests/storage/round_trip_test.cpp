@@ -42,6 +42,7 @@ cancel_record full_cancel(cancel_target target, std::uint64_t seq) {
   c.up_to_seq = seq - 3;
   c.outcome = cancel_outcome::joined;
   c.status = cancel_status::signalled;
+  c.tighter = milliseconds{250};
   c.via_channel = "cli";
   c.via_token = "laptop";
   c.grace = milliseconds{0};

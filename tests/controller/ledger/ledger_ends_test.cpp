@@ -328,3 +328,36 @@ TEST_CASE("what is dropped from the store is forgotten here too") {
     for (const auto& e : batch) CHECK_FALSE(std::holds_alternative<storage::update_operation>(e));
   w.pass(std::chrono::minutes{5});
 }
+
+TEST_CASE("work that never ran has not started, whatever its worker mixes up") {
+  world w;
+  w.task("unrun", in("s"));
+  REQUIRE(w.place("unrun", "w1"));
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  wire::task_ended m;
+  m.operation = w.id("unrun");
+  m.stop_seq = c.record.seq;
+  m.how = receipt::never_started;
+  m.evidence = proof::never_ran;
+  m.started_at = m.ended_at = w.now.wall; // it had its go, and nothing was executed
+  w.heart->ended("w1", m, w.now);
+  w.take();
+  CHECK_FALSE(w.row("unrun").started_at);
+  CHECK(w.count(c, proof::never_ran) == 1);
+  const auto types = w.event_types("unrun");
+  CHECK(std::count(types.begin(), types.end(), "operation_started") == 0);
+}
+
+TEST_CASE("what its worker said to run did run: never_ran after that is not believed") {
+  world w;
+  w.task("ran", in("s"));
+  w.runs("ran", "w1");
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  w.dies("ran", receipt::never_started, proof::never_ran);
+  CHECK(w.row("ran").started_at);
+  CHECK(w.count(c, receipt::never_started) == 0);
+  CHECK(w.count(c, proof::never_ran) == 0);
+  CHECK(w.report(c).status == cancel_status::settled);
+}

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/ledger/spec_blob.hpp"
-#include "tests/controller/ledger/world.hpp"
+#include "tests/controller/ledger/externals_world.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -143,4 +143,68 @@ TEST_CASE("a task's spec survives its compact form") {
   spec.stdin_open = true;
   spec.stop_signal = "TERM";
   CHECK(heart::spec_blob(spec).decode() == spec);
+}
+
+TEST_CASE("a tighter cancel that was answered holds after a crash, for workers that come back and for owners") {
+  externals_world w;
+  w.task("far", {.scope = in("s"), .grace = milliseconds{60'000}});
+  w.runs("far", "w1");
+  w.external("owned", {.grace = milliseconds{60'000}});
+  const auto first = w.cancel_scope("s");
+  w.roll_out();
+  auto again = w.order(storage::target_scope{in("s")});
+  again.grace = milliseconds{100};
+  CHECK(w.cancel(again).record.outcome == cancel_outcome::joined);
+  w.restart();
+  w.stops.clear();
+  auto h = w.hello();
+  h.inventory = {{w.id("far"), wire::task_phase::running, 4242, w.now.wall, 0}};
+  w.heart->reconcile("w1", h, true, w.now);
+  w.take();
+  REQUIRE_FALSE(w.stops.empty());
+  CHECK(
+      std::any_of(w.stops.begin(), w.stops.end(), [](const auto& s) { return s.message.grace == milliseconds{100}; }));
+  w.pass(milliseconds{10'200}); // the tighter grace and the bound
+  CHECK(w.status_of("owned") == "cancelled");
+  CHECK(w.count(first, receipt::unconfirmed) == 1);
+}
+
+TEST_CASE("a cancel of nothing that crashes before its fence is settled by the next life, with times and events") {
+  world w;
+  const auto view = w.heart->cancel(w.order(storage::target_scope{in("s")}), w.next_cancel(), w.now);
+  REQUIRE(view);
+  w.take(); // committed; the process dies before it hears of it
+  w.restart();
+  const auto& row = w.store.cancels.at(view->record.id);
+  CHECK(row.status == cancel_status::settled);
+  CHECK(row.report.fenced_ms);
+  CHECK(row.report.signalled_ms);
+  CHECK(row.report.settled_ms);
+  std::vector<std::string> types;
+  for (const auto& e : w.store.events) types.push_back(e.type);
+  CHECK(types == std::vector<std::string>{"cancel_fenced", "cancel_signalled", "cancel_settled"});
+  w.restart();
+  CHECK(w.store.events.size() == 3);
+}
+
+TEST_CASE("a worker is told a cancel that was called signalled while it was silent, after a crash too") {
+  world w;
+  w.task("there", in("s"));
+  w.task("elsewhere", in("s"));
+  w.runs("there", "w1");
+  w.runs("elsewhere", "w2");
+  w.reach["w1"].reachable = false;
+  const auto c = w.cancel_scope("s");
+  w.applied("w2", c);
+  REQUIRE(w.report(c).status == cancel_status::signalled);
+  const bool crashes = GENERATE(false, true);
+  if (crashes) w.restart();
+  w.stops.clear();
+  auto h = w.hello();
+  h.inventory = {{w.id("there"), wire::task_phase::running, 4242, w.now.wall, 0}};
+  w.heart->reconcile("w1", h, true, w.now);
+  w.take();
+  REQUIRE(w.stops.size() == 1);
+  CHECK(w.stops[0].workers == std::vector<std::string>{"w1"});
+  CHECK(w.stops[0].message.cancel == c.record.id);
 }

@@ -1,0 +1,54 @@
+// What a restored backup does not know. A task that had not begun when the backup was taken may have been sent, may
+// have run and may have ended since, on any worker; its worker has perhaps forgotten it. So it is neither placed again
+// nor taken for never begun. A worker that names it in its hello has it. What nobody has named when every lease that
+// can have been granted is over lives nowhere: whether it ran stays unknown, and the record says so.
+#include "controller/ledger/core.hpp"
+#include "protocol/lease.hpp"
+
+namespace quell::controller::heart {
+
+boot_time core::doubted_until(index x) const {
+  const auto& more = operations_[x].more;
+  const milliseconds own = more && more->lease ? *more->lease : milliseconds{0};
+  return began_ + lease_wait(std::max({settings_.longest_lease, settings_.worker_lease, own}));
+}
+
+void core::doubt(index x, moment now) {
+  operation_node& n = operations_[x];
+  n.is_unsure = true;
+  note_waiting(n.id, "worker", "the store was restored from a backup: a worker that is not back yet may have it", now);
+  timers_.push({doubted_until(x), x, n.seq, timer::purpose::restored});
+}
+
+void core::adopt(const operation_id& id, index worker) {
+  const index x = find(id);
+  if (x == none || !operations_[x].is_unsure || operations_[x].has_own_end) return;
+  operations_[x].is_unsure = false;
+  if (operations_[x].is_held && operations_[x].worker == worker) return;
+  release(x); // it was placed anew between the backup and its restore
+  hold(x, worker);
+  write_row(x);
+}
+
+/// The worker that had it when the backup was taken has it no more; another one may.
+void core::not_there(index x) {
+  release(x);
+  operations_[x].worker = none;
+  write_row(x);
+}
+
+void core::end_doubt(index x, moment now) {
+  if (!operations_[x].is_unsure) return;
+  operations_[x].is_unsure = false;
+  if (stop_of(x)) return lose(x, proof::lease_expired, receipt::killed, {}, now);
+  end_own_work(x,
+               {status::failed,
+                {},
+                proof::lease_expired,
+                {},
+                storage::operation_error{"interrupted", "the store was restored from a backup: whether this ran since "
+                                                        "the backup is not known; nothing of it lives any more"}},
+               now);
+}
+
+} // namespace quell::controller::heart
