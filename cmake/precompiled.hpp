@@ -1,5 +1,5 @@
-// The standard headers that most files include, compiled once (see quell_precompiled). Each file still names what it needs:
-// house_headers and the sanitizer builds compile without this.
+// The standard headers that most files include, compiled once (see quell_precompiled). Each file still names what it
+// needs: house_headers and the sanitizer builds compile without this.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -25,10 +25,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tl/expected.hpp>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
-#include <tl/expected.hpp>
