@@ -30,11 +30,10 @@ answer<bool> write_private(const std::string& path, const std::string& text) {
 
 /// The line with this cluster's present ports.
 std::string with_ports(const std::string& text, const control_ports& ports) {
-  if (ports.control.empty()) return text;
   auto line = parse_join(text);
   if (!line) return text;
-  line->control_endpoints = {ports.control};
-  line->bulk_endpoints = {ports.bulk};
+  if (!ports.control.empty()) line->control_endpoints = {ports.control};
+  if (!ports.bulk.empty()) line->bulk_endpoints = {ports.bulk};
   return to_text(*line);
 }
 

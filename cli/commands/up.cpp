@@ -23,6 +23,7 @@
 #include "cli/fields.hpp"
 #include "cli/join_file.hpp"
 #include "cli/signals.hpp"
+#include "cli/up_ports.hpp"
 #include "cli/url.hpp"
 
 namespace quell::cli {
@@ -83,21 +84,17 @@ class up_command {
   void prepare_controller() {
     controller_.process.name = "quelld";
     controller_.process.log = state_ + "/logs/quelld.log";
+    // Chosen once, so that a restarted quelld has the same.
+    ports_ = choose_ports(state_ + "/workers", o_.config, s_.env);
     set_controller_command(o_.listen.value_or("127.0.0.1:7710"));
   }
 
-  /// With port 0 the ports for workers are free ones too, chosen here so that a restarted quelld has the same.
   void set_controller_command(const std::string& listen) {
-    if (listen.ends_with(":0") && ports_.control.empty()) {
-      const auto control = std::to_string(free_port()), bulk = std::to_string(free_port());
-      ports_ = {"tcp://127.0.0.1:" + control, "tcp://127.0.0.1:" + bulk};
-      worker_flags_ = {"--workers-listen", "127.0.0.1:" + control, "--output-listen", "127.0.0.1:" + bulk};
-    }
     auto& command = controller_.process.command;
     command = {own_directory() + "/quelld", "--state", state_};
     // A config file decides where to listen unless a flag does.
     if (o_.listen || !o_.config) command.insert(command.end(), {"--listen", listen});
-    command.insert(command.end(), worker_flags_.begin(), worker_flags_.end());
+    command.insert(command.end(), ports_.flags.begin(), ports_.flags.end());
     if (o_.config) command.insert(command.end(), {"--config", *o_.config});
   }
 
@@ -145,7 +142,7 @@ class up_command {
     if (!known) return fail(known.error().detail);
     for (int n = 1; static_cast<int>(workers_.size()) < o_.workers && n <= 1000 && !stopping_; ++n) {
       const std::string name = "w" + std::to_string(n);
-      auto enrolled = enrol(*api_, *known, name, state_ + "/workers", ports_);
+      auto enrolled = enrol(*api_, *known, name, state_ + "/workers", ports_.ports);
       if (!enrolled) return fail(enrolled.error().detail);
       if (!*enrolled) continue; // somebody else's worker
       auto worker = std::make_unique<member_process>();
@@ -309,8 +306,7 @@ class up_command {
   const up_options& o_;
   std::string state_;
   sigset_t mask_{};
-  control_ports ports_;
-  std::vector<std::string> worker_flags_;
+  up_ports ports_;
   member_process controller_;
   std::vector<std::unique_ptr<member_process>> workers_;
   std::vector<std::unique_ptr<api>> apis_;

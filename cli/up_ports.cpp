@@ -1,0 +1,78 @@
+// What is configured is quelld's affair; all else is chosen here, before it starts.
+#include "cli/up_ports.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <fstream>
+#include <sstream>
+
+#include "cli/child.hpp"
+#include "cli/connection.hpp"
+#include "protocol/toml.hpp"
+
+namespace quell::cli {
+namespace {
+
+struct embedded_socket {
+  const char* key;
+  const char* variable;
+  const char* flag;
+  std::string control_ports::*endpoint;
+};
+constexpr std::array sockets{
+    embedded_socket{"listen", "QUELLD_WORKERS_LISTEN", "--workers-listen", &control_ports::control},
+    embedded_socket{"output_listen", "QUELLD_WORKERS_OUTPUT_LISTEN", "--output-listen", &control_ports::bulk}};
+
+bool is_free(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int again = 1; // as quelld binds: what only waits for its last packets is free
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return bound;
+}
+
+/// A file that cannot be read configures nothing here; quelld says what is wrong with it.
+bool is_in_file(const std::optional<std::string>& file, const char* key) {
+  if (!file) return false;
+  try {
+    const auto all = toml::parse_file(*file);
+    return static_cast<bool>(all["workers"][key]);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+} // namespace
+
+up_ports choose_ports(const std::string& directory, const std::optional<std::string>& config,
+                      const std::function<std::optional<std::string>(const char*)>& env) {
+  up_ports chosen;
+  const auto path = directory + "/ports";
+  std::istringstream before(file_text(path, 64).value_or(""));
+  std::array<std::uint16_t, sockets.size()> used{};
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    const auto& s = sockets[i];
+    std::uint16_t port = 0;
+    before >> port;
+    if (env(s.variable) || is_in_file(config, s.key)) continue;
+    if (port == 0 || (i > 0 && port == used[0]) || !is_free(port)) port = free_port();
+    used[i] = port;
+    const auto address = "127.0.0.1:" + std::to_string(port);
+    chosen.ports.*s.endpoint = "tcp://" + address;
+    chosen.flags.insert(chosen.flags.end(), {s.flag, address});
+  }
+  // A wish only: without the file other ports are found the next time.
+  std::ofstream(path, std::ios::trunc) << used[0] << ' ' << used[1] << '\n';
+  return chosen;
+}
+
+} // namespace quell::cli
