@@ -293,8 +293,18 @@ void core::release(gated& g, moment now) {
       fleet_->frame_withheld(frame.route, now);
       continue;
     }
-    if (const auto* start = std::get_if<wire::start>(&frame.frame.body))
+    if (const auto* start = std::get_if<wire::start>(&frame.frame.body)) {
+      const auto live = ledger_->view(start->operation, now);
+      if (!live || live->hot.own_end) { // declared dead while it waited here, or since it left
+        // Its number is taken, so that something must have it: a message that says nothing.
+        auto nothing = frame;
+        nothing.frame.body = wire::results_stored{};
+        edges_.send(nothing);
+        fleet_->frame_left(frame.route, frame.frame.number, now);
+        continue;
+      }
       if (const auto worker = fleet_->name_of_route(frame.route)) edges_.output_expected(start->operation, *worker);
+    }
     edges_.send(frame);
     fleet_->frame_left(frame.route, frame.frame.number, now);
   }

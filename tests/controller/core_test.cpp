@@ -139,6 +139,28 @@ TEST_CASE("nothing of a start leaves before its commit", "[core]") {
   CHECK(std::count(w.edges.published.begin(), w.edges.published.end(), "operation_created") == 1);
 }
 
+TEST_CASE("a START whose operation is declared dead while it waits for the disk does not leave", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.create();
+  const std::uint64_t creates = w.edges.tickets;
+  std::size_t declared = 0;
+  w.c->turn(
+      [&](ledger& l, fleet&, moment now) -> std::function<void()> {
+        declared = l.declare_worker_dead("w1", "it burnt down", now);
+        return [] {};
+      },
+      w.now);
+  w.c->end_turn(w.now);
+  REQUIRE(declared == 1);
+  REQUIRE(w.edges.tickets > creates);
+  w.commit();
+  CHECK(w.edges.count<wire::start>() == 0);
+  CHECK(w.edges.count<wire::results_stored>() == 1); // its number, with nothing to do
+  CHECK(w.edges.count<wire::stop>() == 1);
+}
+
 TEST_CASE("a welcome waits for the journal, a heartbeat's answer does not", "[core]") {
   world w;
   w.worker_joins();

@@ -40,6 +40,7 @@ void controller_host::start() {
   if (world_.failed()) return;
   core_settings s;
   s.ledger.worker_lease = world_.plan.lease;
+  s.ledger.longest_lease = world_.plan.handover;
   s.ledger.leaves_per_step = 20;
   s.fleet.heartbeat = world_.plan.heartbeat;
   s.fleet.lease = world_.plan.lease;
@@ -90,6 +91,10 @@ void controller_host::allow_keys(std::vector<std::string> public_keys) {
 
 void controller_host::output_closes(const operation_id& id) {
   if (acts()) world_.truth.output_closed(id);
+}
+
+void controller_host::tell_owner(const external_signal& signal) {
+  if (acts()) world_.truth.owner_told(signal);
 }
 
 bool controller_host::storage_low() const { return world_.disk.low(); }

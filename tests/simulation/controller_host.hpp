@@ -51,6 +51,7 @@ class controller_host final : public controller::core_edges {
   void publish(const storage::event_record& event) override;
   void allow_keys(std::vector<std::string> public_keys) override;
   void output_expected(const operation_id&, const std::string&) override {}
+  void tell_owner(const controller::external_signal& signal) override;
   void output_closes(const operation_id& id) override;
   bool storage_low() const override;
   void ticked(moment) override {}

@@ -42,9 +42,8 @@ class oracle {
   void cancel_asked(const controller::cancel_order& order);
   void cancel_answered(const controller::cancel_order& order,
                        const controller::outcome<controller::cancel_view>& answer);
-  void controller_started() {
-    for (auto& w : workers_) w.is_there = false;
-  }
+  void controller_started();
+  void owner_told(const controller::external_signal& s);
   void controller_turned(controller::core& heart);
   void declared(const operation_id& id);
   void worker_declared(std::size_t worker);
@@ -88,12 +87,17 @@ class oracle {
     std::size_t worker = 0;
     std::optional<exit_state> exit;  ///< of a leader that ended by itself
     std::optional<instant> ended_by; ///< a stop was applied to it: its processes are gone by then
-    int terminal_events = 0;
+    int terminal_events = 0, started_events = 0;
+    bool stop_told = false; ///< that it is being stopped, by an event or by the row that a start found
+    std::optional<wall_time> owner_kills_at; ///< the nearest that its owner was told in this life of the controller
   };
   struct cancel_row {
     storage::cancel_record record;
     bool fenced_told = false, signalled_told = false;
-    std::set<std::string> reached; ///< workers that were connected when it was told to be signalled
+    std::set<std::string> reached;                  ///< workers that were connected when it was told to be signalled
+    std::optional<milliseconds> first_grace = {};   ///< as it was accepted
+    std::optional<milliseconds> nearest_grace = {}; ///< of those that joined it and were answered as durable
+    std::map<std::string, int> events = {};         ///< on disk, by type
   };
   struct worker_truth {
     std::vector<wire::stop> applied; ///< in this life
@@ -121,6 +125,7 @@ class oracle {
   void put(const storage::cancel_record& c);
   void judge_settled(const cancel_row& c);
   void put(const storage::event_record& e);
+  void judge_whole(const cancel_row& c);
   bool matches(const storage::recovered_state& state, std::string& difference) const;
   void judge_result(const row& r);
   void check_gone(const operation_id& id);
@@ -128,6 +133,9 @@ class oracle {
 
   void start_leaves(const controller::outgoing_frame& f, const wire::start& s);
   void stop_leaves(const wire::stop& s);
+  void judge_told(std::size_t worker);
+  void judge_owners(const cancel_row& c, milliseconds grace);
+  bool is_told(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const;
   void lease_leaves(const std::string& worker, milliseconds length, const char* what);
 
   world& world_;
@@ -144,6 +152,8 @@ class oracle {
   bool arrives_one_by_one_ = false;
   std::unordered_set<cancel_id> unwritten_cancels_;
   std::set<std::pair<session_id, std::uint64_t>> starts_sent_;
+  std::map<session_id, std::vector<wire::stop>> stops_left_; ///< of this life of the controller
+  std::map<std::string, session_id> welcomed_;               ///< the session whose welcome left last, by worker
   std::unordered_set<operation_id> answered_, declared_;
   std::vector<worker_truth> workers_;
   bool writes_failed_ = false;

@@ -11,6 +11,7 @@ void oracle::frame_leaves(const outgoing_frame& f) {
   if (const auto* s = std::get_if<wire::start>(&f.frame.body)) {
     start_leaves(f, *s);
   } else if (const auto* stop = std::get_if<wire::stop>(&f.frame.body)) {
+    stops_left_[f.frame.session].push_back(*stop);
     stop_leaves(*stop);
   } else if (const auto* stored = std::get_if<wire::results_stored>(&f.frame.body)) {
     const auto worker =
@@ -22,6 +23,7 @@ void oracle::frame_leaves(const outgoing_frame& f) {
         world_.violate("order", "the result of " + name(*r) + " is acknowledged and not on disk");
     }
   } else if (const auto* w = std::get_if<wire::welcome>(&f.frame.body)) {
+    welcomed_[w->worker] = f.frame.session;
     lease_leaves(w->worker, w->lease, "a welcome");
   } else if (const auto* g = std::get_if<wire::lease_granted>(&f.frame.body)) {
     if (world_.controller.heart())
@@ -54,8 +56,7 @@ void oracle::start_leaves(const outgoing_frame& f, const wire::start& s) {
   if (!is_read) return; // its session is over: it was made before, and is dropped unread
   if (!r->record.hot.worker)
     return world_.violate("order", "the START of " + name(*r) + " leaves, its assignment is not on disk");
-  if (is_terminal_row(*r) && !r->was_declared)
-    return world_.violate("no escape", "the START of " + name(*r) + " leaves, and it is over");
+  if (is_terminal_row(*r)) return world_.violate("no escape", "the START of " + name(*r) + " leaves, and it is over");
   if (s.seq != r->record.seq || s.as_of != r->record.as_of)
     world_.violate("order", "the START of " + name(*r) + " has other numbers");
   for (const auto& c : cancels_)
@@ -78,8 +79,9 @@ void oracle::published(const storage::event_record& e) {
            (e.cancel ? " " + world_.label(*e.cancel) : "") + (e.worker ? " " + *e.worker : "");
   });
   if (e.operation && e.type.starts_with("operation_")) {
-    const row* r = find(*e.operation);
+    row* r = find(*e.operation);
     if (!r) return world_.violate("order", e.type + " is told of an operation that is not on disk");
+    r->stop_told = r->stop_told || e.type == "operation_cancelling";
     const bool ends =
         e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled";
     if (ends && "operation_" + std::string(name_of(r->record.hot.now)) != e.type)
@@ -90,6 +92,8 @@ void oracle::published(const storage::event_record& e) {
     for (std::size_t w = 0; w < workers_.size(); ++w)
       if (world_.name(w) == *e.worker && e.type != "worker_draining") workers_[w].is_there = e.type == "worker_joined";
   if (e.type == "worker_joined" && e.worker) strays_must_go(*e.worker);
+  for (std::size_t w = 0; w < workers_.size() && e.type == "worker_joined"; ++w)
+    if (world_.name(w) == e.worker) judge_told(w);
   if (!e.cancel) return;
   const auto at = cancel_by_id_.find(*e.cancel);
   if (at == cancel_by_id_.end()) return;
@@ -123,7 +127,6 @@ void oracle::create_answered(const create_order& order, const operation_id& id, 
 void oracle::cancel_asked(const cancel_order&) {}
 
 void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_view>& answer) {
-  (void)order;
   if (!answer) {
     world_.note("client", [&] { return "a cancel is refused: " + answer.error().error.code; });
     return;
@@ -140,7 +143,16 @@ void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_vie
       world_.violate("order", world_.label(record.id) + " is answered as durable and not on disk");
     return;
   }
-  cancels_[at->second].fenced_told = true;
+  auto& c = cancels_[at->second];
+  c.fenced_told = true;
+  if (order.grace && record.outcome == cancel_outcome::joined) {
+    c.nearest_grace = std::min(c.nearest_grace.value_or(*order.grace), *order.grace);
+    const auto kept = c.record.tighter ? c.record.tighter : c.record.grace;
+    if (c.record.status != cancel_status::settled && (!kept || *kept > *order.grace))
+      world_.violate("order", world_.label(record.id) + " is answered as tighter, and that is not on disk");
+  }
+  for (std::size_t w = 0; w < workers_.size(); ++w) judge_told(w);
+  if (order.grace) judge_owners(c, *order.grace);
   highest_seq_told_ = std::max(highest_seq_told_, record.seq);
 }
 

@@ -38,6 +38,9 @@ void oracle::committed(const std::vector<storage::entry>& rows) {
       put(event->record);
     }
   }
+  for (const auto& e : rows)
+    if (const auto* c = std::get_if<storage::put_cancel>(&e); c && !world_.failed())
+      judge_whole(cancels_[cancel_by_id_.at(c->record.id)]);
 }
 
 void oracle::not_written(const std::vector<storage::entry>& rows) {
@@ -190,6 +193,8 @@ void oracle::judge_end(const row& r, const storage::operation_hot& to) {
   }
   const bool never_ran = to.stop && to.stop->evidence == proof::never_ran;
   if (never_ran && r.executions > 0) wrong("end with proof", "never ran, says the record; it did");
+  if (never_ran && (to.started_at || r.started_events > 0))
+    wrong("never ran", "never ran and has started, says the record");
 }
 
 void oracle::put(const storage::cancel_record& c) {
@@ -214,7 +219,7 @@ void oracle::put(const storage::cancel_record& c) {
     if (c.seq >= seq_limit_) wrong("seq grows", "has a number that is not reserved");
     last_seq_ = std::max(last_seq_, unwritten_cancels_.contains(c.id) ? 0 : c.seq);
     cancel_by_id_.emplace(c.id, cancels_.size());
-    cancels_.push_back({c, false, false, {}});
+    cancels_.push_back({c, false, false, {}, c.grace});
   } else {
     auto& old = cancels_[known->second];
     if (old.record.status > c.status) wrong("terminal is final", "went back from a later status");
@@ -238,6 +243,14 @@ void oracle::judge_settled(const cancel_row& c) {
 void oracle::put(const storage::event_record& e) {
   if (e.id <= last_event_) world_.violate("events", "an event's number was used twice");
   last_event_ = e.id;
+  if (e.cancel && e.type.starts_with("cancel_"))
+    if (const auto c = cancel_by_id_.find(*e.cancel); c != cancel_by_id_.end()) ++cancels_[c->second].events[e.type];
+  if (row* r = e.operation && e.type == "operation_started" ? find(*e.operation) : nullptr) {
+    const auto& stop = r->record.hot.stop;
+    if (++r->started_events > 1) world_.violate("never ran", name(*r) + " began twice, say the events");
+    if (stop && stop->evidence == proof::never_ran)
+      world_.violate("never ran", name(*r) + " never ran and has started, say the events");
+  }
   const bool ends = e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled";
   if (!ends || !e.operation) return;
   if (row* r = find(*e.operation); r && ++r->terminal_events > 1)

@@ -1,0 +1,78 @@
+// Whoever must act on a cancel has been told of it, with the nearest grace that was answered: workers that come back,
+// and the owners of external operations. And what is settled stands on disk as a whole.
+#include <algorithm>
+
+#include "tests/simulation/world.hpp"
+
+namespace quell::simulation {
+
+void oracle::controller_started() {
+  for (auto& w : workers_) w.is_there = false;
+  for (auto& r : rows_) {
+    r.owner_kills_at.reset();
+    r.stop_told = r.record.hot.stop.has_value();
+  }
+  stops_left_.clear();
+  welcomed_.clear();
+}
+
+/// One of these stops is of this cancel, reaches it and is near enough.
+bool oracle::is_told(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const {
+  milliseconds nearest = c.first_grace.value_or(x.record.grace);
+  if (c.nearest_grace) nearest = std::min(nearest, *c.nearest_grace);
+  return std::any_of(stops.begin(), stops.end(), [&](const wire::stop& s) {
+    return s.cancel == c.record.id && s.grace.value_or(x.record.grace) <= nearest && (!x.start || stop_covers(s, x));
+  });
+}
+
+/// Everything that this worker holds and a fenced cancel covers: its session has been sent the stop.
+void oracle::judge_told(std::size_t worker) {
+  const std::string called = world_.name(worker);
+  const auto session = welcomed_.find(called);
+  // After a write that failed the rows are not what the ledger knows.
+  if (session == welcomed_.end() || writes_failed_ || !world_.controller.heart()) return;
+  const auto& fleet = world_.controller.heart()->workers();
+  if (fleet.session_of_key(world_.workers[worker]->key()) != session->second) return; // over, or about to be replaced
+  for (const auto& r : rows_) {
+    const auto& hot = r.record.hot;
+    if (hot.worker != called || is_terminal_row(r) || hot.own_end || r.was_declared) continue;
+    const auto& sent = stops_left_[session->second];
+    const auto is_stop = [&](const wire::stop& s) { return s.seq == hot.stop->seq; };
+    if (r.stop_told && hot.stop && !hot.stop->cancel && std::none_of(sent.begin(), sent.end(), is_stop))
+      return world_.violate("told", called + " is there with " + name(r) + " and has not been sent its stop, " +
+                                        std::string(name_of(hot.stop->cause)));
+    for (const auto& c : cancels_)
+      if (c.fenced_told && c.record.status != cancel_status::settled && covers(c, r) && !is_told(sent, c, r))
+        return world_.violate("told", called + " is there with " + name(r) + " and has not been sent the stop of " +
+                                          world_.label(c.record.id) + ", or not its nearest grace");
+  }
+}
+
+void oracle::owner_told(const controller::external_signal& s) {
+  if (row* r = find(s.operation)) r->owner_kills_at = std::min(r->owner_kills_at.value_or(s.kill_at), s.kill_at);
+}
+
+/// A cancel with this grace was answered: owners that were told to stop know that the end has come nearer.
+void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
+  if (writes_failed_) return;
+  const wall_time latest = world_.controller.now().wall + grace;
+  for (const auto& r : rows_)
+    if (r.owner_kills_at && !is_terminal_row(r) && !r.record.hot.own_end && covers(c, r) && *r.owner_kills_at > latest)
+      world_.violate("told", "the owner of " + name(r) + " is not told that " + world_.label(c.record.id) +
+                                 " brought its end nearer");
+}
+
+/// A settled cancel has its times, and each of its events once.
+void oracle::judge_whole(const cancel_row& c) {
+  const auto& report = c.record.report;
+  if (writes_failed_ || c.record.status != cancel_status::settled) return;
+  const auto wrong = [&](const std::string& text) {
+    world_.violate("whole record", world_.label(c.record.id) + " is settled " + text);
+  };
+  if (!report.fenced_ms || !report.signalled_ms || !report.settled_ms) return wrong("without its times");
+  for (const char* type : {"cancel_fenced", "cancel_signalled", "cancel_settled"})
+    if (const auto n = c.events.find(type); n == c.events.end() || n->second != 1)
+      return wrong("with " + std::to_string(n == c.events.end() ? 0 : n->second) + " events " + type);
+}
+
+} // namespace quell::simulation
