@@ -5,8 +5,8 @@
 
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/mcp/limits.hpp"
+#include "integrations/mcp/param_headers.hpp"
 #include "integrations/models/text.hpp"
-#include "protocol/base64.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -14,11 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto release_time = milliseconds(1'000); ///< after the answer, for the body's end to come too
-
-bool fits_in_header(std::string_view text) {
-  return !text.empty() && text.front() != ' ' && text.back() != ' ' && !text.starts_with("=?base64?") &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7F; });
-}
 
 } // namespace
 
@@ -38,19 +33,18 @@ fault http_conversation::clean(fault why) const {
 }
 
 void http_conversation::complain(std::string what) {
-  if (++complaints_ <= mcp_limits::complaints && settings_.hooks.complaint)
-    settings_.hooks.complaint(without(std::move(what), settings_.key));
+  if (settings_.hooks.complaint) settings_.hooks.complaint(without(std::move(what), settings_.key));
 }
 
 std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name) const {
   std::vector<std::string> all{"Content-Type: application/json", "Accept: application/json, text/event-stream"};
+  if (why == purpose::resumption) all = {"Accept: text/event-stream"};
   if (!settings_.key.empty()) all.push_back("Authorization: Bearer " + settings_.key);
   const bool stateless = stateless_ || (why == purpose::handshake && phase_ == phase::probing);
   if (stateless) {
     all.push_back("MCP-Protocol-Version: " + std::string(mcp::stateless_version));
     if (!method.empty()) all.push_back("Mcp-Method: " + std::string(method));
-    if (!name.empty())
-      all.push_back("Mcp-Name: " + (fits_in_header(name) ? std::string(name) : "=?base64?" + base64(name) + "?="));
+    if (!name.empty()) all.push_back("Mcp-Name: " + mcp::header_value(name));
   } else if (why != purpose::handshake || phase_ == phase::confirming) {
     all.push_back("MCP-Protocol-Version: " + protocol_);
     if (!session_.empty()) all.push_back("Mcp-Session-Id: " + session_);
@@ -59,15 +53,19 @@ std::vector<std::string> http_conversation::headers(purpose why, std::string_vie
 }
 
 http_conversation::exchange_id http_conversation::open(purpose why, std::string body, std::string_view method,
-                                                       std::string_view name, time_point alarm) {
+                                                       std::string_view name, time_point alarm,
+                                                       std::vector<std::string> more) {
   const exchange_id id = ++next_exchange_;
-  http_ask ask{why == purpose::goodbye ? http_ask::method::remove : http_ask::method::post,
+  http_ask ask{why == purpose::goodbye      ? http_ask::method::remove
+               : why == purpose::resumption ? http_ask::method::get
+                                            : http_ask::method::post,
                settings_.url,
                headers(why, method, name),
                std::move(body),
                settings_.options.ca_file,
                settings_.options.connect_timeout,
-               why == purpose::call};
+               is_call(why)};
+  std::move(more.begin(), more.end(), std::back_inserter(ask.headers));
   exchange& one = exchanges_[id];
   one.why = why;
   one.session = session_;
@@ -104,7 +102,9 @@ void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line
   if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is no JSON object");
   if (calls_.size() >= mcp_limits::open_calls) return refuse(who_ + " has too many calls open already");
   call& one = calls_[number];
-  one = {std::move(line), tool, input, 0, false};
+  one.line = std::move(line);
+  one.tool = tool;
+  one.input = input;
   if (phase_ == phase::ready)
     send_call(number, one, now);
   else
@@ -113,11 +113,18 @@ void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line
 
 void http_conversation::send_call(call_number number, call& one, time_point now) {
   const std::uint64_t request = ++next_request_;
-  json params = mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), request);
+  json input = mcp::input_object(one.input).value_or(json::object());
+  std::vector<std::string> more;
+  if (const auto wanted = param_headers_.find(one.tool); stateless_ && wanted != param_headers_.end())
+    more = mcp::param_header_lines(wanted->second, input);
+  json params = mcp::call_params(one.tool, std::move(input), request);
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   const milliseconds limit = settings_.options.call_timeout;
-  const time_point alarm = limit.count() > 0 ? after(limit, now) : time_point::max();
-  one.at = open(purpose::call, rpc::request(request, "tools/call", std::move(params)), "tools/call", one.tool, alarm);
+  one.deadline = limit.count() > 0 ? after(limit, now) : time_point::max();
+  one.request = request;
+  one.session = session_;
+  one.at = open(purpose::call, rpc::request(request, "tools/call", std::move(params)), "tools/call", one.tool,
+                one.deadline, std::move(more));
   exchange& made = exchanges_.at(one.at);
   made.request = request;
   made.call = number;
@@ -127,6 +134,7 @@ void http_conversation::tell_end(call_number number, mcp_call_event event) {
   const auto found = calls_.find(number);
   if (found == calls_.end()) return;
   const auto line = found->second.line;
+  resumes_.erase({found->second.resume_at, number});
   calls_.erase(found);
   if (auto* failed = std::get_if<mcp_call_events::failed>(&event)) failed->why = clean(std::move(failed->why));
   line->tell(std::move(event));
@@ -140,11 +148,13 @@ void http_conversation::cancel(call_number number, const std::string& reason, ti
   found = calls_.find(number);
   if (found == calls_.end()) return;
   const call gone = std::move(found->second);
+  resumes_.erase({gone.resume_at, number});
   calls_.erase(found);
-  if (gone.at == 0) return gone.line->became("not_sent");
-  const exchange& one = exchanges_.at(gone.at);
-  const bool sent = one.http->sent();
-  const std::uint64_t request = one.request;
+  if (gone.request == 0) return gone.line->became("not_sent");
+  const bool sent = gone.at == 0 ||
+                    exchanges_.at(gone.at).why == purpose::resumption || // the rest of one that was sent
+                    exchanges_.at(gone.at).http->sent();
+  const std::uint64_t request = gone.request;
   close(gone.at);
   if (!sent) return gone.line->became("not_sent");
   if (stateless_) return gone.line->became("ignored"); // closing was the cancel; no answer can come
@@ -177,6 +187,7 @@ void http_conversation::step(time_point now) {
     alarms_.erase(alarms_.begin());
     ring(id, now);
   }
+  resume(now);
   if (rest_ <= now) {
     rest_ = time_point::max();
     if (phase_ == phase::ready)
@@ -187,7 +198,8 @@ void http_conversation::step(time_point now) {
 }
 
 http_conversation::time_point http_conversation::next() const {
-  return std::min(rest_, alarms_.empty() ? time_point::max() : alarms_.begin()->first);
+  const time_point first = std::min(rest_, alarms_.empty() ? time_point::max() : alarms_.begin()->first);
+  return std::min(first, resumes_.empty() ? time_point::max() : resumes_.begin()->first);
 }
 
 void http_conversation::look(exchange_id id, time_point now) {
@@ -228,7 +240,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
     } else if (one.why == purpose::page) {
       linger(id, now);
       take_page(message, now);
-    } else if (one.why == purpose::call) {
+    } else if (is_call(one.why)) {
       const call_number number = one.call;
       linger(id, now);
       const auto found = calls_.find(number);
@@ -241,7 +253,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
     return true;
   }
   case kind::notification:
-    if (message.method == "notifications/progress" && one.why == purpose::call &&
+    if (message.method == "notifications/progress" && is_call(one.why) &&
         mcp::progress_token(message.body) == one.request) {
       if (const auto found = calls_.find(one.call); found != calls_.end())
         found->second.line->tell(mcp::progress_of(message.body));

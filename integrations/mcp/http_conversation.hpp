@@ -16,6 +16,7 @@
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/line.hpp"
 #include "integrations/mcp/messages.hpp"
+#include "integrations/mcp/param_headers.hpp"
 
 namespace quell::integrations {
 
@@ -54,7 +55,8 @@ class http_conversation {
  private:
   using exchange_id = std::uint64_t;
   enum class phase : std::uint8_t { none, probing, initializing, confirming, ready };
-  enum class purpose : std::uint8_t { handshake, page, call, cancel, notice, goodbye, lingering };
+  /// `resumption`: the rest of a call's answer, by GET behind the last event that came.
+  enum class purpose : std::uint8_t { handshake, page, call, resumption, cancel, notice, goodbye, lingering };
   struct exchange {
     purpose why = purpose::notice;
     std::unique_ptr<http_exchange> http;
@@ -68,11 +70,20 @@ class http_conversation {
   struct call {
     std::shared_ptr<mcp_line> line;
     std::string tool, input;
-    exchange_id at = 0; ///< 0: it waits for the handshake
-    bool again = false; ///< its session was gone once
+    exchange_id at = 0;        ///< 0: it waits for the handshake, or to be resumed
+    bool again = false;        ///< its session was gone once
+    std::uint64_t request = 0; ///< the JSON-RPC id under which it was sent; 0: not yet
+    time_point deadline = time_point::max();
+    std::string session;         ///< that it was sent in
+    std::string last_event;      ///< of its answer, so far
+    std::size_t resumptions = 0; ///< in a row, that brought nothing
+    std::uint32_t failures = 0;  ///< of those in a row, that did not come about
+    time_point resume_at = time_point::max();
   };
 
-  exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm);
+  exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm,
+                   std::vector<std::string> more = {});
+  static bool is_call(purpose why) { return why == purpose::call || why == purpose::resumption; }
   std::vector<std::string> headers(purpose why, std::string_view method, std::string_view name) const;
   void close(exchange_id id);
   void linger(exchange_id id, time_point now);
@@ -86,6 +97,8 @@ class http_conversation {
   void take_initialized(exchange_id id, const rpc::message& answer, time_point now);
   void handshake_ended(const http_ending& end, time_point now);
   void call_ended(exchange_id id, const http_ending& end, time_point now);
+  bool resume_later(call& one, const exchange& ended, const http_ending& end, time_point now);
+  void resume(time_point now);
   void handshake_failed(const http_ending* end, fault why, time_point now);
   void take_page(const rpc::message& answer, time_point now);
   void page_failed(fault why, bool may_help, time_point now);
@@ -93,9 +106,11 @@ class http_conversation {
   void send_cancel(std::uint64_t request, std::shared_ptr<mcp_line> line, const std::string& reason, time_point now);
   void tell_end(call_number number, mcp_call_event event);
   void session_gone(const std::string& session, time_point now);
+  void leave_session(long status, time_point now);
   void shake(phase with, time_point now);
   void be_ready(time_point now);
   void ask_page(time_point now);
+  void take_param_headers();
   void answer_list(const result<std::vector<mcp_tool>>& tools);
   bool rest(time_point now);
   void complain(std::string what);
@@ -117,13 +132,17 @@ class http_conversation {
   std::map<call_number, call> calls_;                    ///< in order: they are sent so
   std::unordered_map<call_number, exchange_id> cancels_; ///< on their way
   std::set<std::pair<time_point, exchange_id>> alarms_;
+  std::set<std::pair<time_point, call_number>> resumes_;
   std::vector<exchange_id> news_;
   std::vector<mcp_server::tools_reply> askers_;
   std::unique_ptr<mcp::tool_pages> pages_; ///< of the list that is being read
   std::string cursor_;
   std::optional<std::vector<mcp_tool>> tools_;
   time_point tools_until_{};
-  std::size_t complaints_ = 0;
+  std::map<std::string, mcp::param_headers> param_headers_; ///< by tool; only of those that want some
+  bool probe_again_ = false;                                ///< the version was refused once, and offered in return
+  bool page_again_ = false;                                 ///< its session was gone once while this list was read
+  bool confirm_again_ = false;                              ///< a fresh session was not known; once for each handshake
 };
 
 } // namespace quell::integrations

@@ -41,7 +41,7 @@ void http_exchange::set_options() {
   if (what_.how == http_ask::method::post) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(what_.body.size()));
     set(CURLOPT_POSTFIELDS, what_.body.c_str()); // not copied; it lives as long as the transfer
-  } else {
+  } else if (what_.how == http_ask::method::remove) {
     set(CURLOPT_CUSTOMREQUEST, "DELETE");
   }
   set_common_options(easy_, what_.connect_timeout, what_.ca_file, error_);
@@ -100,6 +100,14 @@ bool http_exchange::take_events(std::string_view bytes) {
   if (messages_.size() > before) news_();
   if (took != sse_decoder::state::fine) return give_up("one event of its answer is longer than 4 MiB");
   return true;
+}
+
+std::string http_exchange::last_event_id() const {
+  const std::string& id = decoder_.last_id();
+  if (id.empty()) return {};
+  const bool fits = id.size() <= mcp_limits::event_id_bytes && id.front() != ' ' && id.back() != ' ' &&
+                    std::all_of(id.begin(), id.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7F; });
+  return fits ? id : std::string();
 }
 
 bool http_exchange::sent() const {

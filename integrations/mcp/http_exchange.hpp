@@ -17,7 +17,7 @@
 namespace quell::integrations {
 
 struct http_ask {
-  enum class method { post, remove } how = method::post;
+  enum class method { post, get, remove } how = method::post;
   std::string url;
   std::vector<std::string> headers; ///< whole lines; may hold secrets
   std::string body;
@@ -54,6 +54,10 @@ class http_exchange {
   bool sent() const;
   /// The session that the server gives, once its headers are here.
   const std::string& session() const { return session_; }
+
+  /// The id of the last event of the answer, if one can be sent back in a header; else "".
+  std::string last_event_id() const;
+  std::optional<std::chrono::milliseconds> retry() const { return decoder_.retry(); }
 
   /// The network has ended the transfer of this handle.
   static void done(CURL* easy, CURLcode code);

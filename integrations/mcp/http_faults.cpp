@@ -1,6 +1,8 @@
 // What went wrong with an MCP server over HTTP.
 #include "integrations/mcp/http_faults.hpp"
 
+#include <algorithm>
+
 #include "integrations/mcp/answers.hpp"
 #include "integrations/mcp/limits.hpp"
 #include "integrations/models/text.hpp"
@@ -47,12 +49,17 @@ bool may_pass(const http_ending& end) {
   return end.status == 0 || end.status == 429 || end.status >= 500 || !end.transport.empty();
 }
 
-bool says_session_is_gone(const http_ending& end) {
-  if (end.status != 400) return end.status == 404;
-  std::string words = end.body;
-  for (char& c : words)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return words.find("session") != std::string::npos;
+bool may_have_lost_the_session(const http_ending& end) { return end.status == 400 || end.status == 404; }
+
+bool offers_stateless_version(const http_ending& end) {
+  constexpr std::int64_t unsupported_version = -32022;
+  if (end.status != 400) return false;
+  const auto whole = parse_json(end.body);
+  if (!whole) return false;
+  const json& error = member(*whole, "error");
+  const json& offered = member(member(error, "data"), "supported");
+  return member(error, "code") == json(unsupported_version) && offered.is_array() &&
+         std::find(offered.begin(), offered.end(), mcp::stateless_version) != offered.end();
 }
 
 } // namespace quell::integrations

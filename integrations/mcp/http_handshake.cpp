@@ -26,6 +26,7 @@ void http_conversation::begin_handshake(time_point now) {
   if (phase_ != phase::none || ended_) return;
   tries_ = 0;
   pages_.reset();
+  confirm_again_ = probe_again_ = false;
   shake(phase::probing, now);
 }
 
@@ -89,7 +90,7 @@ void http_conversation::be_ready(time_point now) {
   tries_ = 0;
   if (settings_.hooks.ready) settings_.hooks.ready(server_name_, server_version_, protocol_);
   for (auto& [number, one] : calls_)
-    if (one.at == 0) send_call(number, one, now);
+    if (one.request == 0) send_call(number, one, now);
   if (!askers_.empty() && !pages_) ask_page(now);
 }
 
@@ -98,6 +99,10 @@ void http_conversation::handshake_ended(const http_ending& end, time_point now) 
     stateless_ = protocol_ == mcp::stateless_version;
     return be_ready(now);
   }
+  if (phase_ == phase::confirming && may_have_lost_the_session(end) && !std::exchange(confirm_again_, true))
+    return shake(phase::initializing, now);
+  if (phase_ == phase::probing && offers_stateless_version(end) && !std::exchange(probe_again_, true))
+    return shake(phase::probing, now);
   const bool about_us = end.status == 401 || end.status == 403 || end.status == 429;
   if (phase_ == phase::probing && end.status != 0 && !about_us) return shake(phase::initializing, now);
   handshake_failed(&end, of_http_ending(who_, "handshake", end), now);
@@ -110,7 +115,7 @@ void http_conversation::handshake_failed(const http_ending* end, fault why, time
   why = clean(std::move(why));
   std::vector<call_number> waiting;
   for (const auto& [number, one] : calls_)
-    if (one.at == 0) waiting.push_back(number);
+    if (one.request == 0) waiting.push_back(number);
   for (const call_number number : waiting) tell_end(number, mcp_call_events::failed{why, false});
   answer_list(tl::unexpected(why));
 }
@@ -175,14 +180,30 @@ void http_conversation::take_page(const rpc::message& answer, time_point now) {
     return ask_page(now);
   }
   tools_ = std::move(pages_->tools());
+  take_param_headers();
   tools_until_ = now + tools_kept;
   pages_.reset();
+  page_again_ = false;
   answer_list(*tools_);
+}
+
+/// Since the newest version a tool may want parameters in headers; one that wants what cannot be is left out.
+void http_conversation::take_param_headers() {
+  param_headers_.clear();
+  if (!stateless_) return;
+  std::erase_if(*tools_, [this](const mcp_tool& tool) {
+    const auto schema = parse_json(tool.input_schema);
+    auto wanted = mcp::param_headers_of(schema.value_or(json::object()));
+    if (!wanted) complain(who_ + ": the tool \"" + excerpt(tool.name, 80) + "\" is left out: " + wanted.error().detail);
+    if (wanted && !wanted->empty()) param_headers_.emplace(tool.name, std::move(*wanted));
+    return !wanted.has_value();
+  });
 }
 
 void http_conversation::page_failed(fault why, bool may_help, time_point now) {
   if (may_help && rest(now)) return;
   pages_.reset();
+  page_again_ = false;
   tries_ = 0;
   answer_list(tl::unexpected(clean(std::move(why))));
 }
@@ -198,6 +219,7 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
   const std::string session = one.session;
   switch (one.why) {
   case purpose::call:
+  case purpose::resumption:
     return call_ended(id, end, now);
   case purpose::cancel:
     if (one.line) one.line->became(ok(end) ? "ignored" : "refused");
@@ -207,7 +229,10 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
     return handshake_ended(end, now);
   case purpose::page:
     close(id);
-    if (!session.empty() && says_session_is_gone(end)) return session_gone(session, now);
+    if (!session.empty() && may_have_lost_the_session(end) && !std::exchange(page_again_, true)) {
+      leave_session(end.status, now);
+      return session_gone(session, now);
+    }
     return page_failed(of_http_ending(who_, "list of tools", end), may_pass(end), now);
   case purpose::notice:
   case purpose::goodbye:
@@ -218,21 +243,32 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
 
 void http_conversation::call_ended(exchange_id id, const http_ending& end, time_point now) {
   const call_number number = exchanges_.at(id).call;
-  const std::string session = exchanges_.at(id).session;
+  const exchange ended = std::move(exchanges_.at(id));
   close(id);
   const auto found = calls_.find(number);
   if (found == calls_.end()) return;
   call& one = found->second;
   one.at = 0;
-  // The server knows no such session: it did nothing with the call.
-  if (!session.empty() && says_session_is_gone(end) && !one.again && !ended_) {
-    one.again = true;
-    session_gone(session, now);
-    if (phase_ == phase::ready) send_call(number, one, now);
+  if (!ended.session.empty() && may_have_lost_the_session(end) && !ended_) {
+    // The server knows no such session: it did nothing with the call. What it was to resume is lost.
+    const bool send_again = ended.why == purpose::call && !std::exchange(one.again, true);
+    if (send_again) {
+      one.request = 0;
+      leave_session(end.status, now);
+    }
+    if (send_again || ended.why == purpose::resumption) session_gone(ended.session, now);
+    if (send_again) {
+      if (phase_ == phase::ready) send_call(number, one, now);
+      return;
+    }
+  }
+  if (resume_later(one, ended, end, now)) {
+    resumes_.insert({one.resume_at, number});
     return;
   }
   const std::string what = "tool \"" + excerpt(one.tool, 80) + "\"";
-  tell_end(number, mcp_call_events::failed{of_http_ending(who_, what, end), end.sent});
+  const bool sent = end.sent || ended.why == purpose::resumption;
+  tell_end(number, mcp_call_events::failed{of_http_ending(who_, what, end), sent});
 }
 
 void http_conversation::ring(exchange_id id, time_point now) {
@@ -249,10 +285,10 @@ void http_conversation::ring(exchange_id id, time_point now) {
   const purpose why = one.why;
   const call_number number = one.call;
   const std::uint64_t request = one.request;
-  const bool sent = one.http->sent();
+  const bool sent = why == purpose::resumption || one.http->sent();
   if (why == purpose::cancel && one.line) one.line->became("refused");
   close(id);
-  if (why == purpose::call) {
+  if (is_call(why)) {
     if (sent && !stateless_) send_cancel(request, nullptr, "time is over", now);
     if (const auto call = calls_.find(number); call != calls_.end())
       tell_end(number,
@@ -274,16 +310,19 @@ void http_conversation::end(time_point now) {
   for (const auto& [id, one] : exchanges_)
     if (one.why != purpose::cancel) over.push_back(id);
   for (const exchange_id id : over) {
-    if (exchanges_.at(id).why == purpose::call) look(id, now); // what came in time counts
+    if (is_call(exchanges_.at(id).why)) look(id, now); // what came in time counts
     const auto found = exchanges_.find(id);
-    const call_number number = found != exchanges_.end() && found->second.why == purpose::call ? found->second.call : 0;
-    const bool sent = number != 0 && found->second.http->sent();
+    const call_number number = found != exchanges_.end() && is_call(found->second.why) ? found->second.call : 0;
+    const bool sent = number != 0 && (found->second.why == purpose::resumption || found->second.http->sent());
     close(id);
     if (number != 0)
       tell_end(number, mcp_call_events::failed{{"mcp_unreachable", who_ + " is no longer wanted", {}}, sent});
   }
   const fault gone{"mcp_unreachable", who_ + " is no longer wanted", {}};
-  while (!calls_.empty()) tell_end(calls_.begin()->first, mcp_call_events::failed{gone, false});
+  while (!calls_.empty()) {
+    const auto& [number, one] = *calls_.begin();
+    tell_end(number, mcp_call_events::failed{gone, one.request != 0});
+  }
   answer_list(tl::unexpected(gone));
   news_.clear();
   if (!session_.empty()) open(purpose::goodbye, {}, {}, {}, after(settings_.options.cancel_timeout, now));

@@ -24,6 +24,10 @@ constexpr std::size_t complaints = 100;
 constexpr std::size_t relists = 3; ///< in a row, because the tools changed while they were listed
 constexpr std::size_t header_bytes = 64 * 1024;
 constexpr std::size_t session_id_bytes = 1024;
-constexpr std::size_t stream_requests = 100; ///< of a server to us, in one answer over HTTP; more are not answered
+constexpr std::size_t param_headers = 64;       ///< of one tool
+constexpr std::size_t param_header_bytes = 128; ///< of the name of one
+constexpr std::size_t event_id_bytes = 1024;
+constexpr std::size_t idle_resumptions = 100; ///< of a call's stream, in a row, that bring nothing new
+constexpr std::size_t stream_requests = 100;  ///< of a server to us, in one answer over HTTP; more are not answered
 
 } // namespace quell::integrations::mcp_limits

@@ -1,6 +1,9 @@
 // Server-sent events out of bytes that come in any pieces.
 #include "integrations/models/sse.hpp"
 
+#include <charconv>
+#include <cstdint>
+
 #include "integrations/models/limits.hpp"
 
 namespace quell::integrations {
@@ -32,6 +35,13 @@ sse_decoder::state sse_decoder::take(std::string_view bytes, const sink& event) 
   return state::fine;
 }
 
+void sse_decoder::take_retry(std::string_view digits) {
+  std::int64_t pause = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pause);
+  if (error == std::errc() && end == digits.data() + digits.size() && pause >= 0)
+    retry_ = std::chrono::milliseconds(pause);
+}
+
 sse_decoder::state sse_decoder::take_line(std::string_view line, const sink& event) {
   if (at_start_ && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   at_start_ = false;
@@ -41,6 +51,7 @@ sse_decoder::state sse_decoder::take_line(std::string_view line, const sink& eve
     name_.clear();
     data_.clear();
     has_data_ = false;
+    last_id_ = id_;
     return !complete || event(name, data) ? state::fine : state::stopped;
   }
   const std::size_t colon = line.find(':');
@@ -48,6 +59,8 @@ sse_decoder::state sse_decoder::take_line(std::string_view line, const sink& eve
   std::string_view value = colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
   if (field == "event") name_ = value;
+  if (field == "id" && value.find('\0') == std::string_view::npos) id_ = value;
+  if (field == "retry") take_retry(value);
   if (field == "data") {
     if (data_.size() + value.size() + 1 > limits::event_bytes) return state::event_too_long;
     if (has_data_) data_ += '\n';

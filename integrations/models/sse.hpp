@@ -1,7 +1,9 @@
 // Server-sent events out of bytes that come in any pieces (https://html.spec.whatwg.org, "event stream").
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,10 +23,17 @@ class sse_decoder {
   /// Whether anything of an event has come that no empty line ended. The end of a stream discards that.
   bool in_event() const { return !line_.empty() || has_data_; }
 
+  /// The id of the last event that was whole; "" if there is none.
+  const std::string& last_id() const { return last_id_; }
+  /// What the stream said last of the pause before a new connection.
+  std::optional<std::chrono::milliseconds> retry() const { return retry_; }
+
  private:
+  void take_retry(std::string_view digits);
   state take_line(std::string_view line, const sink& event);
 
-  std::string line_, name_, data_;
+  std::string line_, name_, data_, id_, last_id_;
+  std::optional<std::chrono::milliseconds> retry_;
   bool has_data_ = false;
   bool after_cr_ = false;
   bool at_start_ = true; ///< a byte order mark may come

@@ -6,13 +6,69 @@ using namespace quell::integrations;
 using namespace quell::testing;
 
 TEST_CASE("a server that forgets every session is not asked for ever") {
-  old_server old([&](const http_ask&, const json&) -> moves { return {whole(404, "gone")}; });
+  for (const int status : {404, 400}) {
+    old_server old([&](const http_ask&, const json&) -> moves { return {whole(status, "gone")}; });
+    auto client = open(old.server.url());
+    mcp_heard heard;
+    const auto call = client->call("echo", "", heard.listener());
+    CHECK(heard.failed().why.code == "mcp_refused");
+    CHECK(count(old.server, "tools/call") == 2);
+    CHECK(count(old.server, "initialize") == 2);
+    client->tools(heard.reply());
+    CHECK(heard.tools().error().code == "mcp_refused");
+    CHECK(count(old.server, "tools/list") == 2);
+    CHECK(count(old.server, "initialize") == 3);
+  }
+}
+
+TEST_CASE("a handshake whose fresh session is not known is tried once more") {
+  for (const int wrong : {1, 1'000}) {
+    std::atomic<int> confirmed = 0;
+    http_server server([&](const http_ask& ask) -> moves {
+      if (ask.body.empty()) return {whole(200, "")};
+      const json message = json::parse(ask.body);
+      const std::string method = message["method"];
+      if (method == "server/discover") return {whole(404, "")};
+      if (method == "initialize")
+        return {answered(message["id"], {{"protocolVersion", "2025-11-25"}}, "Mcp-Session-Id: s\r\n")};
+      if (method == "notifications/initialized") return {++confirmed <= wrong ? whole(400, "no") : accepted()};
+      return {answered(message["id"], greeting)};
+    });
+    auto client = open(server.url());
+    mcp_heard heard;
+    const auto call = client->call("echo", "", heard.listener());
+    if (wrong == 1)
+      CHECK(heard.finished().ok);
+    else
+      CHECK_FALSE(heard.failed().sent);
+    CHECK(count(server, "initialize") == 2);
+  }
+}
+
+TEST_CASE("a session that the server may know all the same is left, unless another call runs in it") {
+  std::atomic<bool> refuses = false;
+  old_server old([&](const http_ask&, const json& message) -> moves {
+    if (message["params"]["name"] == "slow") return {chunked_head(), chunk(progress(message))};
+    return {refuses ? whole(400, "no") : answered(message["id"], greeting)};
+  });
+  const auto left = [&] {
+    std::size_t found = 0;
+    for (const http_ask& ask : old.server.asks()) found += ask.body.empty() ? 1 : 0;
+    return found;
+  };
   auto client = open(old.server.url());
-  mcp_heard heard;
-  const auto call = client->call("echo", "", heard.listener());
-  CHECK(heard.failed().why.code == "mcp_refused");
-  CHECK(count(old.server, "tools/call") == 2);
-  CHECK(count(old.server, "initialize") == 2);
+  mcp_heard slow, refused, again;
+  auto running = client->call("slow", "", slow.listener());
+  slow.wait_for_progress();
+  refuses = true;
+  const auto one = client->call("echo", "", refused.listener());
+  CHECK(refused.failed().why.code == "mcp_refused");
+  CHECK(left() == 0);
+  running->cancel("stop", {});
+  const auto two = client->call("echo", "", again.listener());
+  CHECK(again.failed().why.code == "mcp_refused");
+  old.server.until("the session to be left", [&] { return left() == 1; });
+  client.reset();
 }
 
 TEST_CASE("a call is never sent twice: lost connections, 5xx and 429 are its end") {

@@ -134,16 +134,21 @@ TEST_CASE("the newest version needs no handshake; a cancel closes the response a
 }
 
 TEST_CASE("a session that is gone is begun anew once, and the call that was refused unread is sent again") {
-  old_server old([&](const http_ask&, const json& message) -> moves { return {answered(message["id"], greeting)}; });
-  auto client = open(old.server.url());
-  mcp_heard first, second;
-  const auto one = client->call("echo", "", first.listener());
-  CHECK(first.finished().ok);
-  ++old.session; // the server has forgotten
-  const auto two = client->call("echo", "", second.listener());
-  CHECK(second.finished().ok);
-  CHECK(count(old.server, "initialize") == 2);
-  CHECK(count(old.server, "tools/call") == 3);
+  for (const move& forgotten :
+       {whole(404, "{}"), whole(404, "<html>"), whole(400, ""), whole(400, "Bad Request", {}, "text/plain"),
+        whole(400, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Server not initialized"}})")}) {
+    old_server old([&](const http_ask&, const json& message) -> moves { return {answered(message["id"], greeting)}; });
+    old.forgotten = forgotten;
+    auto client = open(old.server.url());
+    mcp_heard first, second;
+    const auto one = client->call("echo", "", first.listener());
+    CHECK(first.finished().ok);
+    ++old.session; // the server was restarted
+    const auto two = client->call("echo", "", second.listener());
+    CHECK(second.finished().ok);
+    CHECK(count(old.server, "initialize") == 2);
+    CHECK(count(old.server, "tools/call") == 3);
+  }
 }
 
 TEST_CASE("cancels at every moment: before the handshake, unsent, answered, after the server's end") {
@@ -213,5 +218,73 @@ TEST_CASE("200 calls cancelled at once by several threads: each stream closed, e
   for (const mcp_heard& one : heards) {
     CHECK(one.lates().size() == 1);
     CHECK(one.events().size() == 1);
+  }
+}
+
+TEST_CASE(
+    "the newest version's parameters that are wanted in headers are sent there, and impossible wishes are left out") {
+  const auto tool = [](const std::string& name, const json& properties) {
+    return json{{"name", name}, {"inputSchema", {{"type", "object"}, {"properties", properties}}}};
+  };
+  const auto wish = [](const char* type, const json& header) { return json{{"type", type}, {"x-mcp-header", header}}; };
+  json tools = json::array();
+  tools.push_back(tool("good", {{"text", wish("string", "Text")},
+                                {"n", wish("integer", "N")},
+                                {"yes", wish("boolean", "Yes")},
+                                {"none", wish("string", "None")},
+                                {"empty", wish("string", "Empty")},
+                                {"plain", {{"type", "string"}}}}));
+  tools.push_back(tool("empty name", {{"a", wish("string", "")}}));
+  tools.push_back(tool("space", {{"a", wish("string", "a b")}}));
+  tools.push_back(tool("line", {{"a", wish("string", "a\r\nX: y")}}));
+  tools.push_back(tool("number", {{"a", wish("number", "A")}}));
+  tools.push_back(tool("null", {{"a", wish("string", nullptr)}}));
+  tools.push_back(tool("twice", {{"a", wish("string", "Same")}, {"b", wish("string", "same")}}));
+  http_server server([&](const http_ask& ask) -> moves {
+    const json message = json::parse(ask.body);
+    if (message["method"] == "server/discover")
+      return {answered(message["id"], {{"resultType", "complete"}, {"supportedVersions", {"2026-07-28"}}})};
+    if (message["method"] == "tools/list") return {answered(message["id"], {{"tools", tools}})};
+    return {answered(message["id"], greeting)};
+  });
+  auto client = open(server.url());
+  mcp_heard heard;
+  client->tools(heard.reply());
+  const auto listed = heard.tools();
+  REQUIRE(listed);
+  REQUIRE(listed->size() == 1);
+  CHECK(listed->front().name == "good");
+  const auto call = client->call(
+      "good", R"({"text":"ä\r\nX: y","n":42,"yes":false,"none":null,"empty":"","plain":"p"})", heard.listener());
+  CHECK(heard.finished().ok);
+  const auto headers = server.asks().back().headers;
+  CHECK(headers.at("mcp-param-text") == "=?base64?w6QNClg6IHk=?=");
+  CHECK(headers.at("mcp-param-n") == "42");
+  CHECK(headers.at("mcp-param-yes") == "false");
+  CHECK(headers.at("mcp-param-empty").empty());
+  CHECK_FALSE(headers.contains("mcp-param-none"));
+  CHECK_FALSE(headers.contains("mcp-param-plain"));
+}
+
+TEST_CASE("a server that refuses the newest version and offers it is asked once more, and no oftener") {
+  for (const int refusals : {1, 1'000}) {
+    std::atomic<int> probes = 0;
+    http_server server([&](const http_ask& ask) -> moves {
+      const json message = json::parse(ask.body);
+      if (message["method"] == "server/discover" && ++probes > refusals)
+        return {answered(message["id"], {{"resultType", "complete"}, {"supportedVersions", {"2026-07-28"}}})};
+      if (message["method"] == "tools/call") return {answered(message["id"], greeting)};
+      return {whole(
+          400,
+          R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}})")};
+    });
+    auto client = open(server.url());
+    mcp_heard heard;
+    const auto call = client->call("echo", "", heard.listener());
+    if (refusals == 1)
+      CHECK(heard.finished().ok);
+    else
+      CHECK_FALSE(heard.failed().sent);
+    CHECK(count(server, "server/discover") == 2);
   }
 }

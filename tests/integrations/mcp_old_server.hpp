@@ -36,15 +36,18 @@ inline std::string method_of(const http_ask& ask) {
 }
 inline const json greeting{{"content", json::array({json{{"type", "text"}, {"text", "hi"}}})}};
 
-/// A server with sessions (2025-11-25); `call` says what becomes of a call of a tool.
+/// A server with sessions (2025-11-25); `call` says what becomes of a call of a tool, `rest` of what resumes one.
 class old_server {
  public:
-  explicit old_server(std::function<moves(const http_ask&, const json&)> call)
-      : call_(std::move(call)), server([this](const http_ask& ask) { return answer(ask); }) {}
+  explicit old_server(std::function<moves(const http_ask&, const json&)> call,
+                      std::function<moves(const http_ask&)> rest = {})
+      : call_(std::move(call)), rest_(std::move(rest)), server([this](const http_ask& ask) { return answer(ask); }) {}
   std::atomic<int> session = 1;
+  move forgotten = whole(404, "{}"); ///< what a session that it does not know is answered; set before it is asked
 
  private:
   moves answer(const http_ask& ask) {
+    if (ask.headers.contains("last-event-id")) return rest_ ? rest_(ask) : moves{whole(405, "")};
     if (ask.body.empty()) return {whole(200, "")};
     const json message = json::parse(ask.body);
     const std::string method = message.value("method", "");
@@ -54,12 +57,13 @@ class old_server {
       return {answered(message["id"], {{"protocolVersion", "2025-11-25"}, {"serverInfo", {{"name", "old"}}}},
                        "Mcp-Session-Id: s-" + std::to_string(session) + "\r\n")};
     const auto given = ask.headers.find("mcp-session-id");
-    if (given == ask.headers.end() || given->second != "s-" + std::to_string(session)) return {whole(404, "{}")};
+    if (given == ask.headers.end() || given->second != "s-" + std::to_string(session)) return {forgotten};
     if (ask.headers.at("mcp-protocol-version") != "2025-11-25") return {whole(400, "{}")};
     if (!message.contains("id") || method.empty()) return {accepted()};
     return call_(ask, message);
   }
   std::function<moves(const http_ask&, const json&)> call_;
+  std::function<moves(const http_ask&)> rest_;
 
  public:
   http_server server;

@@ -6,6 +6,7 @@
 #include "integrations/models/text.hpp"
 
 using namespace quell::integrations;
+using namespace std::string_view_literals;
 
 namespace {
 
@@ -73,4 +74,25 @@ TEST_CASE("bytes that are no UTF-8 are repaired, and what is valid stays as it i
   CHECK(excerpt("  one \n\t two\x1b[31m  ", 100) == "one two [31m");
   CHECK(excerpt("ääääää", 3) == "äää…");
   CHECK(excerpt(std::string(1'000'000, 'x'), 5) == "xxxxx…");
+}
+
+TEST_CASE("the last id and the pause of a stream are known, of whole events only") {
+  sse_decoder decoder;
+  const auto take = [&](std::string_view bytes) { decoder.take(bytes, [](auto, auto) { return true; }); };
+  CHECK(decoder.last_id().empty());
+  CHECK_FALSE(decoder.retry());
+  take("id: a\nretry: 250\ndata: \n");
+  CHECK(decoder.last_id().empty());
+  CHECK(decoder.retry() == std::chrono::milliseconds(250));
+  take("\n");
+  CHECK(decoder.last_id() == "a");
+  take("data: x\n\n");
+  CHECK(decoder.last_id() == "a"); // until another one comes
+  take("id: b\n\nid: c\ndata: cut");
+  CHECK(decoder.last_id() == "b");
+  take("\nid: d\0e\nretry: -1\nretry: 5s\nretry: 99999999999999999999\n\n"sv);
+  CHECK(decoder.last_id() == "c");
+  CHECK(decoder.retry() == std::chrono::milliseconds(250));
+  take("id\n\n");
+  CHECK(decoder.last_id().empty());
 }
