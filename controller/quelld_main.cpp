@@ -11,6 +11,7 @@
 #include <map>
 
 #include "controller/chat/settings.hpp"
+#include "controller/turns/reach.hpp"
 #include "controller/turns/settings.hpp"
 #include "controller/wiring.hpp"
 #include "integrations/host/log.hpp"
@@ -140,6 +141,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (f.check_config) {
+    for (const auto& what : quell::controller::turns::what_cannot_be_reached(*turns))
+      std::cout << "note: " << what << "\n";
     std::cout << "the configuration is sound\n";
     return 0;
   }

@@ -205,10 +205,9 @@ result<turn_settings> read_turn_settings(const std::string& file,
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named) {
   if (named) return settings.agent(*named);
+  const auto serves = [&](const scope_path& s) { return scope.is_at_or_below(s); };
   for (const auto& a : settings.agents)
-    if (a.scopes.empty() ||
-        std::any_of(a.scopes.begin(), a.scopes.end(), [&](const scope_path& s) { return scope.is_at_or_below(s); }))
-      return &a;
+    if (!a.is_command() && (a.scopes.empty() || std::any_of(a.scopes.begin(), a.scopes.end(), serves))) return &a;
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "controller/config.hpp"
+#include "controller/turns/reach.hpp"
 #include "controller/turns/settings.hpp"
 #include "protocol/id.hpp"
 
@@ -174,13 +175,46 @@ TEST_CASE("the first agent whose prefix fits serves a scope, and a name beats th
   };
   CHECK(name_for("team/code") == "coder");
   CHECK(name_for("team/code/deep") == "coder");
-  CHECK(name_for("team/coder") == "cli");
-  CHECK(name_for("team") == "cli");
+  CHECK(name_for("team/coder") == "other");
+  CHECK(name_for("team") == "other");
   CHECK(name_for("discord/g/c") == "coder");
-  CHECK(name_for("elsewhere") == "editor");
+  CHECK(name_for("elsewhere") == "other");
   CHECK(name_for("team/code", "other") == "other");
   CHECK(name_for("team/code", "nobody") == "(none)");
   CHECK(agent_for(settings_of("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n"), scope("y"), std::nullopt) == nullptr);
+}
+
+TEST_CASE("a command serves no scope, wherever it stands", "[turns][settings]") {
+  const auto s = settings_of("[[agents]]\nname = \"cli\"\ncommand = [\"x\"]\n[[agents]]\nname = \"near\"\nscopes = "
+                             "[\"a\"]\ncommand = [\"x\"]\n[[agents]]\nname = \"default\"\n");
+  CHECK(agent_for(s, scope("a/b"), std::nullopt)->name == "default");
+  CHECK(agent_for(s, scope("b"), std::nullopt)->name == "default");
+  CHECK(agent_for(s, scope("b"), "cli")->name == "cli");
+  CHECK(agent_for(settings_of("[[agents]]\nname = \"cli\"\ncommand = [\"x\"]\n"), scope("b"), std::nullopt) == nullptr);
+}
+
+TEST_CASE("what nobody can reach is named", "[turns][settings]") {
+  const auto notes = [](const std::string& text) { return what_cannot_be_reached(settings_of(text)); };
+  CHECK(notes("").empty());
+  CHECK(notes("[[agents]]\nname = \"cli\"\ncommand = [\"x\"]\n[[agents]]\nname = \"default\"\n").empty());
+  CHECK(notes("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n[[agents]]\nname = \"b\"\n").empty());
+  using all = std::vector<std::string>;
+  CHECK(notes("[[agents]]\nname = \"a\"\n[[agents]]\nname = \"b\"\nscopes = [\"x\"]\n") ==
+        all{"agent \"b\" answers no scope: \"a\", which comes first, answers them all; it can only be named"});
+  CHECK(notes("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n[[agents]]\nname = \"b\"\nscopes = [\"x/y\", \"z\"]\n")
+            .empty());
+  CHECK(notes("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n[[agents]]\nname = \"b\"\nscopes = [\"x/y\", \"x\"]\n")
+            .size() == 1);
+  CHECK(notes("[[agents]]\nname = \"cli\"\nscopes = [\"x\"]\ncommand = [\"x\"]\n") ==
+        all{"agent \"cli\" is a command, and no agent has the tool spawn_agent to start it",
+            "agent \"cli\" is a command: it answers no messages, not even in its own scopes",
+            "model \"scripted\" is used by no agent", "no agent answers messages: each is a command"});
+  CHECK(notes("[[agents]]\nname = \"cli\"\ncommand = [\"x\"]\n[[agents]]\nname = \"a\"\nbudget = { depth = 0 }\n")
+            .size() == 1);
+  CHECK(notes("[[mcp]]\nname = \"files\"\ncommand = [\"x\"]\n") ==
+        all{"MCP server \"files\" is used by no agent: add \"mcp:files\" to the tools of one"});
+  CHECK(notes("[[mcp]]\nname = \"f\"\ncommand = [\"x\"]\n[[agents]]\nname = \"a\"\ntools = [\"mcp__f__read\"]\n")
+            .empty());
 }
 
 TEST_CASE("the printed settings are read back as the same, and hold no key", "[turns][settings]") {
