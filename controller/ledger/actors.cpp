@@ -200,7 +200,7 @@ bool core::waits_for_human(index x) const {
     const operation_node& child = operations_[c];
     if (child.now == status::paused && !stop_of(c))
       is_asked = true;
-    else if (child.has_started)
+    else if (child.has_started && child.kind != quell::kind::task) // a task needs no actor: its worker has it
       return false;
   }
   return is_asked;

@@ -1,7 +1,5 @@
 // A sub-agent that is a program and speaks ACP: prompted once, its answer is its last words. A stop says
 // `session/cancel` to it, beside the signal that its task gets anyway.
-#include <spdlog/spdlog.h>
-
 #include <mutex>
 
 #include "controller/turns/approval.hpp"
@@ -82,7 +80,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     } else if (std::holds_alternative<late>(effect)) {
       task_->end_input(); // its answer to the cancel
     } else if (auto* odd = std::get_if<complaint>(&effect)) {
-      spdlog::warn("ACP agent {}: {}", name_, odd->what);
+      parts_->log.warn("ACP agent " + name_, odd->what, parts_->heart.now().boot);
     }
   }
 

@@ -1,10 +1,9 @@
-// Which servers there are, and asking them all for their tools.
+// Which servers there are: how each begins, ends and begins again.
 #include "controller/turns/mcp_host.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"
@@ -13,128 +12,65 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr milliseconds answers_within{20'000};  ///< a server that a turn waits for
-constexpr milliseconds silent_within{500};      ///< one that did not answer the last one
-constexpr std::chrono::seconds silent_for{120}; ///< so old it is begun anew if it never answers
-constexpr std::chrono::seconds short_life{30};  ///< an end so soon after the beginning is a failure
+constexpr std::chrono::seconds short_life{30}; ///< an end so soon after the beginning is a failure
 constexpr milliseconds first_pause{500};
 constexpr milliseconds longest_pause{60'000};
 constexpr milliseconds soon{5'000}; ///< a pause that is waited for
 
-/// The answers of several servers, gathered; what comes after the time is left out.
-struct gathering {
-  std::mutex guard;
-  std::vector<std::vector<tool_definition>> found;
-  std::vector<std::string> problems;
-  std::vector<bool> answered;
-  std::size_t open = 0;
-  std::function<void(std::vector<tool_definition>, std::string)> done;
-
-  void finish_if_all(std::unique_lock<std::mutex>& lock) {
-    if (open > 0 || !done) return;
-    auto tell = std::exchange(done, nullptr);
-    std::vector<tool_definition> all;
-    std::string note;
-    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all));
-    found.clear(); // the look at the clock holds this for a while yet
-    for (const auto& p : problems)
-      if (!p.empty()) note += (note.empty() ? "" : "; ") + p;
-    lock.unlock();
-    tell(std::move(all), std::move(note));
-  }
-};
+std::string title_of(const std::string& name) { return "MCP server " + name; }
 
 } // namespace
 
-void mcp_host::tools(const std::vector<std::string>& servers,
-                     std::function<void(std::vector<tool_definition> tools, std::string note)> done) {
+const mcp_settings* mcp_host::settings_of(const shared_parts& parts, const std::string& name) const {
+  const auto& all = parts.settings.mcp;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const mcp_settings& m) { return m.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+mcp_host::place_id mcp_host::place_of(const shared_parts& parts, const std::string& name,
+                                      const operation_id& agent) const {
+  const auto* settings = settings_of(parts, name);
+  if (settings && settings->per_turn) return {name, agent};
+  return {name, std::nullopt};
+}
+
+void mcp_host::when_there(const std::string& name, const operation_id& agent, there done) {
   const auto parts = parts_.lock();
-  if (servers.empty() || !parts) return done({}, {});
-  auto all = std::make_shared<gathering>();
-  all->found.resize(servers.size());
-  all->problems.resize(servers.size());
-  all->answered.resize(servers.size());
-  all->open = servers.size();
-  all->done = std::move(done);
-  for (std::size_t i = 0; i < servers.size(); ++i) {
-    const auto answer = [all, i, name = servers[i],
-                         self = shared_from_this()](const result<std::vector<integrations::mcp_tool>>& tools) {
-      const auto held = self->parts_.lock();
-      if (tools) self->answered(name);
-      std::unique_lock lock(all->guard);
-      if (all->answered[i] || !all->done || !held) return;
-      all->answered[i] = true;
-      --all->open;
-      if (tools)
-        for (const auto& t : *tools)
-          all->found[i].push_back(mcp_tool_definition(
-              held->settings, name, {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
-      else
-        all->problems[i] = "the MCP server " + name + " has no tools to offer now: " + tools.error().detail;
-      all->finish_if_all(lock);
-    };
-    ask_for_tools(servers[i], answer, 1);
-    {
-      const std::lock_guard lock(all->guard);
-      if (all->answered[i]) continue;
-    }
-    const auto patience = patience_with(servers[i]);
-    parts->later->run_after(patience,
-                            [all, i, patience, name = servers[i], self = shared_from_this()](storage::queries&) {
-                              {
-                                std::unique_lock lock(all->guard);
-                                if (all->answered[i] || !all->done) return;
-                                all->answered[i] = true;
-                                --all->open;
-                                all->problems[i] = "the MCP server " + name + " has not answered within " +
-                                                   std::to_string(patience.count()) + " ms: its tools are left out";
-                                all->finish_if_all(lock);
-                              }
-                              self->silent(name);
-                            });
-  }
+  if (!parts) return done(nullptr, "the controller ends");
+  when_there(place_of(*parts, name, agent), std::move(done));
 }
 
-/// It may be ending at this moment, or be gone without that anybody has seen it: then the next one is asked.
-void mcp_host::ask_for_tools(const std::string& name, integrations::mcp_server::tools_reply answer, int more) {
-  when_there(name, [self = shared_from_this(), name, answer = std::move(answer),
-                    more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
-    if (!one) return answer(failure("mcp_unreachable", why));
-    const bool is_ours = std::dynamic_pointer_cast<integrations::mcp_stdio_server>(one) != nullptr;
-    one->tools([self, name, answer, more, is_ours](const result<std::vector<integrations::mcp_tool>>& tools) {
-      if (tools || !is_ours || more == 0 || tools.error().code != "mcp_unreachable") return answer(tools);
-      self->ask_for_tools(name, answer, more - 1);
-    });
-  });
-}
-
-void mcp_host::when_there(const std::string& name, there done) {
+void mcp_host::when_there(const place_id& id, there done) {
   std::string why;
   milliseconds wait{0};
-  auto found = server(name, why, wait);
+  auto found = server(id, why, wait);
   const auto parts = parts_.lock();
   if (found || wait.count() == 0 || wait > soon || !parts) return done(std::move(found), why);
-  parts->later->run_after(wait, [self = shared_from_this(), name, done = std::move(done)](storage::queries&) {
+  parts->later->run_after(wait, [self = shared_from_this(), id, done = std::move(done)](storage::queries&) {
     std::string still;
     milliseconds longer{0};
-    auto now_there = self->server(name, still, longer);
+    auto now_there = self->server(id, still, longer);
     done(std::move(now_there), still);
   });
 }
 
 /// `wait`: after that time it may be begun.
-std::shared_ptr<integrations::mcp_server> mcp_host::server(const std::string& name, std::string& why,
-                                                           milliseconds& wait) {
+std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, std::string& why, milliseconds& wait) {
   const auto parts = parts_.lock();
   if (!parts) return nullptr;
-  const auto settings = std::find_if(parts->settings.mcp.begin(), parts->settings.mcp.end(),
-                                     [&](const mcp_settings& m) { return m.name == name; });
-  if (settings == parts->settings.mcp.end()) {
+  const std::string& name = id.first;
+  const auto* settings = settings_of(*parts, name);
+  if (!settings) {
     why = "there is no MCP server " + name + " configured";
     return nullptr;
   }
   const std::lock_guard lock(guard_);
-  place& p = places_[name];
+  // One of its own begins with the tools that its agent is told of, and never after the agent's end.
+  if (id.second && !places_.contains(id)) {
+    why = "the turn of this MCP server " + name + " is over";
+    return nullptr;
+  }
+  place& p = places_[id];
   if (p.server) return p.server;
   const auto now = parts->heart.now().boot;
   if (now < p.not_before) {
@@ -145,9 +81,14 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const std::string& na
     return nullptr;
   }
   p.begun = now;
-  p.is_silent = false;
+  p.trouble.clear();
   if (!settings->url.empty()) {
-    auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key);
+    integrations::mcp_hooks hooks;
+    hooks.complaint = [weak = parts_, name](const std::string& what) {
+      if (const auto held = weak.lock())
+        held->log.warn("MCP server " + name, "complains: " + what, held->heart.now().boot);
+    };
+    auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key, {}, std::move(hooks));
     if (!made) {
       why = made.error().detail;
       return nullptr;
@@ -155,37 +96,19 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const std::string& na
     p.server = std::move(*made);
     return p.server;
   }
-  begin_command(parts, *settings, p);
-  spdlog::info("MCP server {} begins", name);
+  begin_command(parts, *settings, id, p);
   return p.server;
 }
 
-milliseconds mcp_host::patience_with(const std::string& name) {
-  const std::lock_guard lock(guard_);
-  return places_[name].is_silent ? silent_within : answers_within;
-}
-
-void mcp_host::answered(const std::string& name) {
-  const std::lock_guard lock(guard_);
-  places_[name].is_silent = false;
-}
-
-/// It may need long for its beginning, so it is left at it for a while; but not for ever.
-void mcp_host::silent(const std::string& name) {
-  const auto parts = parts_.lock();
-  if (!parts) return;
-  const std::lock_guard lock(guard_);
-  place& p = places_[name];
-  if (!p.server) return;
-  p.is_silent = true;
-  if (p.task && parts->heart.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
-}
-
-/// As a task in the scope `quell/mcp/NAME`, nobody's child.
-void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const mcp_settings& settings, place& in) {
-  const auto task = std::make_shared<piped_task>(parts, "MCP server " + settings.name);
+/// As a task: a shared one in the scope `quell/mcp/NAME`, nobody's child; one of its own below its agent, whose end
+/// stops it.
+void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const mcp_settings& settings,
+                             const place_id& id, place& in) {
+  const auto task = std::make_shared<piped_task>(parts, title_of(settings.name));
   integrations::mcp_hooks hooks;
-  hooks.complaint = [name = settings.name](const std::string& what) { spdlog::warn("MCP server {}: {}", name, what); };
+  hooks.complaint = [weak = parts_, title = title_of(settings.name)](const std::string& what) {
+    if (const auto held = weak.lock()) held->log.warn(title, what, held->heart.now().boot);
+  };
   const auto server = std::make_shared<integrations::mcp_stdio_server>(
       settings.name,
       [weak = std::weak_ptr(task)](std::string bytes) {
@@ -193,10 +116,17 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
       },
       std::move(hooks));
   create_order order;
-  order.by = shared_parts::acting_for({"quell", "quell"});
-  order.scope = *scope_path::parse("quell/mcp/" + settings.name);
+  if (in.user) {
+    order.by = shared_parts::acting_for(in.user->owner);
+    order.parent = in.user->parent;
+    order.on_parent_end = on_parent_end::cancel;
+  } else {
+    order.by = shared_parts::acting_for({"quell", "quell"});
+    order.scope = *scope_path::parse("quell/mcp/" + settings.name);
+    spdlog::info("MCP server {} begins", settings.name);
+  }
   order.name = settings.name;
-  order.title = "MCP server " + settings.name;
+  order.title = title_of(settings.name);
   order.task.command = settings.command;
   order.task.env = settings.env;
   order.task.worker = settings.worker;
@@ -205,9 +135,9 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
   order.task.leader_exit = on_leader_exit::kill;
   task->start(std::move(order),
               {[server] { server->started(); }, [server](std::string_view bytes) { server->received(bytes); },
-               [server, weak = weak_from_this(), name = settings.name](const std::string& why, bool was_stopped) {
+               [server, weak = weak_from_this(), id](const std::string& why, bool was_stopped) {
                  // First it is no longer there: who hears of the end may ask for another one.
-                 if (const auto self = weak.lock()) self->gone(name, why, was_stopped);
+                 if (const auto self = weak.lock()) self->gone(id, why, was_stopped);
                  server->closed(why);
                }});
   in.server = server;
@@ -215,25 +145,48 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
 }
 
 /// It is begun again when somebody needs it, later and later if it never lasts.
-void mcp_host::gone(const std::string& name, const std::string& why, bool was_stopped) {
+void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped) {
   const auto parts = parts_.lock();
   if (!parts) return;
   const auto now = parts->heart.now().boot;
-  const std::lock_guard lock(guard_);
-  place& p = places_[name];
-  p.server.reset();
-  p.task.reset();
-  p.last_end = why;
-  p.failures = !was_stopped && now - p.begun < short_life ? p.failures + 1 : 0;
-  if (p.failures > 0) {
-    const auto pause = std::min<milliseconds>(first_pause * (1LL << std::min(p.failures - 1, 10U)), longest_pause);
-    p.not_before = now + pause;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return; // its agent is over
+    place& p = found->second;
+    p.server.reset();
+    p.task.reset();
+    p.trouble.clear();
+    p.last_end = why;
+    p.failures = !was_stopped && now - p.begun < short_life ? p.failures + 1 : 0;
+    if (p.failures > 0) {
+      const auto pause = std::min<milliseconds>(first_pause * (1LL << std::min(p.failures - 1, 10U)), longest_pause);
+      p.not_before = now + pause;
+    }
   }
-  spdlog::warn("MCP server {} {}", name, why);
+  const auto title = title_of(id.first);
+  spdlog::warn("{} {}", title, parts->log.always(title, why));
+}
+
+void mcp_host::user_over(const operation_id& agent) {
+  std::vector<place> over; // ends outside of the lock
+  {
+    const std::lock_guard lock(guard_);
+    for (auto at = places_.begin(); at != places_.end();) {
+      const bool is_its_own = at->first.second == agent;
+      if (is_its_own) over.push_back(std::move(at->second));
+      at = is_its_own ? places_.erase(at) : std::next(at);
+    }
+  }
+  for (const place& one : over) {
+    if (!one.task) continue;
+    one.task->end_input();
+    one.task->stop(stop_cause::parent_ended); // a sub-agent's hangs on the call, which may live on
+  }
 }
 
 void mcp_host::end() {
-  std::map<std::string, place> all; // ends outside of the lock
+  std::map<place_id, place> all; // ends outside of the lock
   {
     const std::lock_guard lock(guard_);
     all.swap(places_);
@@ -242,13 +195,26 @@ void mcp_host::end() {
 
 void mcp_host::clear_leftovers(storage::queries& store) {
   const auto parts = parts_.lock();
-  storage::operation_filter f;
-  f.scopes = {*scope_path::parse("quell/mcp")};
-  f.want_ended = false;
-  const auto left = store.operations(f);
-  if (!parts || !left || left->empty()) return;
+  if (!parts) return;
   std::vector<operation_id> ids;
-  for (const auto& row : *left) ids.push_back(row.id);
+  const auto stop_all = [&](const storage::operation_filter& f, bool of_turns) {
+    const auto left = store.operations(f);
+    if (!left) return;
+    for (const auto& row : *left)
+      if (!of_turns || (row.parent && row.title == title_of(row.name))) ids.push_back(row.id);
+  };
+  storage::operation_filter shared;
+  shared.scopes = {*scope_path::parse("quell/mcp")};
+  shared.want_ended = false;
+  stop_all(shared, false);
+  storage::operation_filter own; // of a turn that waits for a human, and so lives on
+  own.want_ended = false;
+  own.kinds = {kind::task};
+  own.limit = 1'000;
+  for (const auto& one : parts->settings.mcp)
+    if (one.per_turn) own.names.push_back(one.name);
+  if (!own.names.empty()) stop_all(own, true);
+  if (ids.empty()) return;
   parts->heart.ask([ids](ledger& l, moment now) -> std::function<void()> {
     for (const auto& id : ids) l.actors()->stop_own(id, stop_cause::superseded, {}, now);
     return [] {};

@@ -1,5 +1,8 @@
 // The MCP servers of the configuration: begun when somebody first needs them, begun anew after they ended, with a
-// growing pause between. Shared by all turns. Any thread.
+// growing pause between. Shared by all turns, or one for each user (`per = "turn"`). Any thread.
+//
+// Nobody waits twice for a server that does not answer: its trouble is remembered, turns do without it at once, and a
+// url is tried again in the background until it is there.
 #pragma once
 
 #include <functional>
@@ -9,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/turns/mcp_user.hpp"
 #include "controller/turns/piped_task.hpp"
 #include "controller/turns/turn_port.hpp"
 #include "integrations/mcp/mcp.hpp"
@@ -20,7 +24,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   explicit mcp_host(std::weak_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
 
   /// The tools of these servers; `note` names those that did not answer in time, and why. `done` once, on any thread.
-  void tools(const std::vector<std::string>& servers,
+  void tools(const std::vector<std::string>& servers, const mcp_user& user,
              std::function<void(std::vector<tool_definition> tools, std::string note)> done);
   /// The work of a call; its cancel is told to the server in the server's way and is over here at once.
   std::unique_ptr<actors::tool_work> work_for(std::shared_ptr<turn_port> port, const operation_id& call,
@@ -28,32 +32,46 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   using there = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
   /// The server, begun if need be: at once, or when the pause after its last end is over, if that is soon; else nullptr
   /// and why. `done` once, on any thread.
-  void when_there(const std::string& name, there done);
+  void when_there(const std::string& name, const operation_id& agent, there done);
+  /// The agent is over: its own servers go. Their tasks end with the operation on which they hang.
+  void user_over(const operation_id& agent);
   /// Lets go of all servers: the process ends.
   void end();
   /// What an earlier life of this process has left running.
   void clear_leftovers(storage::queries& store);
 
  private:
+  /// Of a shared server the name alone; of an agent's own one with the agent behind it.
+  using place_id = std::pair<std::string, std::optional<operation_id>>;
   struct place {
+    std::optional<mcp_user> user;                     ///< of a server of its own
     std::shared_ptr<integrations::mcp_server> server; ///< nullptr = not begun
     std::shared_ptr<piped_task> task;                 ///< of a command
-    bool is_silent = false;                           ///< it was asked for its tools, and did not answer in time
+    std::string trouble;                              ///< why nobody waits for its tools; "" = nothing is known
+    bool is_silent = false;                           ///< that trouble, or its last life's, is that it does not answer
+    bool is_tried = false;                            ///< in the background, until its trouble is over
     std::uint32_t failures = 0;                       ///< in a row, each soon after its beginning
     boot_time begun{}, not_before{};
     std::string last_end;
   };
-  void begin_command(const std::shared_ptr<shared_parts>& parts, const mcp_settings& settings, place& in);
-  std::shared_ptr<integrations::mcp_server> server(const std::string& name, std::string& why, milliseconds& wait);
-  void gone(const std::string& name, const std::string& why, bool was_stopped);
-  void ask_for_tools(const std::string& name, integrations::mcp_server::tools_reply answer, int more);
-  milliseconds patience_with(const std::string& name);
-  void answered(const std::string& name);
-  void silent(const std::string& name);
+  const mcp_settings* settings_of(const shared_parts& parts, const std::string& name) const;
+  place_id place_of(const shared_parts& parts, const std::string& name, const operation_id& agent) const;
+  void begin_command(const std::shared_ptr<shared_parts>& parts, const mcp_settings& settings, const place_id& id,
+                     place& in);
+  void when_there(const place_id& id, there done);
+  std::shared_ptr<integrations::mcp_server> server(const place_id& id, std::string& why, milliseconds& wait);
+  void gone(const place_id& id, const std::string& why, bool was_stopped);
+  void ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more);
+  std::string known_trouble(const place_id& id);
+  milliseconds patience_with(const place_id& id);
+  void answered(const place_id& id);
+  void silent(const place_id& id, milliseconds patience);
+  void out_of_reach(const place_id& id, const std::string& why);
+  void try_again(const place_id& id, milliseconds pause);
 
   std::weak_ptr<shared_parts> parts_;
   std::mutex guard_;
-  std::map<std::string, place> places_;
+  std::map<place_id, place> places_;
 };
 
 } // namespace quell::controller::turns

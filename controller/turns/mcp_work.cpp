@@ -24,7 +24,7 @@ class mcp_work final : public actors::tool_work {
       state_->done = std::move(done);
     }
     host_->when_there(
-        tool_.mcp_server,
+        tool_.mcp_server, port_->who().operation,
         [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool,
          json = input->json](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
           if (!server) return state->finish({false, port->failed_text("mcp_unreachable", why)});
@@ -78,8 +78,14 @@ class mcp_work final : public actors::tool_work {
                    const integrations::mcp_call_event& event) {
     if (const auto* p = std::get_if<integrations::mcp_call_events::progress>(&event))
       return port.say_progress(call, what, p->message, p->progress, p->total);
-    if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event))
-      return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
+    if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event)) {
+      // A refusal is an answer; whatever else ends a call that had left says nothing of its work.
+      if (!f->sent || f->why.code == "mcp_refused")
+        return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
+      return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
+                                                                                      "have done its work, or may "
+                                                                                      "still do it")});
+    }
     const auto& end = std::get<integrations::mcp_call_events::finished>(event);
     auto outcome = mcp_outcome_of(end.ok, end.result);
     state.finish({outcome.ok, std::move(outcome.result)});

@@ -10,6 +10,7 @@
 #include "controller/service.hpp"
 #include "controller/turns/errands.hpp"
 #include "controller/turns/heart_link.hpp"
+#include "controller/turns/peer_log.hpp"
 #include "controller/turns/registry.hpp"
 #include "controller/turns/result_json.hpp"
 #include "controller/turns/tool_catalogue.hpp"
@@ -39,6 +40,7 @@ struct shared_parts {
   std::unique_ptr<errands> lookups; ///< for the few short things that somebody who says stop waits for
   output_store* output = nullptr;
   turn_settings settings;
+  peer_log log; ///< about MCP servers and ACP agents
   std::mutex models_guard;
   std::unique_ptr<integrations::model_client> models; ///< none any more at the end of the process
   std::shared_ptr<mcp_host> mcp;

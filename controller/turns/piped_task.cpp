@@ -1,8 +1,6 @@
 // Bytes between a session here and a process on a worker.
 #include "controller/turns/piped_task.hpp"
 
-#include <spdlog/spdlog.h>
-
 namespace quell::controller::turns {
 
 namespace {
@@ -57,7 +55,7 @@ void piped_task::write(std::string bytes) {
     const std::lock_guard lock(guard_);
     if (is_over_ || has_end_) return;
     if (unsent_.size() + bytes.size() > most_unsent) {
-      spdlog::warn("{} reads nothing: what it should get is dropped", name_);
+      parts_->log.warn(name_, "reads nothing: what it should get is dropped", parts_->heart.now().boot);
       return;
     }
     unsent_ += bytes;
@@ -129,7 +127,8 @@ bool piped_task::read_all() {
     const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
     if (!slice) return false;
     if (slice->offset > read_) {
-      spdlog::warn("{}: {} bytes of its output were lost", name_, slice->offset - read_);
+      parts_->log.warn(name_, "lost " + std::to_string(slice->offset - read_) + " bytes of its output",
+                       parts_->heart.now().boot);
       read_ = slice->offset;
     }
     read_ += slice->bytes.size();

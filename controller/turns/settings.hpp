@@ -27,7 +27,7 @@ struct agent_budget {
 
 struct agent_settings {
   std::string name;
-  std::vector<scope_path> scopes; ///< it serves these and what lies below; empty: all
+  std::vector<scope_path> scopes; ///< it serves these and what lies below; empty: all. A command: none
   std::string model;              ///< of `turn_settings::models`; "" for a command
   std::string instructions;
   /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
@@ -57,6 +57,7 @@ struct mcp_settings {
   std::optional<std::string> worker;
   std::map<std::string, std::string> on;
   std::map<std::string, std::string> env; ///< of the command, literally
+  bool per_turn = false;                  ///< with `command`: each turn has its own
   std::string key_env;                    ///< with `url`: quelld's variable that holds the bearer token
   std::string key;                        ///< secret: its value; never logged, stored or printed
   friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
@@ -101,7 +102,7 @@ result<turn_settings> read_turn_settings(const std::string& file,
 /// TOML that `read_turn_settings` reads back as the same, without the keys.
 std::string turn_settings_text(const turn_settings& settings);
 
-/// `named`, or else the first that serves `scope`; nullptr if there is none.
+/// `named`, or else the first that serves `scope`; nullptr if there is none. A command serves none unless it is named.
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named);
 

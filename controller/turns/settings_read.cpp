@@ -137,7 +137,11 @@ void read_server(toml_table& t, turn_settings& s) {
   m.on = labels_of(t);
   m.env = t.pairs("env", most_variables);
   m.key_env = t.text("key_env", 256);
+  const auto per = t.text("per", name_bytes);
+  m.per_turn = per == "turn";
   t.end();
+  if (t.has("per") && per != "turn" && per != "cluster") t.wrong("per", "must be cluster (all turns share it) or turn");
+  if (m.per_turn && m.command.empty()) t.wrong("per", "is for a server with `command`; what a url serves is shared");
   if (m.command.empty() == m.url.empty()) t.wrong("", "needs either `command` (stdio) or `url` (streamable HTTP)");
   if (!m.url.empty() && !m.url.starts_with("http://") && !m.url.starts_with("https://"))
     t.wrong("url", "must begin with http:// or https://");

@@ -84,6 +84,7 @@ void print(std::ostream& out, const mcp_settings& m) {
   l.table("on", m.on);
   l.table("env", m.env);
   l.text("key_env", m.key_env);
+  if (!m.command.empty()) l.text("per", m.per_turn ? "turn" : "cluster");
 }
 
 } // namespace

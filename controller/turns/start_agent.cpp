@@ -26,16 +26,17 @@ running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who
   return running;
 }
 
-void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent,
+void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done) {
   const auto servers = mcp_servers_of(parts->settings, agent);
   if (servers.empty()) return done(tools_for(parts->settings, agent, {}));
-  parts->mcp->tools(servers, [parts, agent, done = std::move(done)](const std::vector<tool_definition>& of_mcp,
-                                                                    const std::string& note) {
-    auto tools = tools_for(parts->settings, agent, of_mcp);
-    if (!note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + note;
-    done(std::move(tools));
-  });
+  parts->mcp->tools(
+      servers, user,
+      [parts, agent, done = std::move(done)](const std::vector<tool_definition>& of_mcp, const std::string& note) {
+        auto tools = tools_for(parts->settings, agent, of_mcp);
+        if (!note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + note;
+        done(std::move(tools));
+      });
 }
 
 void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
@@ -53,7 +54,8 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
   context->is_sub_agent = true;
   context->agent = settings;
   context->model = *model;
-  find_tools(parts, settings, [=](tool_set tools) {
+  // Its servers hang on the call: the sub-agent itself is registered when its tools are known.
+  find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
     context->tools = std::move(tools);
     parts->heart.ask([=](ledger& l, moment now) -> std::function<void()> {
       create_order order;
@@ -64,7 +66,11 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
       order.title = std::string(utf8_prefix(task, 80));
       order.timeout = settings.budget.timeout;
       const auto made = l.create(order, context->operation, now);
-      if (!made) return [=, why = made.error().error] { done({false, parts->texts->failed(why.code, why.detail)}); };
+      if (!made)
+        return [=, why = made.error().error] {
+          parts->mcp->user_over(context->operation);
+          done({false, parts->texts->failed(why.code, why.detail)});
+        };
       storage::message_record m;
       m.id = message_id::fresh();
       m.scope = context->scope;
@@ -78,6 +84,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
       start.so_far = {user_message{task}};
       const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
         const auto end = port->ended();
+        parts->mcp->user_over(port->who().operation);
         if (broken || !end) {
           parts->heart.ask([id = port->who().operation](ledger& books, moment at) -> std::function<void()> {
             own_outcome how{status::failed, storage::operation_error{"error", "its actor broke down"}};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "controller/turns/mcp_user.hpp"
 #include "controller/turns/parts.hpp"
 #include "controller/turns/turn_port.hpp"
 
@@ -19,8 +20,9 @@ struct running_agent {
 running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over);
 
-/// The tools of an agent, those of MCP servers among them; a server that does not answer is left out and said.
-void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent,
+/// The tools of an agent, those of MCP servers among them; a server that does not answer is left out and said. `user`
+/// must be over some time (mcp_host::user_over).
+void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done);
 
 /// Registers and starts a sub-agent below a call. `runs` gets the line to it, then `done` its end; only `done` if it

@@ -110,10 +110,11 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   std::reverse(kept->begin(), kept->end());
   auto told = history_for(*kept, next.turn);
   if (told.messages.empty()) return give_up(next, "its message is not there");
-  find_tools(parts_, *agent, [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
-    if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
-    launch(next, row, std::move(told), std::move(tools));
-  });
+  find_tools(parts_, *agent, {next.turn, next.turn, (*row)->owner},
+             [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
+               if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
+               launch(next, row, std::move(told), std::move(tools));
+             });
 }
 
 void real_swarm::launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools) {
@@ -178,6 +179,7 @@ void real_swarm::give_up(const queued& next, const std::string& why) {
 
 /// Its own work is over: the next one of its scope begins.
 void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
+  parts_->mcp->user_over(turn);
   std::optional<queued> next;
   {
     const std::lock_guard lock(guard_);

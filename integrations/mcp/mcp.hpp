@@ -102,7 +102,7 @@ struct mcp_hooks {
   std::function<void(std::string name, std::string version, std::string protocol)> ready;
   std::function<void()> tools_changed;
   /// What came was wrong and was dropped (no JSON, an unknown message): for a log, holds no content of ours.
-  /// At most 100 of a server's life.
+  /// As often as the server likes: whoever writes it limits that.
   std::function<void(std::string what)> complaint;
 };
 

@@ -19,10 +19,7 @@ void mcp_session::send_line(std::string line) {
   effects_.emplace_back(send{std::move(line)});
 }
 
-// Complaints are for a log; a server that sends nothing but garbage shall not fill it.
-void mcp_session::complain(std::string what) {
-  if (++complaints_ <= mcp_limits::complaints) effects_.emplace_back(complaint{std::move(what)});
-}
+void mcp_session::complain(std::string what) { effects_.emplace_back(complaint{std::move(what)}); }
 
 mcp_call_number mcp_session::begin_call(const std::string& tool, const std::string& input_json) {
   const mcp_call_number number = ++next_id_;

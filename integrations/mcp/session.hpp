@@ -109,7 +109,7 @@ class mcp_session {
   std::map<mcp_call_number, call> calls_; ///< open ones, and cancelled ones that may be answered late
   std::set<mcp_call_number> cancelled_;   ///< of calls_
   bool wanted_ = false, listing_ = false, stale_ = false;
-  std::size_t relists_ = 0, complaints_ = 0;
+  std::size_t relists_ = 0;
   struct pages;
   std::unique_ptr<pages> pages_; ///< of the list that is being read
   std::optional<std::vector<mcp_tool>> tools_;

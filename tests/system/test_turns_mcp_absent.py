@@ -1,7 +1,10 @@
 """MCP servers that cannot be had, in turns: they never last, do not exist, never answer, have no worker, or lose it. The turn does
 without their tools, and has them again when they are there."""
 from harness.odd_cluster import OddCluster, said, tool
+from harness.recording_model import RecordingModel
+from harness.turns import TurnCluster
 from harness.waiting import until
+from harness.web_mcp import WebMcp
 
 
 def test_a_server_that_never_lasts_is_tried_less_and_less_and_says_why():
@@ -65,3 +68,53 @@ def test_a_lost_worker_takes_its_server_along_and_another_hosts_the_next():
         fresh, = c.hosted("running")
         assert fresh["worker"] != server["worker"]
         c.workers[server["worker"]].process.wait()
+
+
+class WebCluster(TurnCluster):
+    """One MCP server `web` behind a url, and an agent that may use it."""
+
+    def __init__(self, url):
+        self.model = RecordingModel()
+        super().__init__([{"text": "hi"}], f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "any"\nbase_url = "{self.model.url}"\n'
+                         '[[agents]]\nname = "peer"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["mcp:web", "exec"]\n'
+                         f'[[mcp]]\nname = "web"\nurl = "{url}"\n')
+
+    def close(self):
+        super().close()
+        self.model.close()
+
+    ask, log_text = OddCluster.ask, OddCluster.log_text
+
+
+def test_a_url_that_is_down_is_remembered_and_tried_in_the_background():
+    with WebMcp() as web:
+        web.turn("down")
+        with WebCluster(web.url) as c:
+            assert c.ended(c.ask("one"))["status"] == "completed"
+            assert set(c.model.tools_offered("one")) == {"exec"}
+            # From here on whoever asks it waits, so a turn that asked would wait 20 s and then say so.
+            web.turn("hang")
+            until(lambda: web.held, "a try in the background")
+            for i in range(3):
+                assert c.ended(c.ask(f"more {i}"))["status"] == "completed"
+                assert set(c.model.tools_offered(f"more {i}")) == {"exec"}
+            log = c.log_text()
+            assert "has not answered within" not in log, log[-3000:]
+            assert "it is tried again in the background" in log, log[-3000:]
+            assert log.count("MCP server web is out of reach") == 1, log[-3000:]
+            web.turn("up")
+            until(lambda: "MCP server web answers again" in c.log_text(), "it to be found again", 90)
+            assert c.ended(c.ask("back", [("mcp__web__work", {})]))["status"] == "completed"
+            assert said(c.results("odd", c.messages("odd")[-1]["turn"])[0]) == "worked on the web"
+            c.check_scope("odd")
+
+
+def test_a_restarted_server_that_answers_400_to_an_old_session_is_greeted_again():
+    with WebMcp() as web, WebCluster(web.url) as c:
+        for i in range(2):
+            turn = c.ask(f"work {i}", [("mcp__web__work", {})])
+            assert c.ended(turn)["status"] == "completed"
+            assert said(c.results("odd", turn)[0]) == "worked on the web"
+            web.session += 1
+        assert web.methods().count("initialize") == 2 and web.methods().count("tools/call") == 3, web.methods()
+        c.check_scope("odd")

@@ -138,3 +138,16 @@ def test_a_result_of_50_mb_is_refused_in_words_and_the_server_stays_usable():
         assert "more than 4 MiB" in wrong(result) and "ask it for less" in wrong(result), str(result)[:500]
         assert len(c.seen("start")) == 1
         c.check_scope("odd")
+
+
+def test_a_server_that_prints_garbage_without_end_gets_a_few_lines_of_the_log_and_a_count():
+    with OddCluster("flood") as c:
+        for i in range(2):
+            assert "worked on" in said(c.asked(f"work {i}", [tool("work")])[0])
+        c.cancel(scope="quell/mcp/odd")
+        about = until(lambda: [line for line in c.log_text().splitlines() if "MCP server odd was stopped" in line], "the server's end in the log")
+        lines = [line for line in c.log_text().splitlines() if "prints what is no JSON" in line]
+        assert 5 <= len(lines) <= 15, len(lines)
+        left_out = int(about[0].split("(")[1].split()[0])
+        assert left_out + len(lines) >= 60_000 - 5, (left_out, len(lines))
+        c.check_scope("odd")

@@ -1,6 +1,7 @@
 """An MCP server over stdio with one oddity. odd_mcp.py ODDITY [MARKER]; it writes what it sees into the file $SEEN, if that is set."""
 import json
 import os
+import subprocess
 import sys
 
 LATE = {"answers late": {"result": {"content": [{"type": "text", "text": "done all the same"}]}},
@@ -37,6 +38,9 @@ def result(request):
         return None
     if name == "die":
         sys.exit(3)
+    if oddity == "flood":
+        for start in range(0, 30_000, 1000):
+            say("\n".join(f"listening on nothing at all {n}" for n in range(start, start + 1000)))
     if oddity == "garbage":
         say("Listening on nothing at all")
         say('{"jsonrpc":"2.0","id":')
@@ -49,6 +53,9 @@ def result(request):
 
 
 seen(f"start {os.getpid()}")
+if oddity == "parent":  # with a child that leaves its session
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "ODD-CHILD", *sys.argv[2:]],
+                     start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 if oddity == "short":
     sys.exit(7)
 if oddity == "old":

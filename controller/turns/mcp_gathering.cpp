@@ -1,0 +1,206 @@
+// Asking MCP servers for their tools, and what is remembered of those that do not answer.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "controller/turns/mcp_host.hpp"
+#include "integrations/mcp/stdio_server.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr milliseconds answers_within{20'000};  ///< a server that a turn waits for
+constexpr milliseconds silent_within{500};      ///< one whose last life was silent
+constexpr std::chrono::seconds silent_for{120}; ///< so old it is begun anew if it never answers
+constexpr milliseconds first_try{1'000};        ///< after this time a url that failed is asked again
+constexpr milliseconds longest_try{60'000};
+
+/// The answers of several servers, gathered; what comes after the time is left out.
+struct gathering {
+  std::mutex guard;
+  std::vector<std::vector<tool_definition>> found;
+  std::vector<std::string> problems;
+  std::vector<bool> answered;
+  std::size_t open = 0;
+  std::function<void(std::vector<tool_definition>, std::string)> done;
+
+  /// The one of this number is over, for whatever reason. False: it was over before.
+  bool settle(std::unique_lock<std::mutex>& lock, std::size_t number, std::vector<tool_definition> tools,
+              std::string problem) {
+    if (answered[number] || !done) return false;
+    answered[number] = true;
+    --open;
+    found[number] = std::move(tools);
+    problems[number] = std::move(problem);
+    finish_if_all(lock);
+    return true;
+  }
+
+ private:
+  void finish_if_all(std::unique_lock<std::mutex>& lock) {
+    if (open > 0) return;
+    auto tell = std::exchange(done, nullptr);
+    std::vector<tool_definition> all;
+    std::string note;
+    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all));
+    found.clear(); // the look at the clock holds this for a while yet
+    for (const auto& p : problems)
+      if (!p.empty()) note += (note.empty() ? "" : "; ") + p;
+    lock.unlock();
+    tell(std::move(all), std::move(note));
+  }
+};
+
+std::string without_tools(const std::string& name, const std::string& why) {
+  return "the MCP server " + name + " has no tools to offer now: " + why;
+}
+
+} // namespace
+
+void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user,
+                     std::function<void(std::vector<tool_definition> tools, std::string note)> done) {
+  const auto parts = parts_.lock();
+  if (servers.empty() || !parts) return done({}, {});
+  auto all = std::make_shared<gathering>();
+  all->found.resize(servers.size());
+  all->problems.resize(servers.size());
+  all->answered.resize(servers.size());
+  all->open = servers.size();
+  all->done = std::move(done);
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const auto id = place_of(*parts, servers[i], user.agent);
+    if (id.second) {
+      const std::lock_guard lock(guard_);
+      places_[id].user = user;
+    }
+    if (const auto trouble = known_trouble(id); !trouble.empty()) {
+      std::unique_lock lock(all->guard);
+      all->settle(lock, i, {}, trouble);
+      continue;
+    }
+    const auto answer = [all, i, id,
+                         self = shared_from_this()](const result<std::vector<integrations::mcp_tool>>& tools) {
+      const auto held = self->parts_.lock();
+      if (!held) return;
+      if (tools)
+        self->answered(id);
+      else
+        self->out_of_reach(id, tools.error().detail);
+      std::vector<tool_definition> offered;
+      if (tools)
+        for (const auto& t : *tools)
+          offered.push_back(mcp_tool_definition(held->settings, id.first,
+                                                {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
+      std::unique_lock lock(all->guard);
+      all->settle(lock, i, std::move(offered), tools ? std::string() : without_tools(id.first, tools.error().detail));
+    };
+    ask_for_tools(id, answer, 1);
+    {
+      const std::lock_guard lock(all->guard);
+      if (all->answered[i]) continue;
+    }
+    const auto patience = patience_with(id);
+    parts->later->run_after(patience, [all, i, patience, id, self = shared_from_this()](storage::queries&) {
+      std::unique_lock lock(all->guard);
+      const bool was_late = all->settle(lock, i, {},
+                                        "the MCP server " + id.first + " has not answered within " +
+                                            std::to_string(patience.count()) + " ms: its tools are left out");
+      if (lock.owns_lock()) lock.unlock();
+      if (was_late) self->silent(id, patience);
+    });
+  }
+}
+
+/// It may be ending at this moment, or be gone without that anybody has seen it: then the next one is asked.
+void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more) {
+  when_there(id, [self = shared_from_this(), id, answer = std::move(answer),
+                  more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
+    if (!one) return answer(failure("mcp_unreachable", why));
+    const bool is_ours = std::dynamic_pointer_cast<integrations::mcp_stdio_server>(one) != nullptr;
+    one->tools([self, id, answer, more, is_ours](const result<std::vector<integrations::mcp_tool>>& tools) {
+      if (tools || !is_ours || more == 0 || tools.error().code != "mcp_unreachable") return answer(tools);
+      self->ask_for_tools(id, answer, more - 1);
+    });
+  });
+}
+
+/// Why nobody waits for its tools at this moment; "" = they are asked for. One that never answers is ended, so that the
+/// next turn begins another.
+std::string mcp_host::known_trouble(const place_id& id) {
+  const auto parts = parts_.lock();
+  if (!parts) return {};
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  if (found == places_.end()) return {};
+  const place& p = found->second;
+  if (p.is_silent && p.task && parts->heart.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
+  return p.trouble;
+}
+
+milliseconds mcp_host::patience_with(const place_id& id) {
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  return found != places_.end() && found->second.is_silent ? silent_within : answers_within;
+}
+
+void mcp_host::answered(const place_id& id) {
+  bool was_in_trouble = false;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    found->second.is_silent = false;
+    was_in_trouble = !std::exchange(found->second.trouble, {}).empty();
+  }
+  if (was_in_trouble) spdlog::info("MCP server {} answers again", id.first);
+}
+
+/// It may need long for its beginning, so it is left at it, and its answer ends its trouble.
+void mcp_host::silent(const place_id& id, milliseconds patience) {
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  if (found == places_.end() || !found->second.server) return;
+  found->second.is_silent = true;
+  found->second.trouble = without_tools(id.first, "it has not answered within " + std::to_string(patience.count()) +
+                                                      " ms, and is not waited for until it does");
+}
+
+/// A url that failed is tried in the background; a command is begun anew when somebody needs it.
+void mcp_host::out_of_reach(const place_id& id, const std::string& why) {
+  const auto parts = parts_.lock();
+  const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
+  if (!settings || settings->url.empty()) return;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    found->second.trouble = without_tools(id.first, why + " (it is tried again in the background)");
+    if (std::exchange(found->second.is_tried, true)) return;
+  }
+  parts->log.warn("MCP server " + id.first, "is out of reach: " + why, parts->heart.now().boot);
+  try_again(id, first_try);
+}
+
+void mcp_host::try_again(const place_id& id, milliseconds pause) {
+  const auto parts = parts_.lock();
+  if (!parts) return;
+  parts->later->run_after(pause, [self = shared_from_this(), id, pause](storage::queries&) {
+    self->ask_for_tools(
+        id,
+        [self, id, pause](const result<std::vector<integrations::mcp_tool>>& tools) {
+          if (!tools) {
+            self->out_of_reach(id, tools.error().detail);
+            return self->try_again(id, std::min(pause * 2, longest_try));
+          }
+          {
+            const std::lock_guard lock(self->guard_);
+            if (const auto found = self->places_.find(id); found != self->places_.end()) found->second.is_tried = false;
+          }
+          self->answered(id);
+        },
+        0);
+  });
+}
+
+} // namespace quell::controller::turns

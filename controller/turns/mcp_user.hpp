@@ -1,0 +1,15 @@
+// Who uses MCP servers: a turn, or a sub-agent in it.
+#pragma once
+
+#include "protocol/id.hpp"
+#include "storage/records.hpp"
+
+namespace quell::controller::turns {
+
+struct mcp_user {
+  operation_id agent;  ///< the turn or sub-agent
+  operation_id parent; ///< the registered operation on which servers of its own hang: the turn, or the sub-agent's call
+  storage::person owner;
+};
+
+} // namespace quell::controller::turns
