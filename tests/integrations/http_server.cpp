@@ -124,6 +124,7 @@ void http_server::parse(connection& one) {
     std::string name = line.substr(0, line.find(':'));
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     if (line.find(": ") != std::string::npos) ask.headers[name] = line.substr(line.find(": ") + 2);
+    if (line.ends_with(':')) ask.headers[name].clear();
     at = next;
   }
   const std::size_t length = ask.headers.contains("content-length") ? std::stoul(ask.headers["content-length"]) : 0;

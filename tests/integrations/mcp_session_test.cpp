@@ -237,7 +237,7 @@ TEST_CASE("what is no message is complained about and kills nothing") {
   REQUIRE(talk.events<finished>(call).size() == 1);
   CHECK(json::parse(talk.events<finished>(call)[0].result)["content"][0]["text"] == "a\xEF\xBF\xBDz");
   for (int i = 0; i < 500; ++i) talk.hear(std::string("noise\n"));
-  CHECK(talk.all<mcp_effects::complaint>().size() == 100);
+  CHECK(talk.all<mcp_effects::complaint>().size() >= 500); // whoever writes them counts and limits them
 }
 
 TEST_CASE("a batch of the version that has them is taken apart") {

@@ -4,7 +4,9 @@
 // mcp_probe [--url URL [--key KEY] | --stdio COMMAND WORDS...]
 //
 // Then commands on standard input, one a line; it ends when that does:
-//   tools                    "tool NAME read_only|destructive|plain" for each, "tools COUNT" or "fault CODE DETAIL"
+//   tools                    "tool NAME read_only|destructive|plain" and "schema NAME SCHEMA" for each, "tools COUNT"
+//   or
+//                            "fault CODE DETAIL"
 //   call ID TOOL INPUT       "progress ID AT TOTAL MESSAGE", "finished ID ok|error RESULT", "failed ID sent|unsent CODE
 //   DETAIL" cancel ID REASON         "cancelled ID" when it has returned, "late ID WHAT" when that is known stop ID
 //   stops waiting for what became of it
@@ -82,6 +84,7 @@ void obey(mcp_server& server) {
                       tool.read_only     ? "read_only"
                       : tool.destructive ? "destructive"
                                          : "plain");
+        for (const mcp_tool& tool : *tools) std::printf("schema %s %s\n", tool.name.c_str(), tool.input_schema.c_str());
         std::printf("tools %zu\n", tools->size());
       });
     } else if (what == "call") {
