@@ -54,7 +54,7 @@ def result(request):
 
 seen(f"start {os.getpid()}")
 if oddity == "parent":  # with a child that leaves its session
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "ODD-CHILD", *sys.argv[2:]],
+    subprocess.Popen(["sh", "-c", "while :; do sleep 1000; done", "ODD-CHILD", *sys.argv[2:]],
                      start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 if oddity == "short":
     sys.exit(7)
