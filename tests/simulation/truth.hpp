@@ -88,7 +88,7 @@ class oracle {
     std::optional<exit_state> exit;  ///< of a leader that ended by itself
     std::optional<instant> ended_by; ///< a stop was applied to it: its processes are gone by then
     int terminal_events = 0, started_events = 0;
-    bool stop_told = false; ///< that it is being stopped, by an event or by the row that a start found
+    bool stop_told = false;                  ///< that it is being stopped, by an event or by the row that a start found
     std::optional<wall_time> owner_kills_at; ///< the nearest that its owner was told in this life of the controller
   };
   struct cancel_row {

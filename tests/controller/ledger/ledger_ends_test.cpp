@@ -361,3 +361,26 @@ TEST_CASE("what its worker said to run did run: never_ran after that is not beli
   CHECK(w.count(c, proof::never_ran) == 0);
   CHECK(w.report(c).status == cancel_status::settled);
 }
+
+TEST_CASE("results in a hello count as they were reported, stopped ones too") {
+  world w;
+  w.task("stopped", in("s"));
+  w.runs("stopped", "w1");
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  auto h = w.hello();
+  wire::task_ended m;
+  m.operation = w.id("stopped");
+  m.stop_seq = c.record.seq;
+  m.how = receipt::terminated;
+  m.evidence = proof::pidns_gone;
+  m.exit = exit_state{{}, "TERM"};
+  m.started_at = m.ended_at = w.now.wall;
+  h.results = {m};
+  w.heart->reconcile("w1", h, true, w.now);
+  w.take();
+  CHECK(w.count(c, receipt::terminated) == 1);
+  CHECK(w.count(c, proof::pidns_gone) == 1);
+  CHECK(w.row("stopped").exit->signal == "TERM");
+  CHECK(w.stored.size() == 1);
+}
