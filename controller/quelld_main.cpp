@@ -135,6 +135,10 @@ int main(int argc, char** argv) {
     std::cerr << "quelld: " << chats.error().detail << "\n";
     return usage_error;
   }
+  if (const auto sound = quell::controller::chat::check_agents(*chats, *turns); !sound) {
+    std::cerr << "quelld: " << (f.config_file.empty() ? "" : f.config_file + ": ") << sound.error().detail << "\n";
+    return usage_error;
+  }
   if (f.print_config) {
     std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns)
               << chats->text;

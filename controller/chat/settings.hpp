@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/chat/section.hpp"
+#include "controller/turns/settings.hpp"
 #include "integrations/chat/webhook/settings.hpp"
 
 namespace quell::controller::chat {
@@ -26,5 +27,8 @@ const std::vector<std::string>& chat_sections();
 /// `invalid_field`: file, line, what is wrong; it never holds a secret.
 result<chat_settings> read_chat_settings(const std::string& file,
                                          const std::map<std::string, std::string>& environment);
+
+/// Whether the agents that webhooks name are there and serve their scopes. Fault `invalid_field`.
+result<void> check_agents(const chat_settings& chats, const turns::turn_settings& turns);
 
 } // namespace quell::controller::chat

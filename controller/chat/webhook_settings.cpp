@@ -88,8 +88,21 @@ void read_incoming(section_reader& from, chat_settings& to) {
     w.scope = *own;
     from.lines.text("scope", own->text());
   }
+  w.agent = keys.text_if("agent", name_bytes);
+  if (w.agent) from.lines.text("agent", *w.agent);
   w.key = key_of(from);
   to.incoming.push_back(std::move(w));
+}
+
+result<void> check_agents(const chat_settings& chats, const turns::turn_settings& turns) {
+  for (const auto& w : chats.incoming) {
+    if (!w.agent || turns::agent_for(turns, w.scope, w.agent)) continue;
+    return failure("invalid_field",
+                   "[[incoming]] \"" + w.name + "\": agent \"" + *w.agent + "\" " +
+                       (turns.agent(*w.agent) ? "does not serve scope " + w.scope.text() + "; add it to its scopes"
+                                              : "is in no [[agents]]; configure it, or leave it out"));
+  }
+  return {};
 }
 
 } // namespace quell::controller::chat

@@ -24,7 +24,12 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string
 tl::expected<const agent_settings*, refusal> agent_of(const turn_settings& settings, const message_order& order) {
   const auto* agent = agent_for(settings, order.scope, order.agent);
   if (!agent && order.agent)
-    return refuse("invalid_field", "there is no agent " + *order.agent + " configured", "/agent");
+    return refuse("invalid_field",
+                  settings.agent(*order.agent)
+                      ? "agent " + *order.agent + " does not serve scope " + order.scope.text() +
+                            "; name one that does, or none ([[agents]] scopes)"
+                      : "there is no agent " + *order.agent + " configured",
+                  "/agent");
   if (!agent)
     return refuse("invalid_field",
                   "no agent serves scope " + order.scope.text() +

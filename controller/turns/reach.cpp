@@ -8,6 +8,7 @@ namespace {
 
 /// Whether every scope that `later` lists (empty: all of them) belongs to `earlier`, which comes first.
 bool takes_all(const agent_settings& earlier, const agent_settings& later) {
+  if (earlier.is_only_spawned) return false;
   if (earlier.scopes.empty()) return true;
   if (later.scopes.empty()) return false;
   return std::all_of(later.scopes.begin(), later.scopes.end(), [&](const scope_path& mine) {
@@ -40,6 +41,7 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
         all.push_back("agent \"" + a->name + "\" is a command: it answers no messages, not even in its own scopes");
       continue;
     }
+    if (a->is_only_spawned) continue; // as is wanted
     const auto before =
         std::find_if(s.agents.begin(), a, [&](const auto& b) { return !b.is_command() && takes_all(b, *a); });
     if (before != a)

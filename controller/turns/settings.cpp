@@ -69,6 +69,11 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
     if (std::set<std::string>(a.tools->begin(), a.tools->end()).size() != a.tools->size())
       return fault{"invalid_field", place + "tools has a name twice", {}};
   }
+  for (const auto& name : a.may_spawn)
+    if (!s.agent(name))
+      return fault{"invalid_field",
+                   place + "may_spawn: there is no agent \"" + name + "\"; " + instead_of(name, names_of(s.agents)),
+                   {}};
   return std::nullopt;
 }
 
@@ -202,13 +207,21 @@ result<turn_settings> read_turn_settings(const std::string& file,
   return s;
 }
 
+bool serves(const agent_settings& agent, const scope_path& scope) {
+  if (agent.scopes.empty()) return !agent.is_only_spawned;
+  return std::any_of(agent.scopes.begin(), agent.scopes.end(),
+                     [&](const scope_path& s) { return scope.is_at_or_below(s); });
+}
+
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named) {
-  if (named) return settings.agent(*named);
-  const auto serves = [&](const scope_path& s) { return scope.is_at_or_below(s); };
-  for (const auto& a : settings.agents)
-    if (!a.is_command() && (a.scopes.empty() || std::any_of(a.scopes.begin(), a.scopes.end(), serves))) return &a;
-  return nullptr;
+  if (named) {
+    const auto* agent = settings.agent(*named);
+    return agent && serves(*agent, scope) ? agent : nullptr;
+  }
+  const auto first = std::find_if(settings.agents.begin(), settings.agents.end(),
+                                  [&](const agent_settings& a) { return !a.is_command() && serves(a, scope); });
+  return first == settings.agents.end() ? nullptr : &*first;
 }
 
 } // namespace quell::controller::turns

@@ -35,6 +35,8 @@ struct agent_settings {
   std::optional<std::string> workspace;  ///< absolute path on the worker; absent: the worker's work_dir
   std::map<std::string, std::string> on; ///< labels that the worker must have
   std::optional<std::string> worker;
+  bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
+  std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
   std::vector<std::string> command; ///< not empty: this agent is that program, run as a task
   bool acp = false;                 ///< and speaks ACP over stdio
@@ -102,7 +104,10 @@ result<turn_settings> read_turn_settings(const std::string& file,
 /// TOML that `read_turn_settings` reads back as the same, without the keys.
 std::string turn_settings_text(const turn_settings& settings);
 
-/// `named`, or else the first that serves `scope`; nullptr if there is none. A command serves none unless it is named.
+/// Whether messages of this scope may be answered by this agent.
+bool serves(const agent_settings& agent, const scope_path& scope);
+/// `named` if it serves `scope`, or else the first that does; nullptr if there is none. A command serves none unless it
+/// is named.
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named);
 

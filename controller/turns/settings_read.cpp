@@ -98,6 +98,7 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
       t.wrong("scopes", "has \"" + text + "\", which is no scope: " + scope.error().detail);
     }
   }
+  a.is_only_spawned = t.has("scopes") && a.scopes.empty();
   a.model = t.text("model", name_bytes);
   a.instructions = t.text("instructions", instruction_bytes);
   auto tools = t.texts("tools", most_tools, most_tools * 128);
@@ -107,12 +108,13 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
     t.wrong("workspace", "must be an absolute path on the worker, such as \"/srv/work\"");
   a.on = labels_of(t);
   a.worker = worker_of(t);
+  a.may_spawn = t.texts("may_spawn", most_agents, most_agents * name_bytes);
   a.budget = budget_of(t, "[[agents]] \"" + a.name + "\"", trouble);
   a.command = command_of(t);
   a.acp = t.flag("acp", false);
   t.end();
   if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
-  for (const char* key : {"model", "instructions", "tools"})
+  for (const char* key : {"model", "instructions", "tools", "may_spawn"})
     if (!a.command.empty() && t.has(key))
       t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");
   s.agents.push_back(std::move(a));

@@ -60,13 +60,14 @@ void print(std::ostream& out, const agent_settings& a) {
   l.text("name", a.name);
   std::vector<std::string> scopes;
   for (const auto& s : a.scopes) scopes.push_back(s.text());
-  l.texts("scopes", scopes);
+  if (a.is_only_spawned || !scopes.empty()) l.plain("scopes", toml_list(scopes));
   l.text("model", a.model);
   l.text("instructions", a.instructions);
   if (a.tools) l.plain("tools", toml_list(*a.tools));
   l.text("workspace", a.workspace.value_or(""));
   l.table("on", a.on);
   l.text("worker", a.worker.value_or(""));
+  l.texts("may_spawn", a.may_spawn);
   l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
                         ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
                         ", timeout = " + toml_quoted(duration_text(a.budget.timeout)) + " }");

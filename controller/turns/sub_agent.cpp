@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/turns/nearest.hpp"
+#include "controller/turns/sub_agent_rights.hpp"
 #include "controller/turns/tool_catalogue.hpp"
 #include "controller/turns/tool_input.hpp"
 
@@ -17,17 +18,6 @@ namespace {
 constexpr std::size_t most_instruction_bytes = 64 << 10, most_task_bytes = 256 << 10;
 
 tl::unexpected<fault> wrong(const std::string& what) { return failure("invalid_input", what); }
-
-/// All of `names` are in `owned`; `mcp:SERVER` in `owned` stands for all tools of that server.
-std::optional<std::string> not_owned(const std::vector<std::string>& names, const std::vector<std::string>& owned) {
-  for (const auto& name : names) {
-    const bool is_owned = std::any_of(owned.begin(), owned.end(), [&](const std::string& o) {
-      return o == name || (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
-    });
-    if (!is_owned) return name;
-  }
-  return std::nullopt;
-}
 
 std::optional<std::string> text_if(const json& input, const char* key) {
   const auto at = input.find(key);
@@ -75,14 +65,16 @@ result<agent_settings> sub_agent_settings(const turn_settings& settings, const a
       for (const auto& a : settings.agents) names.push_back(a.name);
       return wrong("`agent`: there is no agent " + request.agent->substr(0, 64) + "; there are " + listed(names));
     }
-    agent = *named;
+    auto allowed = within_rights_of(parent, *named);
+    if (!allowed) return tl::unexpected(allowed.error());
+    agent = std::move(*allowed);
   }
   agent.budget.depth = std::min(agent.budget.depth, parent.budget.depth - 1);
   if (agent.is_command() && (request.tools || request.instructions))
     return wrong("agent " + agent.name + " is a command: it takes no `tools` and no `instructions`; say it in `task`");
   if (request.instructions) agent.instructions = *request.instructions;
   if (request.tools) {
-    const auto owned = agent.tools.value_or(built_in_tool_names());
+    const auto owned = tools_given(agent);
     if (const auto name = not_owned(*request.tools, owned))
       return wrong("`tools`: " + name->substr(0, 64) + " is no tool that agent " + agent.name + " has; it has " +
                    listed(owned));

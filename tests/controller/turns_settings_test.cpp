@@ -180,8 +180,15 @@ TEST_CASE("the first agent whose prefix fits serves a scope, and a name beats th
   CHECK(name_for("discord/g/c") == "coder");
   CHECK(name_for("elsewhere") == "other");
   CHECK(name_for("team/code", "other") == "other");
+  CHECK(name_for("team/code", "cli") == "cli");
+  CHECK(name_for("discord/g/c", "cli") == "(none)"); // a name reaches no agent that does not serve the scope
+  CHECK(name_for("teams", "coder") == "(none)");
   CHECK(name_for("team/code", "nobody") == "(none)");
   CHECK(agent_for(settings_of("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n"), scope("y"), std::nullopt) == nullptr);
+  const auto none = settings_of("[[agents]]\nname = \"a\"\nscopes = []\n");
+  CHECK(agent_for(none, scope("x"), std::nullopt) == nullptr);
+  CHECK(agent_for(none, scope("x"), "a") == nullptr);
+  CHECK(settings_of(turn_settings_text(none)).agents == none.agents);
 }
 
 TEST_CASE("a command serves no scope, wherever it stands", "[turns][settings]") {
@@ -288,6 +295,7 @@ TEST_CASE("values of the wrong kind or size are refused", "[turns][settings]") {
   CHECK(says(refusal_of(model + "key_env=\"A\"\nkey_file=\"/b\"\n"), "keep one"));
   CHECK(says(refusal_of(agent + "scopes=\"x\"\n"), "must be a list of strings"));
   CHECK(says(refusal_of(agent + "scopes=[\"a//b\"]\n"), "no scope"));
+  CHECK(says(refusal_of(agent + "may_spawn=[\"b\"]\n"), "there is no agent \"b\""));
   CHECK(says(refusal_of(agent + "scopes=[\"slack/*\"]\n"), "no scope"));
   CHECK(says(refusal_of(agent + "workspace=\"work\"\n"), "absolute path"));
   CHECK(says(refusal_of(agent + "tools=[1]\n"), "list of strings"));

@@ -217,6 +217,7 @@ TEST_CASE("an MCP tool's answer becomes the result, and its own error a failure 
 TEST_CASE("a sub-agent is the named agent, or one like its parent, with fewer tools and less depth", "[turns][tasks]") {
   turn_settings s;
   s.agents = {coder(), agent_settings{}, agent_settings{}};
+  s.agents[0].tools = {"exec", "read", "spawn_agent", "mcp:files"};
   s.agents[1].name = "reader";
   s.agents[1].tools = {"read", "mcp:files"};
   s.agents[1].worker = "w1";

@@ -81,7 +81,9 @@ class incoming final : public connector {
       return failure("unauthenticated", "webhook-timestamp lies more than five minutes from our time");
     if (!delivered_.fits(sender->name + " " + id, call.body, now()))
       return failure("id_conflict", "another delivery had this webhook-id");
-    return read_incoming(call.body, sender->scope, id);
+    auto message = read_incoming(call.body, sender->scope, id);
+    if (message) message->agent = sender->agent;
+    return message;
   }
 
   const std::vector<incoming_webhook> from_;

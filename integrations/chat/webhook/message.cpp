@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::size_t most_text = 64 << 10, most_id = 128, most_name = 128, most_names = 16;
 constexpr auto known =
     std::to_array<std::string_view>({"id", "scope", "text", "author", "modality", "final", "confidence", "addressed",
-                                     "humans_present", "bot_names", "agent", "on_disconnect", "coalesce_ms"});
+                                     "humans_present", "bot_names", "on_disconnect", "coalesce_ms"});
 
 /// Reads members of one object and keeps the first thing that is wrong.
 class reader {
@@ -51,7 +51,10 @@ class reader {
   void only(const Keys& keys) {
     for (const auto& [key, value] : object_.items())
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        wrong(std::string(utf8_prefix(key, 64)), "is no field of a message", "unknown_field");
+        wrong(std::string(utf8_prefix(key, 64)),
+              key == "agent" ? "is not the sender's to choose: it stands in [[incoming]] of the configuration"
+                             : "is no field of a message",
+              "unknown_field");
   }
   const std::optional<fault>& first() const { return fault_; }
 
@@ -124,7 +127,6 @@ result<said> read_incoming(std::string_view text, const scope_path& base, const 
   s.id = all.text("id", most_id, false);
   if (s.id.empty()) s.id = delivery;
   s.text = all.text("text", most_text, true);
-  if (const auto agent = all.text("agent", most_name, false); !agent.empty()) s.agent = agent;
   std::optional<fault> trouble;
   read_author(all, body, s, trouble);
   read_voice(all, s);

@@ -22,8 +22,9 @@ struct outgoing_webhook {
 /// Somebody who may post messages to /v1/chat/webhook/<name>.
 struct incoming_webhook {
   std::string name;
-  scope_path scope; ///< `webhook/<name>` unless configured; at or below `webhook`
-  std::string key;  ///< raw bytes behind `whsec_`; a secret
+  scope_path scope;                 ///< `webhook/<name>` unless configured; at or below `webhook`
+  std::optional<std::string> agent; ///< who answers; absent: whoever serves the scope
+  std::string key;                  ///< raw bytes behind `whsec_`; a secret
 };
 
 } // namespace quell::integrations::chat
