@@ -1,11 +1,81 @@
 // Members of an answer, read defensively.
 #include "cli/fields.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/instant.hpp"
+#include "cli/json_text.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::cli {
+
+namespace {
+
+enum class look : std::uint8_t { plain, replaced, left_out };
+
+/// The bytes of the first character; one byte of what is no UTF-8.
+std::string_view first_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  const auto whole = text.substr(0, length);
+  return whole.size() == length && is_utf8(whole) ? whole : text.substr(0, 1);
+}
+
+/// U+FFFD for a byte that is no UTF-8.
+char32_t code_point(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character.front());
+  if (character.size() == 1) return lead < 0x80 ? lead : 0xfffd;
+  char32_t code = lead & (character.size() == 2 ? 0x1f : character.size() == 3 ? 0x0f : 0x07);
+  for (const char c : character.substr(1)) code = (code << 6) | (static_cast<unsigned char>(c) & 0x3f);
+  return code;
+}
+
+/// What a terminal does not show as itself: controls, marks that turn the direction of what follows, and what has no
+/// width, so that two texts would look the same.
+look look_of(char32_t c) {
+  struct range {
+    char32_t first, last;
+  };
+  constexpr auto unseen = std::to_array<range>({{0, 0x1f},
+                                                {0x7f, 0x9f},
+                                                {0xad, 0xad},
+                                                {0x34f, 0x34f},
+                                                {0x61c, 0x61c},
+                                                {0x115f, 0x1160},
+                                                {0x17b4, 0x17b5},
+                                                {0x180b, 0x180f},
+                                                {0x200b, 0x200f},
+                                                {0x2028, 0x202e},
+                                                {0x2060, 0x206f},
+                                                {0x3164, 0x3164},
+                                                {0xfeff, 0xfeff},
+                                                {0xffa0, 0xffa0},
+                                                {0xfff0, 0xfffb},
+                                                {0x1bca0, 0x1bca3},
+                                                {0x1d173, 0x1d17a},
+                                                {0xe0000, 0xe0fff}});
+  if (c >= 0xfe00 && c <= 0xfe0f) return look::left_out; // how the character before it is drawn: common in emoji
+  const bool is_unseen =
+      std::any_of(unseen.begin(), unseen.end(), [c](range r) { return c >= r.first && c <= r.last; });
+  return is_unseen ? look::replaced : look::plain;
+}
+
+/// As JSON has it, above U+FFFF as a pair.
+std::string escaped(char32_t c) {
+  char text[16] = {};
+  if (c <= 0xffff)
+    std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(c));
+  else
+    std::snprintf(text, sizeof text, "\\u%04x\\u%04x", static_cast<unsigned>(0xd800 + ((c - 0x10000) >> 10)),
+                  static_cast<unsigned>(0xdc00 + ((c - 0x10000) & 0x3ff)));
+  return text;
+}
+
+} // namespace
 
 const nlohmann::json& member(const nlohmann::json& object, const char* name) {
   static const nlohmann::json nothing;
@@ -34,18 +104,42 @@ std::optional<wall_time> instant_of(const nlohmann::json& object, const char* na
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(out[i]);
-    if (byte < 0x20 || byte == 0x7f) out[i] = '?';
-    // C1 controls (U+0080 to U+009F) are C2 80 to C2 9F.
-    if (byte == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0) out[i] = out[i + 1] = '?';
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto character = first_character(text);
+    text.remove_prefix(character.size());
+    const auto code = code_point(character);
+    switch (look_of(code)) {
+    case look::plain:
+      out += is_utf8(character) ? character : "?";
+      break;
+    case look::replaced:
+      out.append(code < 0xa0 ? character.size() : 1, '?');
+      break;
+    case look::left_out:
+      break;
+    }
   }
   return out;
 }
 
-std::string to_line(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string to_line(const nlohmann::json& value) { return to_text(value, -1); }
+
+std::string to_text(const nlohmann::json& value, int indent) {
+  const auto json = value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  out.reserve(json.size());
+  for (std::string_view rest = json; !rest.empty();) {
+    const auto character = first_character(rest);
+    rest.remove_prefix(character.size());
+    const auto code = code_point(character);
+    if (code < 0x7f || look_of(code) == look::plain) // controls below are escaped, or the layout's newlines
+      out += character;
+    else
+      out += escaped(code);
+  }
+  return out;
 }
 
 } // namespace quell::cli

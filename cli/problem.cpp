@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/fields.hpp"
+
 namespace quell::cli {
 namespace {
 
@@ -16,7 +18,7 @@ std::string document(int status, const std::string& code, const std::string& det
                            {"detail", detail},
                            {"errors", errors},
                            {"request", nullptr}};
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_line(all);
 }
 
 } // namespace
@@ -54,7 +56,7 @@ problem problem_of_answer(int status, const std::string& body, const std::string
         if (p.detail.find(message) == std::string::npos)
           p.detail += " (" + e["pointer"].get<std::string>() + ": " + message + ")";
       }
-    p.document = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    p.document = to_line(parsed);
     return p;
   }
   p.code = status == 401 ? "unauthenticated" : status == 403 ? "forbidden" : status == 404 ? "not_found" : "internal";

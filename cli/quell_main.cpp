@@ -1,14 +1,31 @@
 // quell: the command line of a quell cluster. Parse, execute one command, end with its exit code.
 #include <cstdio>
+#include <string_view>
 #include <variant>
 
 #include "cli/command_line.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 
+namespace {
+
+/// Overwrites a token in the arguments, which everybody on this machine can read in /proc.
+void hide_token(int argc, char** argv) {
+  constexpr std::string_view flag = "--token", with_value = "--token=";
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    char* secret = nullptr;
+    if (std::string_view(argv[i]).starts_with(with_value)) secret = argv[i] + with_value.size();
+    if (argv[i] == flag && i + 1 < argc) secret = argv[++i];
+    for (; secret && *secret; ++secret) *secret = '.';
+  }
+}
+
+} // namespace
+
 int main(int argc, char** argv) {
   using namespace quell::cli;
   const auto line = parse_command_line({argv + 1, argv + argc});
+  hide_token(argc, argv);
   if (!line) {
     const auto& end = line.error();
     if (end.code == 0)

@@ -6,6 +6,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
+#include "cli/json_text.hpp"
 
 namespace quell::cli {
 
@@ -45,7 +46,7 @@ void session::warn(std::string_view text) const {
 void session::print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void session::print_document(const nlohmann::json& document) const {
-  print(document.dump(term.out_is_terminal ? 2 : -1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print(to_text(document, term.out_is_terminal ? 2 : -1) + "\n");
 }
 
 void session::print_line(const nlohmann::json& object) const {

@@ -10,13 +10,25 @@ namespace {
 constexpr const char* examples = R"(
 Examples:
   quell-worker --join-file worker.join          join with the line that `quell worker add w3` printed
-  quell-worker --join qwj1.… --slots 16 --label gpu=1
+  pass worker/w3 | quell-worker --join-file - --slots 16 --label gpu=1
+                                                the same from standard input: the line is a secret, and others on this
+                                                machine may see the arguments of --join before the worker hides them
   quell-worker keygen --state /var/lib/quell-worker/w3
                                                 make a key here; enrol it with `quell worker add w3 --key PUBLIC`
   quell-worker --config worker.toml --print-config
 
 Stop it with SIGTERM: its tasks get their grace and end with proof. A second SIGTERM kills them at once.
 Exit codes: 0 clean stop, 1 runtime, 2 usage or configuration. Environment: QUELL_WORKER_<SECTION>_<KEY>.)";
+}
+
+void hide_join_line(int argc, char** argv) {
+  constexpr std::string_view mark = "qwj";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument(argv[i]);
+    const auto at = argument.find(mark);
+    if (at == std::string_view::npos) continue;
+    for (auto from = at + mark.size(); from < argument.size(); ++from) argv[i][from] = '.';
+  }
 }
 
 parsed_command_line parse_command_line(int argc, char** argv, const std::string& version) {
@@ -29,7 +41,8 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   std::vector<std::string> labels, users;
   auto* join_flag =
       app.add_option("--join", join, "the line that `quell worker add NAME` printed (a secret)")->type_name("LINE");
-  auto* file_flag = app.add_option("--join-file", line.join_file, "a file that holds this line")->type_name("FILE");
+  auto* file_flag = app.add_option("--join-file", line.join_file, "a file that holds this line; - = standard input")
+                        ->type_name("FILE");
   join_flag->excludes(file_flag);
   app.add_option(
          "--config", line.config,

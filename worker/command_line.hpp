@@ -25,6 +25,9 @@ struct parsed_command_line {
   int exit_code = 0; ///< when `line` is not set: help and version 0, a usage error 2 (it has been printed)
 };
 
+/// Overwrites the join line in the arguments, which everybody on this machine can read in /proc. After they are parsed.
+void hide_join_line(int argc, char** argv);
+
 parsed_command_line parse_command_line(int argc, char** argv, const std::string& version);
 
 } // namespace quell::worker

@@ -78,11 +78,15 @@ result<std::string> join_text(const command_line& line, const settings_layer& s)
         "bad_config",
         "no controller to join; give --join LINE or --join-file FILE (`quell worker add NAME` prints the line)");
   }
-  std::ifstream file(line.join_file);
+  std::ifstream file;
+  if (line.join_file != "-") file.open(line.join_file);
+  std::istream& from = line.join_file == "-" ? std::cin : file;
   std::string text;
-  if (!file || !(file >> text)) return failure("bad_config", "cannot read the join line from " + line.join_file);
+  if (!from || !(from >> text))
+    return failure("bad_config", "cannot read the join line from " +
+                                     (line.join_file == "-" ? std::string("standard input") : line.join_file));
   // The file may hold the whole printed command.
-  while (!text.starts_with("qwj") && file >> text) {
+  while (!text.starts_with("qwj") && from >> text) {
   }
   return text;
 }
@@ -135,6 +139,7 @@ result<void> check_open_files() {
 
 int main(int argc, char** argv) {
   const auto parsed = parse_command_line(argc, argv, version);
+  hide_join_line(argc, argv);
   if (!parsed.line) return parsed.exit_code;
   const command_line& line = *parsed.line;
   if (line.probe) return probe();
