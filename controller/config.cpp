@@ -2,9 +2,11 @@
 #include "controller/config.hpp"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "controller/chat/settings.hpp"
+#include "controller/config_environment.hpp"
 #include "controller/toml_file.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/settings.hpp"
@@ -114,10 +116,13 @@ bool is_read_elsewhere(std::string_view section) {
   return std::find(all.begin(), all.end(), section) != all.end();
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
+/// All strings of the file: some of them name variables of secrets.
+void collect_texts(const toml::node& node, std::set<std::string>& into) {
+  if (const auto text = node.value_exact<std::string>()) into.insert(*text);
+  if (const auto* table = node.as_table())
+    for (const auto& [key, child] : *table) collect_texts(child, into);
+  if (const auto* list = node.as_array())
+    for (const auto& child : *list) collect_texts(child, into);
 }
 
 /// A TOML scalar as the text that a flag would have; a list of strings, comma separated.
@@ -137,9 +142,10 @@ std::optional<std::string> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-result<void> read_file(config& c, const std::string& file) {
+result<void> read_file(config& c, const std::string& file, std::set<std::string>& texts) {
   const auto table = parse_toml_file(file);
   if (!table) return tl::unexpected(table.error());
+  collect_texts(*table, texts);
   for (const auto& [section, node] : *table) {
     if (is_read_elsewhere(section.str())) continue; // `read_turn_settings`, `read_chat_settings`
     const auto* keys = node.as_table();
@@ -232,10 +238,12 @@ result<void> set_config(config& c, const std::string& key, const std::string& te
 result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment) {
   config c;
   c.store_dir = default_state_directory(environment);
+  std::set<std::string> texts;
   if (!file.empty())
-    if (auto read = read_file(c, file); !read) return tl::unexpected(read.error());
+    if (auto read = read_file(c, file, texts); !read) return tl::unexpected(read.error());
+  if (auto known = check_variables(environment, texts); !known) return tl::unexpected(known.error());
   for (const auto& k : config_keys()) {
-    const auto variable = "QUELLD_" + upper(k.section) + "_" + upper(k.name);
+    const auto variable = variable_of(k);
     const auto it = environment.find(variable);
     if (it == environment.end()) continue;
     if (auto read = k.read(c, it->second); !read)

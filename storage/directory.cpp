@@ -20,10 +20,23 @@ tl::unexpected<fault> cannot(const std::string& what, const std::string& path, i
           ". The state directory must exist or be creatable, and be writable for the user that runs quelld.");
 }
 
+/// A directory that somebody made beforehand holds keys now: nobody else may look into it.
+result<void> make_private(const std::string& directory) {
+  struct stat found {};
+  if (stat(directory.c_str(), &found) != 0) return cannot("look at", directory, errno);
+  if ((found.st_mode & 0077) == 0) return {};
+  if (found.st_uid != geteuid() && geteuid() != 0)
+    return failure("read_only", "the state directory " + directory +
+                                    " is open to others and belongs to another user: it must be 0700 and belong to "
+                                    "the user that runs quelld");
+  if (chmod(directory.c_str(), 0700) != 0) return cannot("set mode 0700 of", directory, errno);
+  return {};
+}
+
 result<void> make_directory(const std::string& directory) {
   const std::filesystem::path path(directory);
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return {};
+  if (std::filesystem::is_directory(path, error)) return make_private(directory);
   const auto parent = std::filesystem::absolute(path, error).parent_path();
   std::filesystem::create_directories(parent, error);
   if (error) return cannot("make the directory", parent.string(), error.value());

@@ -1,0 +1,40 @@
+"""How the programs are linked and compiled: addresses and tables that an attacker could use are neither known nor writable, and copies are checked."""
+import os
+import subprocess
+
+import pytest
+
+from harness.cluster import BIN
+
+PROGRAMS = ("quelld", "quell", "quell-worker", "quell-guardian", "quell-tool")
+
+
+def shown(program, *flags):
+    return subprocess.run(["readelf", "-W", *flags, f"{BIN}/{program}"], check=True, capture_output=True, text=True).stdout
+
+
+def is_quick():
+    """Compiled without optimisation, where the checks of FORTIFY do not exist."""
+    with open(os.path.join(BIN, "..", "CMakeCache.txt")) as f:
+        cache = f.read()
+    return any(f"{name}:BOOL=ON" in cache for name in ("QUELL_QUICK", "QUELL_ASAN", "QUELL_TSAN"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_is_position_independent_and_bound_at_its_start(program):
+    assert "DYN (" in shown(program, "-h"), shown(program, "-h")
+    dynamic = shown(program, "-d")
+    assert "PIE" in dynamic, dynamic
+    segments = shown(program, "-l")
+    assert "GNU_RELRO" in segments, segments
+    stack, = [line for line in segments.splitlines() if "GNU_STACK" in line]
+    assert "E" not in stack.split("0x")[-2].split()[-1], stack
+    if "NEEDED" in dynamic:
+        assert "NOW" in dynamic, dynamic  # a static program has nothing to bind later
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.skipif(is_quick(), reason="compiled without optimisation, so without FORTIFY")
+def test_copies_are_checked(program):
+    symbols = shown(program, "-s")
+    assert "_chk" in symbols.replace("__stack_chk_fail", ""), f"{program} calls no checked function"
