@@ -28,9 +28,10 @@ void check_rights(exchange& x, cancel_order& order) {
   }
 }
 
-/// Nothing is recorded for finished work: the answer is that of the cancel that ended it, if one did. But an id that
-/// the client chose is kept, so that it can be looked at and repeated.
-awaitable<response> already_finished(exchange& x, storage::operation_record row, cancel_order order) {
+/// Nothing is recorded for finished work, and whatever stopped it was somebody's cancel of something else: the answer
+/// is about this target and this caller's words, with nothing covered. But an id that the client chose is kept, so that
+/// it can be looked at and repeated.
+awaitable<response> already_finished(exchange& x, cancel_order order) {
   auto& gw = x.gw;
   if (order.id && !order.dry_run) {
     order.has_ended = true;
@@ -42,29 +43,19 @@ awaitable<response> already_finished(exchange& x, storage::operation_record row,
     co_return json_answer(std::move(text), status_code);
   }
   cancel_view view;
-  auto what = recorded::no;
-  if (row.hot.stop && row.hot.stop->cancel && !order.dry_run) {
-    auto earlier = co_await find_cancel(gw, *row.hot.stop->cancel);
-    if (earlier && earlier->record.status == cancel_status::settled) {
-      view = std::move(*earlier);
-      what = recorded::yes;
-    }
-  }
-  if (what == recorded::no) {
-    view.record.target = order.target;
-    view.record.reason = order.reason;
-    view.record.by = order.by.value_or(x.who.owner);
-    view.record.via_channel = order.via_channel;
-    view.record.via_token = x.who.token_name;
-    view.record.grace = order.grace;
-    view.record.up_to_seq = order.up_to_seq;
-    view.record.status = cancel_status::settled;
-    view.proven = true;
-  }
+  view.record.target = order.target;
+  view.record.reason = order.reason;
+  view.record.by = order.by.value_or(x.who.owner);
+  view.record.via_channel = order.via_channel;
+  view.record.via_token = x.who.token_name;
+  view.record.grace = order.grace;
+  view.record.up_to_seq = order.up_to_seq;
+  view.record.status = cancel_status::settled;
+  view.proven = true;
   view.record.outcome = cancel_outcome::already_finished;
   if (order.dry_run) co_return json_answer(dry_run_json(view, {}));
   json_writer to;
-  write_cancel(to, view, max_unproven_listed, what);
+  write_cancel(to, view, max_unproven_listed, recorded::no);
   co_return json_answer(to.take());
 }
 
@@ -150,13 +141,15 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   if (target) {
     auto row = co_await find_row(gw, target->id);
     if (!row && order.must_exist) throw no_such_operation(target->id);
-    if (row) {
-      const bool visible = co_await sees(x, *row);
-      if (!visible) throw no_such_operation(target->id);
+    const bool visible = row && co_await sees(x, *row);
+    // A dry run does not tell what others have: for the ledger, too, there is none.
+    const bool is_hidden = row && !visible && order.dry_run && !order.must_exist && !x.who.task;
+    if (row && !visible && !is_hidden) throw no_such_operation(target->id);
+    if (visible) {
       if (x.who.task == row->id)
         throw problem{.code = "forbidden",
                       .detail = "a task's token may cancel what is below its operation, not the operation itself"};
-      if (is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), order);
+      if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
       order.must_exist = true; // it may end before the ledger looks: that must not leave a tombstone
     }
   }
@@ -167,7 +160,7 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
     if (const auto* ended = std::get_if<storage::target_operation>(&kept.target);
         ended && answered.error().error.code == "operation_not_found") {
       auto row = co_await find_row(gw, ended->id);
-      if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, std::move(*row), kept);
+      if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, kept);
     }
     throw from_refusal(answered.error());
   }

@@ -69,6 +69,10 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   asked.filter.within = x.who.prefix;
   asked.filter.below = below ? below : asked.exactly ? asked.exactly : x.who.task;
   asked.sees_audit = x.who.role == role::admin && !x.who.prefix;
+  const auto& types = asked.filter.types;
+  if (!asked.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
+    throw problem{.code = "forbidden",
+                  .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
   return asked;
 }
 

@@ -1,4 +1,6 @@
 // GET /v1/messages: the conversation of a scope, page by page.
+#include <algorithm>
+
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
@@ -67,7 +69,9 @@ awaitable<response> list_messages(exchange& x) {
                   .detail = "a task's token sees its own operation and what lies below it; no conversations"};
   query_reader query(x.req);
   const auto scopes = query.scopes("scope");
-  if (scopes.size() != 1) query.complain("scope", "must be given once: the conversation to read");
+  const auto given =
+      std::count_if(x.req.query.begin(), x.req.query.end(), [](const auto& q) { return q.first == "scope"; });
+  if (given != 1) query.complain("scope", "must be given once: the conversation to read");
   storage::message_filter filter;
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   const auto after = query.number("after", 0, most);

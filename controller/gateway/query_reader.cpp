@@ -109,14 +109,6 @@ void query_reader::finish() {
   if (!errors_.empty()) throw from_errors(std::move(errors_));
 }
 
-void finish_small_list(const request& of) {
-  query_reader query(of);
-  query.limit();
-  query.ascending();
-  query.one("cursor");
-  query.finish();
-}
-
 std::string to_text(const seq_cursor& cursor) {
   return base64url((cursor.ascending ? "a" : "d") + std::to_string(cursor.seq));
 }

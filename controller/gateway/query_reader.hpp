@@ -71,9 +71,6 @@ class query_reader {
   std::vector<field_error> errors_;
 };
 
-/// The parameters of a list that is always whole: limit, order and cursor are accepted and there is no second page.
-void finish_small_list(const request& of);
-
 /// An opaque cursor for "continue behind `seq` in this order", and back; nullopt for one that we did not write.
 struct seq_cursor {
   bool ascending = false;

@@ -10,6 +10,7 @@
 
 #include "controller/clock_now.hpp"
 #include "controller/gateway/cors.hpp"
+#include "controller/gateway/guarded_stream.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
 
@@ -172,6 +173,7 @@ awaitable<response> handle(exchange& x) {
     answer.may_go_on = [&gw = x.gw, id = *x.token] {
       return gw.tokens.is_good(id, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()));
     };
+  end_with_token(x, answer);
   co_return answer;
 }
 

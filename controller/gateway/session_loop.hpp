@@ -26,6 +26,7 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/clock_now.hpp"
+#include "controller/gateway/head_check.hpp"
 #include "controller/gateway/reply_text.hpp"
 #include "controller/gateway/router.hpp"
 #include "controller/gateway/session.hpp"
@@ -102,6 +103,10 @@ class session_loop {
       co_await refuse(error, req.id);
       co_return false;
     }
+    if (wrong_head_) {
+      co_await refuse(*wrong_head_, req.id);
+      co_return false;
+    }
     req.received = clock_now().boot;
     auto& message = parser_->get();
     const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
@@ -138,9 +143,7 @@ class session_loop {
                      [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
       req.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
     }
-    beast::error_code ignored;
-    const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(ignored);
-    req.is_relayed = !ignored && here.protocol().family() == AF_UNIX;
+    req.is_relayed = is_local();
   }
 
   /// Header and body into the parser. The clock of each runs from its first byte and is not wound up by further ones: a
@@ -155,6 +158,8 @@ class session_loop {
     beast::get_lowest_layer(stream_).expires_after(gw_->options.header_timeout);
     co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
     if (error) co_return;
+    wrong_head_ = look_at_head();
+    if (wrong_head_) co_return;
     if (beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
       const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
       if (!alive) error = boost::asio::error::connection_reset;
@@ -162,6 +167,26 @@ class session_loop {
     }
     beast::get_lowest_layer(stream_).expires_after(gw_->options.body_timeout);
     co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
+  }
+
+  std::optional<problem> look_at_head() {
+    if (is_local()) return std::nullopt; // relayed: it says the host that the task knows
+    const auto& message = parser_->get();
+    request_head head;
+    const auto all = [&](beast::http::field name, std::vector<std::string>& into) {
+      const auto [first, last] = message.equal_range(name);
+      for (auto at = first; at != last; ++at) into.emplace_back(at->value().data(), at->value().size());
+    };
+    all(beast::http::field::host, head.hosts);
+    all(beast::http::field::transfer_encoding, head.encodings);
+    head.lengths = message.count(beast::http::field::content_length);
+    return wrong_head(head);
+  }
+
+  bool is_local() {
+    beast::error_code error;
+    const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(error);
+    return !error && here.protocol().family() == AF_UNIX;
   }
 
   /// Answers what could not be read, if it was a request at all.
@@ -179,6 +204,10 @@ class session_loop {
       p = {.code = "bad_request", .detail = "this is no HTTP/1.1 request: " + error.message()};
     else
       co_return; // closed, reset or timed out
+    co_await refuse(std::move(p), id);
+  }
+
+  awaitable<> refuse(problem p, request_id id) {
     auto answer = problem_answer(p, id);
     ++gw_->metrics.answers_by_status[answer.status];
     co_await write_answer(std::move(answer), false, false);
@@ -296,6 +325,7 @@ class session_loop {
   Stream& stream_;
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
+  std::optional<problem> wrong_head_;
   std::uint64_t waiting_ = 0; ///< our place among the connections that wait for a request
 };
 

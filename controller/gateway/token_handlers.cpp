@@ -5,6 +5,7 @@
 #include "controller/gateway/cluster_json.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
+#include "controller/gateway/small_list.hpp"
 
 namespace quell::controller::http {
 
@@ -15,20 +16,25 @@ bool handles(const exchange& x, const storage::token_record& token) {
   return !x.who.prefix || (token.scope && token.scope->is_at_or_below(*x.who.prefix));
 }
 
+/// By id: another token may have the same name.
+std::string audited(const storage::token_record& token) { return "token " + token.id.text() + " " + token.name; }
+
 } // namespace
 
 awaitable<response> list_tokens(exchange& x) {
   need(x, right::administer);
-  finish_small_list(x.req);
+  const auto list = read_small_list(x.req, "tokens", true); // newest first: ids grow with time
+  auto all = x.gw.tokens.list();
+  std::erase_if(all, [&](const auto& token) { return !handles(x, token); });
+  const auto next = cut_page(all, list, [](const storage::token_record& t) { return t.id.text(); });
   json_writer to;
   to.open_object().key("tokens").open_array();
-  for (const auto& token : x.gw.tokens.list()) {
-    if (!handles(x, token)) continue;
+  for (const auto& token : all) {
     write_token_open(to, token);
     to.close_object();
   }
   to.close_array();
-  to.field("next_cursor", nullptr);
+  to.field("next_cursor", next);
   to.close_object();
   co_return json_answer(to.take());
 }
@@ -54,7 +60,7 @@ awaitable<response> create_token(exchange& x) {
       [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
   if (!done) throw from_fault(done.error());
   gw.tokens.put(record);
-  gw.controller.audit("token_create", "token " + record.name, x.who, channel_of(x.req));
+  gw.controller.audit("token_create", audited(record), x.who, channel_of(x.req));
   json_writer to;
   write_token_open(to, record);
   to.field("token", *secret);
@@ -82,7 +88,7 @@ awaitable<response> delete_token(exchange& x) {
     gw.tokens.put(kept); // on disk it is still good
     throw from_fault(done.error());
   }
-  gw.controller.audit("token_revoke", "token " + kept.name, x.who, channel_of(x.req));
+  gw.controller.audit("token_revoke", audited(kept), x.who, channel_of(x.req));
   response answer;
   answer.status = 204;
   answer.content_type.clear();

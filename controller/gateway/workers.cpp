@@ -3,6 +3,7 @@
 #include "controller/gateway/cluster_json.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
+#include "controller/gateway/small_list.hpp"
 #include "protocol/join.hpp"
 #include "protocol/socket.hpp"
 
@@ -37,14 +38,15 @@ problem no_such_worker_here(const std::string& name) {
 awaitable<response> list_workers(exchange& x) {
   auto& gw = x.gw;
   need(x, right::look_at_workers);
-  finish_small_list(x.req);
-  const auto all =
+  const auto list = read_small_list(x.req, "workers", false);
+  auto all =
       co_await gw.answer<std::vector<worker_view>>([&gw](auto reply) { gw.controller.workers(std::move(reply)); });
+  const auto next = cut_page(all, list, [](const worker_view& w) { return w.record.name; });
   json_writer to;
   to.open_object().key("workers").open_array();
   for (const auto& worker : all) write_worker(to, worker);
   to.close_array();
-  to.field("next_cursor", nullptr);
+  to.field("next_cursor", next);
   to.close_object();
   co_return json_answer(to.take());
 }

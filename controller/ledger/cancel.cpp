@@ -109,7 +109,9 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   if (const auto* o = std::get_if<storage::target_operation>(&r.target)) {
     const operation_id id = o->id;
     const index x = find(id);
-    if (x == none) return cancel_absent(order, std::move(r), id, now);
+    // A dry run does not tell what others have from what nobody has.
+    const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
+    if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
     if (!sees(order.by_token, x)) return refuse("operation_not_found", "there is no operation " + id.text());
     if (order.by_token.task && id == *order.by_token.task)
       return refuse("forbidden", "a task's token cancels what lies below its own operation, not the operation itself");
@@ -142,6 +144,7 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
                                          moment now) {
   const auto unknown = [&] { return refuse("operation_not_found", "there is no operation " + id.text()); };
   const caller& by = order.by_token;
+  bool leaves_tombstone = false;
   cancel_run run;
   run.received = order.received;
   if (order.has_ended) {
@@ -149,8 +152,9 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   } else if (const ended_trace* trace = recent_.find(id)) {
     // Whether an ended one lay below the task is no longer known here; the store can say.
     const auto scope = scope_path::parse(recent_.scope(*trace));
-    if (by.task || (by.prefix && scope && !scope->is_at_or_below(*by.prefix))) return unknown();
-    r.outcome = cancel_outcome::already_finished;
+    const bool is_hidden = by.prefix && scope && !scope->is_at_or_below(*by.prefix);
+    if (by.task || (is_hidden && (order.must_exist || !order.dry_run))) return unknown();
+    r.outcome = is_hidden ? cancel_outcome::unknown_id : cancel_outcome::already_finished;
   } else {
     if (order.must_exist || by.task) return unknown();
     r.outcome = cancel_outcome::unknown_id;
@@ -160,8 +164,11 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
     const bool is_wide_enough =
         grave != tombstones_.end() &&
         (!grave->second.within || (by.prefix && by.prefix->is_at_or_below(*grave->second.within)));
-    if (!order.dry_run && is_wide_enough && (first != nullptr || open != run_of_.end()))
+    // Who sees no more than a part of where it counts is not told who left it, or why.
+    const bool is_seen = is_wide_enough && (!by.prefix || grave->second.within == by.prefix);
+    if (!order.dry_run && is_seen && (first != nullptr || open != run_of_.end()))
       return *view_cancel(grave->second.cancel, now);
+    leaves_tombstone = !is_wide_enough || is_seen; // seen, but its cancel is no longer kept
     const auto used = tombstones_of_.find(by.token_name);
     if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
         used->second >= settings_.max_tombstones_per_token)
@@ -170,7 +177,6 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   }
   run.record = std::move(r);
   if (order.dry_run) return dry_view(std::move(run));
-  const bool leaves_tombstone = run.record.outcome == cancel_outcome::unknown_id;
   cancel_run& accepted = accept(std::move(run), 0, now);
   if (leaves_tombstone)
     put_tombstone({id, accepted.record.id, now.wall + settings_.tombstone_keep, by.token_name, by.prefix}, now);

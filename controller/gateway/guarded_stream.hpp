@@ -1,0 +1,12 @@
+// A stream ends with the token that opened it, also while there is nothing to write.
+#pragma once
+
+#include "controller/gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+/// Makes the stream of `answer` end at most about a second after the caller's token is revoked or expires, or after the
+/// operation of a task's token has ended. It then breaks off, so that half an output does not look whole.
+void end_with_token(exchange& x, response& answer);
+
+} // namespace quell::controller::http
