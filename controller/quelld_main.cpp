@@ -11,6 +11,7 @@
 #include <map>
 
 #include "controller/chat/settings.hpp"
+#include "controller/secrets.hpp"
 #include "controller/turns/reach.hpp"
 #include "controller/turns/settings.hpp"
 #include "controller/wiring.hpp"
@@ -27,7 +28,7 @@ constexpr int usage_error = 2;
 struct flags {
   std::string config_file;
   std::map<std::string, std::string> settings; ///< key → text, over file and environment
-  bool print_config = false, check_config = false, restored = false, insecure = false;
+  bool print_config = false, check_config = false, restored = false, insecure = false, rotate_token = false;
 };
 
 std::map<std::string, std::string> environment() {
@@ -67,6 +68,9 @@ void declare(CLI::App& app, flags& f) {
   app.add_flag("--restored", f.restored,
                "the store is a restored backup: jump above every number that workers may have seen");
   app.add_flag("--print-config", f.print_config, "print the configuration with every key and stop");
+  app.add_flag(
+      "--rotate-token", f.rotate_token,
+      "put a new bootstrap token into the state directory and stop; a quelld that runs there takes it at once");
   app.add_flag("--check-config", f.check_config, "check the configuration and stop");
   app.footer("Examples:\n"
              "  quelld                                  a controller on this machine, loopback only\n"
@@ -148,6 +152,15 @@ int main(int argc, char** argv) {
     for (const auto& what : quell::controller::turns::what_cannot_be_reached(*turns))
       std::cout << "note: " << what << "\n";
     std::cout << "the configuration is sound\n";
+    return 0;
+  }
+
+  if (f.rotate_token) {
+    if (const auto done = quell::controller::replace_admin_token(c->store_dir); !done) {
+      std::cerr << "quelld: " << done.error().detail << "\n";
+      return runtime_error;
+    }
+    std::cout << "the bootstrap token in " << c->store_dir << "/client.json is a new one\n";
     return 0;
   }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace quell::controller {
 
@@ -82,6 +83,18 @@ result<state_secrets> load_secrets(const std::string& directory) {
   if (!task) return tl::unexpected(task.error());
   s.task_token_key = *task;
   return s;
+}
+
+result<void> replace_admin_token(const std::string& directory) {
+  if (first_line(directory + "/admin.token").empty())
+    return failure("not_found", directory + " holds no admin.token; name the state directory of quelld with --state");
+  const auto token = "qk_" + random_hex(32);
+  if (auto written = write_private_file(directory + "/admin.token", token + "\n"); !written) return written;
+  std::ifstream in(directory + "/client.json");
+  auto client = nlohmann::json::parse(in, nullptr, false);
+  if (!client.is_object()) return {}; // quelld writes it when it starts
+  client["token"] = token;
+  return write_private_file(directory + "/client.json", client.dump() + "\n");
 }
 
 } // namespace quell::controller

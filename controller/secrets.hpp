@@ -17,6 +17,10 @@ struct state_secrets {
 /// Reads them, making those that are missing. The directory exists and is locked by us.
 result<state_secrets> load_secrets(const std::string& directory);
 
+/// Puts a fresh bootstrap token into the directory and into its `client.json`. A quelld that runs takes it by itself;
+/// no lock is needed. Fault `storage_unavailable`, and `not_found` for a directory that holds no token.
+result<void> replace_admin_token(const std::string& directory);
+
 /// Writes `text` to `path` with mode 0600, whole or not at all (a temporary file and a rename).
 result<void> write_private_file(const std::string& path, const std::string& text);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <fstream>
 #include <thread>
 
 #include <netinet/tcp.h>
@@ -22,9 +23,11 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/gateway/event_reading.hpp"
+#include "controller/gateway/file_watch.hpp"
 #include "controller/gateway/listener.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/session.hpp"
+#include "controller/gateway/tls_files.hpp"
 #include "controller/retention.hpp"
 
 namespace quell::controller::http {
@@ -34,18 +37,13 @@ namespace {
 constexpr std::chrono::seconds stop_patience{3};
 constexpr std::size_t most_turned_away = 64; ///< at a time, with an answer
 
-result<std::shared_ptr<boost::asio::ssl::context>> load_tls(const gateway_options& options) {
-  if (options.tls_cert.empty() && options.tls_key.empty()) return nullptr;
-  if (options.tls_cert.empty() || options.tls_key.empty())
-    return failure("bad_tls", "TLS needs both [http] tls_cert and tls_key; only one of them is set");
-  auto tls = std::make_shared<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
-  boost::system::error_code error;
-  tls->set_options(boost::asio::ssl::context::no_tlsv1 | boost::asio::ssl::context::no_tlsv1_1, error);
-  tls->use_certificate_chain_file(options.tls_cert, error);
-  if (error) return failure("bad_tls", "cannot use the certificate " + options.tls_cert + ": " + error.message());
-  tls->use_private_key_file(options.tls_key, boost::asio::ssl::context::pem, error);
-  if (error) return failure("bad_tls", "cannot use the key " + options.tls_key + ": " + error.message());
-  return tls;
+constexpr std::chrono::seconds renewal_interval{1};
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
 }
 
 /// At most half of the descriptors go into connections (a stream takes two): the store, output files and workers need
@@ -69,7 +67,7 @@ class running_gateway : public gateway {
     if (options.task_token_key.empty())
       return failure("bad_options", "the gateway needs a key for task tokens; none was given");
     options.max_connections = std::min(options.max_connections, connections_within_limits(options.max_connections));
-    auto tls = load_tls(options);
+    auto tls = load_tls(options.tls_cert, options.tls_key);
     if (!tls) return tl::unexpected(tls.error());
     tls_ = *tls;
     auto bound = listen_tcp(tcp_, options.listen);
@@ -91,9 +89,10 @@ class running_gateway : public gateway {
       core->hub.publish(e.event);
     });
     core_->controller.on_signal([core = core_](const external_signal& s) { core->externals.publish(s); });
-    boost::asio::co_spawn(*io_, accept(core_, tcp_, tls_, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*io_, accept(core_, tcp_, &tls_, counted()), boost::asio::detached);
     if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
     boost::asio::co_spawn(*io_, render(core_, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*io_, renew(core_, counted()), boost::asio::detached);
     if (options.keep_operations.count() > 0) {
       auto old = retention::start({options.state_directory, options.keep_operations}, core_->controller, core_->output);
       if (!old) return tl::unexpected(old.error());
@@ -134,6 +133,7 @@ class running_gateway : public gateway {
       unix_.close(ignored);
       core_->hub.close();
       core_->externals.close();
+      renewal_.notify();
       while (core_->drop_longest_waiting()) {
       }
     });
@@ -159,7 +159,8 @@ class running_gateway : public gateway {
     }
   }
 
-  awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, std::shared_ptr<boost::asio::ssl::context> tls,
+  /// `tls_in_use`: what new connections get, as it may be renewed; null for a listener without TLS.
+  awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, const tls_context* tls_in_use,
                      [[maybe_unused]] std::shared_ptr<void> here) {
     auto silent_until = std::chrono::steady_clock::now();
     while (!gw->stopping) {
@@ -167,6 +168,7 @@ class running_gateway : public gateway {
       any_socket socket =
           co_await acceptor.async_accept(boost::asio::redirect_error(boost::asio::use_awaitable, error));
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
+      const auto tls = tls_in_use ? *tls_in_use : nullptr;
       if (error) {
         // Out of descriptors, most likely: who has only waited for a while makes room, and after a pause the listener
         // goes on. Who has just come is about to speak, and the next one loses nothing in the listener's queue.
@@ -227,6 +229,33 @@ class running_gateway : public gateway {
     if (failed) done(tl::unexpected(*failed));
   }
 
+  /// Takes a certificate with its key, and a bootstrap token, that somebody put in the place of those in use.
+  awaitable<> renew(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {
+    const auto& o = gw->options;
+    const auto token_file = o.admin_token.empty() ? "" : o.state_directory + "/admin.token";
+    file_watch certificate(o.tls_cert), key(o.tls_key), token(token_file);
+    while (!gw->stopping) {
+      co_await renewal_.wait_until(std::chrono::steady_clock::now() + renewal_interval);
+      if (gw->stopping) co_return;
+      const bool new_certificate = certificate.has_changed(), new_key = key.has_changed();
+      if (new_certificate || new_key) take_tls(o);
+      if (!token.has_changed()) continue;
+      const auto secret = first_line(token_file);
+      if (secret.empty() || token_hash(secret) == gw->admin_hash) continue;
+      gw->admin_hash = token_hash(secret);
+      spdlog::info("the bootstrap token was replaced: the one before is no longer good");
+    }
+  }
+
+  void take_tls(const gateway_options& o) {
+    auto fresh = load_tls(o.tls_cert, o.tls_key);
+    if (fresh)
+      tls_ = std::move(*fresh);
+    else // most likely one of the two is still to come
+      spdlog::warn("the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);
+    if (fresh) spdlog::info("new connections are served with the certificate of {} as it is now", o.tls_cert);
+  }
+
   static awaitable<> render(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {
     const auto show = [&gw = *gw](std::vector<storage::event_record> events) {
       return render_events(gw, std::move(events));
@@ -247,7 +276,8 @@ class running_gateway : public gateway {
   std::shared_ptr<boost::asio::io_context> io_;
   std::shared_ptr<core> core_;
   any_acceptor tcp_, unix_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;
+  tls_context tls_;
+  signal renewal_{*io_}; ///< wakes the look at files for the end
   listening_port bound_;
   std::unique_ptr<retention> retention_;
   std::thread thread_;

@@ -1,0 +1,91 @@
+"""Certificates and the bootstrap token are replaced while quelld serves."""
+import http.client
+import json
+import os
+import ssl
+import socket
+import subprocess
+import urllib.parse
+
+from harness.cluster import BIN, Cluster
+from harness.waiting import until
+
+
+def make_certificate(directory, name):
+    key, certificate = directory / f"{name}.key", directory / f"{name}.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    return key, certificate
+
+
+class Encrypted(Cluster):
+    def api(self, method, path, body=None, **options):
+        url = urllib.parse.urlsplit(self.url)
+        connection = http.client.HTTPSConnection(url.hostname, url.port, timeout=30, context=ssl._create_unverified_context())
+        connection.request(method, path, headers={"Authorization": "Bearer " + self.token})
+        return connection.getresponse()
+
+    def connect(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        url = urllib.parse.urlsplit(self.url)
+        return context.wrap_socket(socket.create_connection((url.hostname, url.port), timeout=30))
+
+    def served(self):
+        with self.connect() as s:
+            return ssl.DER_cert_to_PEM_cert(s.getpeercert(True))
+
+
+def test_a_certificate_is_replaced_without_a_restart(tmp_path):
+    (key, certificate), (next_key, next_certificate) = (make_certificate(tmp_path, n) for n in ("first", "second"))
+    used_key, used = tmp_path / "used.key", tmp_path / "used.crt"
+    used_key.write_bytes(key.read_bytes()), used.write_bytes(certificate.read_bytes())
+    with Encrypted(workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
+        assert c.served() == certificate.read_text()
+        kept = c.connect()  # a connection keeps what it began with
+        os.replace(next_certificate, used)  # alone it does not fit the key: the old pair stays
+        until(lambda: "stays" in open(os.path.join(c.directory, "quelld.log")).read(), "the half pair to be noticed")
+        assert c.served() == certificate.read_text()
+        os.replace(next_key, used_key)
+        until(lambda: c.served() == used.read_text(), "the new certificate to be served")
+        kept.sendall(f"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {c.token}\r\n\r\n".encode())
+        assert kept.recv(64).startswith(b"HTTP/1.1 200 ")
+        kept.close()
+
+
+def test_the_bootstrap_token_is_replaced_without_a_restart():
+    with Cluster(workers=0) as c:
+        old = c.token
+        done = subprocess.run([f"{BIN}/quelld", "--state", c.state, "--rotate-token"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "client.json" in done.stdout, done
+        with open(os.path.join(c.state, "client.json")) as f:
+            fresh = json.load(f)["token"]
+        assert fresh != old and fresh not in done.stdout + done.stderr
+        assert os.stat(os.path.join(c.state, "client.json")).st_mode & 0o777 == os.stat(os.path.join(c.state, "admin.token")).st_mode & 0o777 == 0o600
+        until(lambda: c.api("GET", "/v1/status", token=fresh).status == 200, "the new token to be good")
+        assert c.api("GET", "/v1/status", token=old).status == 401
+        c.token = fresh
+        c.kill_controller()
+        c.start_controller()
+        assert c.api("GET", "/v1/status", token=fresh).status == 200 and c.api("GET", "/v1/status", token=old).status == 401
+
+
+def test_streams_of_the_old_bootstrap_token_end():
+    with Cluster(workers=0) as c:
+        url = urllib.parse.urlsplit(c.url)
+        s = socket.create_connection((url.hostname, url.port), timeout=30)
+        s.sendall(f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer {c.token}\r\n\r\n".encode())
+        assert s.recv(4096).startswith(b"HTTP/1.1 200 ")
+        subprocess.run([f"{BIN}/quelld", "--state", c.state, "--rotate-token"], check=True, capture_output=True, timeout=60)
+        got = b""
+        while more := s.recv(4096):
+            got += more
+        assert not got.endswith(b"0\r\n\r\n")  # broken off, not whole
+        s.close()
+        with open(os.path.join(c.state, "client.json")) as f:
+            c.token = json.load(f)["token"]
+
+
+def test_a_directory_without_a_token_is_refused(tmp_path):
+    done = subprocess.run([f"{BIN}/quelld", "--state", tmp_path, "--rotate-token"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "admin.token" in done.stderr, done
