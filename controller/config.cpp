@@ -209,6 +209,7 @@ const std::vector<config_key>& config_keys() {
       time_key("store", "keep_operations", &config::store_keep_operations,
                "how long ended operations, their output, cancels and events are kept; 0 = for ever"),
       size_key("store", "keep_events", &config::store_keep_events, "events kept for watchers that resume"),
+      time_key("store", "keep_audit", &config::store_keep_audit, "how long the audit is kept; 0 = for ever"),
       size_key("store", "keep_output", &config::store_keep_output_bytes,
                "bytes of output kept per stream of an operation"),
       size_key("store", "reserve", &config::store_reserve_bytes, "free bytes below which starts are refused"),

@@ -34,6 +34,7 @@ struct config {
   std::string store_dir;
   milliseconds store_keep_operations{30LL * 24 * 3600 * 1000}; ///< 0 = for ever
   std::uint64_t store_keep_events = 100'000;
+  milliseconds store_keep_audit{365LL * 24 * 3600 * 1000}; ///< 0 = for ever
   std::uint64_t store_keep_output_bytes = 64ULL << 20;
   std::uint64_t store_reserve_bytes = 16ULL << 20;
   // [defaults]

@@ -31,6 +31,7 @@
 #include "controller/secrets.hpp"
 #include "controller/webhooks/start.hpp"
 #include "protocol/codec.hpp"
+#include "storage/audit.hpp"
 
 namespace quell::controller {
 
@@ -118,6 +119,7 @@ result<void> process::open_store() {
   auto opened = storage::journal::open(o);
   if (!opened) return tl::unexpected(opened.error());
   journal_ = std::move(*opened);
+  if (auto kept = storage::keep_audit(s.store_dir, s.store_keep_audit); !kept) return kept;
   recovered_ = journal_->take_recovered();
   tokens_ = recovered_.tokens;
   auto secrets = load_secrets(s.store_dir);

@@ -27,6 +27,9 @@ extern const std::string put_tombstone_sql;
 extern const std::string put_worker_sql;
 extern const std::string put_token_sql;
 extern const std::string put_event_sql;
+extern const std::string newest_audit_sql; ///< number and hash of the newest entry
+extern const std::string put_audit_sql;
+extern const std::string prune_audit_sql; ///< of those that are too old at ?1
 extern const std::string insert_message_sql;
 extern const std::string discard_message_sql;
 extern const std::string acknowledge_message_sql;
@@ -54,6 +57,9 @@ void write_tombstone(SQLite::Statement& put, const tombstone_record& record);
 void write_worker(SQLite::Statement& put, const worker_record& record);
 void write_token(SQLite::Statement& put, const token_record& record);
 void write_event(SQLite::Statement& put, const event_record& record);
+/// The event of type `audit` as the next entry of the chain; drops old ones. audit.cpp
+void append_audit(SQLite::Statement& newest, SQLite::Statement& put, SQLite::Statement& prune,
+                  const event_record& record);
 void write_message(SQLite::Statement& insert, const message_record& record);
 /// Without its outcome.
 void write_call(SQLite::Statement& insert, const call_record& record);

@@ -142,6 +142,19 @@ ALTER TABLE message ADD COLUMN acknowledged INTEGER;
 CREATE INDEX message_unacknowledged ON message(seq) WHERE acknowledged = 0;
 )sql";
 
+// The audit, apart from the events, which are kept by number: whoever makes many events must not push out what was
+// done.
+constexpr const char* version_5 = R"sql(
+CREATE TABLE IF NOT EXISTS audit (
+  n INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  cancel BLOB,
+  data TEXT NOT NULL,
+  previous TEXT NOT NULL,
+  hash TEXT NOT NULL              -- storage/audit.hpp
+) STRICT;
+)sql";
+
 /// SQL function: does the packed map hold this key with this value?
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -198,6 +211,7 @@ schema_state migrate(SQLite::Database& database) {
       database.exec(std::string("ALTER TABLE operation ADD COLUMN ") + column + " TEXT");
   if (version < 3) database.exec(version_3);
   if (version < 4) database.exec(version_4);
+  if (version < 5) database.exec(version_5);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

@@ -40,7 +40,8 @@ struct writer::statements {
         drop_token(database, "DELETE FROM token WHERE id=?"), put_event(database, put_event_sql),
         reserve(database, "UPDATE meta SET value = max(value, ?) WHERE key = 'seq_limit'"),
         event_range(database, "SELECT (SELECT min(id) FROM event), (SELECT max(id) FROM event)"),
-        prune(database, "DELETE FROM event WHERE id < ?"),
+        prune(database, "DELETE FROM event WHERE id < ?"), newest_audit(database, newest_audit_sql),
+        put_audit(database, put_audit_sql), prune_audit(database, prune_audit_sql),
         drop_bulk(database, "DELETE FROM operation_bulk WHERE seq = (SELECT seq FROM operation WHERE id = ?) AND " +
                                 std::string(is_droppable)),
         drop_operation(database, "DELETE FROM operation WHERE id = ? AND " + std::string(is_droppable)),
@@ -51,8 +52,8 @@ struct writer::statements {
 
   SQLite::Statement begin, commit, insert_operation, insert_bulk, update_live, update_ended, put_cancel, put_cutoff,
       drop_cutoff, put_tombstone, drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve,
-      event_range, prune, drop_bulk, drop_operation, drop_cancel, insert_message, discard, insert_call, settle_call,
-      acknowledge;
+      event_range, prune, newest_audit, put_audit, prune_audit, drop_bulk, drop_operation, drop_cancel, insert_message,
+      discard, insert_call, settle_call, acknowledge;
   std::uint64_t frames = 0;
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
@@ -79,7 +80,10 @@ struct writer::statements {
     binder(drop_token).id(e.id);
     run(drop_token);
   }
-  void operator()(const storage::put_event& e) { write_event(put_event, e.record); }
+  void operator()(const storage::put_event& e) {
+    write_event(put_event, e.record);
+    if (e.record.type == "audit") append_audit(newest_audit, put_audit, prune_audit, e.record);
+  }
   void operator()(const reserve_seq& e) {
     binder(reserve).count(e.limit);
     run(reserve);

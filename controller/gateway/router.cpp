@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/clock_now.hpp"
+#include "controller/gateway/audit_list.hpp"
 #include "controller/gateway/cors.hpp"
 #include "controller/gateway/guarded_stream.hpp"
 #include "controller/gateway/query_reader.hpp"
@@ -71,6 +72,7 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/workers/*/drain", drain_worker, access::token, body_kind::json},
     {"POST", "/v1/workers/*/resume", resume_worker, access::token, body_kind::json},
     {"POST", "/v1/workers/*/resolve", resolve_worker, access::token, body_kind::json},
+    {"GET", "/v1/audit", list_audit},
     {"GET", "/v1/tokens", list_tokens},
     {"POST", "/v1/tokens", create_token, access::token, body_kind::json},
     {"DELETE", "/v1/tokens/*", delete_token},

@@ -110,6 +110,7 @@ def test_workers_and_tokens(world):
         assert c.api(method, path, body).status == 200, path
     made = c.api("POST", "/v1/tokens", {"name": "doc", "role": "chat", "scope": "doc", "owner": {"id": "bot", "name": "Bot"}}).json
     assert c.api("GET", "/v1/tokens").json["tokens"]
+    assert c.api("GET", "/v1/audit").json["audit"]
     assert c.api("DELETE", f"/v1/tokens/{made['id']}").status == 204
 
 

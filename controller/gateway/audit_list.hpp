@@ -1,0 +1,12 @@
+// GET /v1/audit.
+#pragma once
+
+#include "controller/gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+/// Who did what, entry by entry: JSON pages, or with `Accept: application/x-ndjson` a stream of lines that can be
+/// appended to a file, with `follow=true` one that goes on.
+awaitable<response> list_audit(exchange& x);
+
+} // namespace quell::controller::http
