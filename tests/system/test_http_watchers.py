@@ -1,16 +1,19 @@
 """Watchers of events: thousands at once, and resumed again and again without a loss or a repetition."""
+import contextlib
 import http.client
 import json
 import random
 import resource
+import select
+import socket
 import threading
 import urllib.parse
 
 import pytest
 
 from harness.cluster import Cluster
-from harness.waiting import until
-from harness.watchers import Watchers
+from harness.waiting import TimedOut, until
+from harness.watchers import Patient, Watchers
 
 NOWHERE = {"task_on": {"bench": "nobody-has-this"}}
 CREATED = "?types=operation_created,operation_cancelled"
@@ -74,6 +77,7 @@ def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_t
     worker.start()
     seen, last, cuts = [], first, 0
     wanted = None
+    patient = Patient()
     while wanted is None or len(seen) < len(wanted):
         watcher = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
         watcher.request("GET", "/v1/events?scope=cut", headers={"Authorization": "Bearer " + c.token, "Accept": "text/event-stream", "Last-Event-ID": str(last)})
@@ -81,7 +85,9 @@ def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_t
         assert answer.status == 200
         budget = chance.randrange(0, 12)
         while budget > 0 and (wanted is None or len(seen) < len(wanted)):
-            line = answer.readline().decode()
+            line = patient.line(answer)
+            if not line:
+                break
             if line.startswith("data: "):
                 last = int(json.loads(line[6:])["id"])
                 seen.append(last)
@@ -94,6 +100,28 @@ def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_t
             wanted = [i for i in kept(c, scope="cut") if i > first]
     worker.join()
     assert seen == wanted and cuts > 5, (cuts, start["next_cursor"])
+
+
+def test_a_stream_that_lacks_an_event_fails_a_test_and_does_not_hang_it():
+    """As a quelld would that lost one on resume: the stream goes on for ever, and all it says is that it is there."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def lose():
+        connection, _ = listener.accept()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        with contextlib.suppress(OSError):
+            while not select.select([connection], [], [], 0.01)[0] or connection.recv(4096):
+                connection.sendall(b": still here\n\n")
+
+    threading.Thread(target=lose, daemon=True).start()
+    watcher = http.client.HTTPConnection(*listener.getsockname(), timeout=30)
+    watcher.request("GET", "/v1/events")
+    patient, answer = Patient(seconds=0.2), watcher.getresponse()
+    with pytest.raises(TimedOut):
+        while patient.line(answer):
+            pass
+    watcher.close()
+    listener.close()
 
 
 def test_a_restart_of_quelld_is_but_another_cut(cluster):

@@ -24,9 +24,12 @@ storage::event_record plain_event(std::string type, std::string data) {
   return event;
 }
 
-/// The next event of the stream, comments and `retry` skipped.
+/// The next event of the stream, comments and `retry` skipped. Comments come for ever: a lost event must fail.
 sse_event next_event(http_client& client) {
+  const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds(20));
   while (true) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw std::runtime_error("waited 20 s for an event; the stream says only comments");
     const auto frame = client.read_until("\n\n");
     sse_event event;
     std::size_t from = 0;

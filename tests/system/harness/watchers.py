@@ -67,3 +67,23 @@ class Watchers:
         for s in self.sockets:
             s.close()
         self.selector.close()
+
+
+class Patient:
+    """Reads streams of events line by line, over any number of connections. Comments keep a stream alive and are no event: a time without one is a failure."""
+
+    def __init__(self, seconds=60):
+        self.seconds = seconds * PATIENCE
+        self.heard()
+
+    def heard(self):
+        self.deadline = time.monotonic() + self.seconds
+
+    def line(self, response):
+        """The next line, "" when the stream ends. Fails when there was none with an event for too long."""
+        if time.monotonic() > self.deadline:
+            raise TimedOut(f"waited {self.seconds} s for: the next event; the stream says nothing but comments, or ends again and again")
+        line = response.readline().decode()
+        if line.startswith("data: "):
+            self.heard()
+        return line
