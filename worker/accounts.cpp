@@ -52,9 +52,13 @@ std::string own_name() {
 
 } // namespace
 
-result<account_book> account_book::look_up(const std::vector<std::string>& permitted) {
+result<account_book> account_book::look_up(const std::vector<std::string>& permitted,
+                                           const std::optional<std::string>& usual) {
   account_book book;
-  for (const auto& name : permitted) {
+  book.usual_ = usual;
+  auto names = permitted;
+  if (usual) names.push_back(*usual);
+  for (const auto& name : names) {
     auto found = look_up_one(name);
     if (!found) return tl::unexpected(found.error());
     if (!*found)
@@ -69,14 +73,15 @@ result<account_book> account_book::look_up(const std::vector<std::string>& permi
 }
 
 result<const account_book::entry*> account_book::find(const std::optional<std::string>& user) const {
-  if (!user) return nullptr;
-  if (const auto at = entries_.find(*user); at != entries_.end()) return at->second.is_own ? nullptr : &at->second;
+  const auto& wanted = user ? user : usual_;
+  if (!wanted) return nullptr;
+  if (const auto at = entries_.find(*wanted); at != entries_.end()) return at->second.is_own ? nullptr : &at->second;
   static const std::string own = own_name();
-  if (*user == own) return nullptr;
-  std::string permitted = own;
+  if (*wanted == own && !usual_) return nullptr;
+  std::string permitted = usual_ ? "" : own;
   for (const auto& [name, entry] : entries_)
-    if (name != own) permitted += ", " + name;
-  return failure("not_permitted", "this worker runs tasks as " + permitted + " only, not as " + *user +
+    if (usual_ || name != own) permitted += (permitted.empty() ? "" : ", ") + name;
+  return failure("not_permitted", "this worker runs tasks as " + permitted + " only, not as " + *wanted +
                                       "; its administrator permits more with `users` in [worker] or --user");
 }
 

@@ -21,8 +21,10 @@ class account_book {
   };
   /// Only its own user is known.
   account_book() = default;
+  /// `usual`: who runs what asks for nobody; the worker's own user is then one that must be permitted like others.
   /// Fault `bad_config`: an unknown user, or one that is not the worker's own while it does not run as root.
-  static result<account_book> look_up(const std::vector<std::string>& permitted);
+  static result<account_book> look_up(const std::vector<std::string>& permitted,
+                                      const std::optional<std::string>& usual = {});
 
   /// What a task that asks for this user runs as; nullptr: the worker's own user, asked for or not. Fault
   /// `not_permitted` with what to do.
@@ -30,6 +32,7 @@ class account_book {
 
  private:
   std::map<std::string, entry> entries_;
+  std::optional<std::string> usual_;
 };
 
 } // namespace quell::worker

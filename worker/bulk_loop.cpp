@@ -34,6 +34,9 @@ constexpr std::size_t most_outgoing = 100'000;
 struct finish_command {
   operation_id operation;
 };
+struct forget_command {
+  operation_id operation;
+};
 struct hang_up_command {
   operation_id operation;
 };
@@ -45,7 +48,8 @@ struct resize_command {
 struct session_command {
   std::optional<session_id> session;
 };
-using command = std::variant<task_streams, finish_command, hang_up_command, resize_command, session_command>;
+using command =
+    std::variant<task_streams, finish_command, forget_command, hang_up_command, resize_command, session_command>;
 
 void raise(int fd) {
   const std::uint64_t one = 1;
@@ -93,6 +97,7 @@ class epoll_bulk_loop final : public bulk_loop {
   const std::string& relay_url() const override { return url_; }
   void add(task_streams streams) override { post(std::move(streams)); }
   void finish(const operation_id& operation) override { post(finish_command{operation}); }
+  void forget(const operation_id& operation) override { post(forget_command{operation}); }
   void hang_up(const operation_id& operation) override { post(hang_up_command{operation}); }
   void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) override {
     post(resize_command{operation, rows, columns});
@@ -180,6 +185,8 @@ class epoll_bulk_loop final : public bulk_loop {
         io_.add(std::move(*streams));
       else if (const auto* f = std::get_if<finish_command>(&c))
         done.push_back({f->operation, io_.finish(f->operation, boot_now())});
+      else if (const auto* g = std::get_if<forget_command>(&c))
+        io_.forget(g->operation);
       else if (const auto* h = std::get_if<hang_up_command>(&c))
         io_.hang_up(h->operation);
       else if (const auto* r = std::get_if<resize_command>(&c))

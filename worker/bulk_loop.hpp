@@ -39,6 +39,8 @@ class bulk_loop {
   // Commands; any thread; they take effect in order.
   virtual void add(task_streams streams) = 0;
   virtual void finish(const operation_id& operation) = 0;
+  /// The task never began and may begin elsewhere: its streams are dropped without a word.
+  virtual void forget(const operation_id& operation) = 0;
   virtual void hang_up(const operation_id& operation) = 0;
   virtual void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns) = 0;
   /// A control session is open: (re)connect, say hello, send again what is unacknowledged.

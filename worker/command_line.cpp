@@ -1,7 +1,10 @@
 // Flags of quell-worker. CLI11's own exit codes (100 and more) never leak.
 #include "worker/command_line.hpp"
 
+#include "worker/settings_confinement.hpp"
+
 #include <CLI/CLI.hpp>
+#include <array>
 #include <iostream>
 
 namespace quell::worker {
@@ -44,9 +47,9 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   auto* file_flag = app.add_option("--join-file", line.join_file, "a file that holds this line; - = standard input")
                         ->type_name("FILE");
   join_flag->excludes(file_flag);
-  app.add_option(
-         "--config", line.config,
-         "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env, users; [controller] join")
+  app.add_option("--config", line.config,
+                 "configuration (TOML): [worker] name, slots, labels, work_dir, containment, env, users, user, "
+                 "sandbox, capabilities, hide, memory, pids, cpu; [controller] join")
       ->type_name("FILE");
   app.add_option("--state", line.state,
                  "state directory (default ~/.local/state/quell-worker/NAME, as root /var/lib/quell-worker/NAME)")
@@ -68,6 +71,19 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
+  std::string user, sandbox, memory, pids, cpu;
+  app.add_option("--default-user", user,
+                 "the user of tasks that ask for none; the worker's own is then refused unless --user permits it")
+      ->type_name("NAME");
+  app.add_option("--sandbox", sandbox,
+                 "on (default): tasks get few capabilities, no new privileges, a filter of system calls, a view of the "
+                 "machine that they cannot change, and limits; off: none of this")
+      ->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--memory", memory,
+                 "most memory of a task, such as 4GiB; 0 = no limit (default: 90% of the machine's)")
+      ->type_name("SIZE");
+  app.add_option("--pids", pids, "most processes and threads of a task; 0 = no limit (default 4096)")->type_name("N");
+  app.add_option("--cpu", cpu, "most processors of a task, such as 1.5; 0 = no limit (default)")->type_name("N");
   app.add_option("--guardian", line.guardian, "the quell-guardian program (default: beside this one)")
       ->type_name("PATH");
   app.add_option("--log-level", line.log_level, "debug, info, warn or error")
@@ -113,6 +129,16 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
     auto pair = parse_pair(label, "--label");
     if (!pair) return refuse(pair.error().detail);
     line.flags.labels.insert(std::move(*pair));
+  }
+  const std::array<std::pair<const char*, std::string*>, 5> confinement{{{"worker.user", &user},
+                                                                         {"worker.sandbox", &sandbox},
+                                                                         {"worker.memory", &memory},
+                                                                         {"worker.pids", &pids},
+                                                                         {"worker.cpu", &cpu}}};
+  for (const auto& [key, text] : confinement) {
+    if (text->empty()) continue;
+    if (auto why = set_confinement(line.flags, key, read_confinement(*text)); !why.empty())
+      return refuse("--" + std::string(key == std::string_view("worker.user") ? "default-user" : key + 7) + " " + why);
   }
   if (!users.empty()) line.flags.users = std::move(users);
   answer.line = std::move(line);

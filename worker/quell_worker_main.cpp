@@ -14,6 +14,8 @@
 #include "protocol/join.hpp"
 #include "worker/command_line.hpp"
 #include "worker/guardian/client.hpp"
+#include "worker/guardian/sandbox.hpp"
+#include "worker/hidden_directories.hpp"
 #include "worker/session_loop.hpp"
 
 extern char** environ;
@@ -160,6 +162,7 @@ int main(int argc, char** argv) {
     const auto home = environment.find("HOME");
     s.work_dir = home == environment.end() || home->second.empty() ? "/" : home->second;
   }
+  fill_in_sandbox(s);
   if (line.print_config) {
     std::cout << settings_as_toml(s);
     return 0;
@@ -185,7 +188,7 @@ int main(int argc, char** argv) {
   auto keys = join->worker_secret_key.empty() ? state->key() : key_pair::from_secret(join->worker_secret_key);
   if (!keys) return fail(1, keys.error());
 
-  auto users = account_book::look_up(s.users.value_or(std::vector<std::string>{}));
+  auto users = account_book::look_up(s.users.value_or(std::vector<std::string>{}), s.user);
   if (!users) return fail(2, users.error());
 
   take_signals();
@@ -194,6 +197,10 @@ int main(int argc, char** argv) {
   loop.bulk.socket.endpoints = join->bulk_endpoints;
   loop.guardian.binary = line.guardian.empty() ? own_directory() + "/quell-guardian" : line.guardian;
   loop.guardian.forced = s.least;
+  loop.guardian.sandbox.on = *s.sandbox;
+  for (const auto& name : *s.capabilities) loop.guardian.sandbox.capabilities |= *capability_bit(name);
+  loop.guardian.sandbox.hidden = hidden_from_tasks(*s.hide, state->path(), {*s.work_dir, own_directory()}, environment);
+  loop.limits = {*s.memory_bytes, *s.pids, *s.cpu_millis, false};
   loop.slots = *s.slots;
   loop.labels = s.labels;
   loop.work_dir = *s.work_dir;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_direc
   auto bulk = bulk_loop::start(s.bulk);
   if (!bulk) return tl::unexpected(bulk.error());
   s.guardian.subtree = "quell-worker-" + state.id().substr(state.id().size() - 12);
+  s.guardian.lock = state.path() + "/life";
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); // what loses its keeper and its guardian comes to us
   auto guardian = guardian_client::launch(s.guardian);
   if (!guardian) return tl::unexpected(guardian.error());
   return std::unique_ptr<session_loop>(
@@ -66,6 +69,7 @@ int session_loop::run() {
   (void)become_urgent();
   while (!stuck_) {
     if (broken_) repair();
+    if (unable_until_) try_starts_again();
     keep_session();
     send();
     wait();
@@ -90,6 +94,7 @@ void session_loop::wait() {
   if (const auto tick = table_.next_tick()) until = std::min(until, *tick);
   if (leave_asked_ > 0) until = std::min(until, boot_now() + 100ms);
   if (broken_) until = std::min(until, repair_at_);
+  if (unable_until_) until = std::min(until, *unable_until_);
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
   // Frames that the full socket refused leave when it wakes us; look again all the same.
   if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
@@ -108,6 +113,11 @@ void session_loop::hear_guardian() {
       gone = g->why;
       continue;
     }
+    if (const auto* failed = std::get_if<task_spawn_failed>(&event); failed && failed->by_worker) {
+      cannot_start(*failed);
+      continue;
+    }
+    if (std::holds_alternative<task_held>(event)) failed_starts_ = 0;
     effects list;
     table_.hear(event, now(), list);
     perform(list);
@@ -237,6 +247,7 @@ void session_loop::spawn(wire::start order) {
   r.stop_signal = std::move(order.spec.stop_signal);
   r.leader_exit = order.spec.leader_exit;
   r.lease = order.spec.lease;
+  r.limits = settings_.limits;
   bulk_->add(std::move(ends->ours));
   guardian_->spawn(std::move(r));
 }

@@ -35,6 +35,7 @@ class session_loop {
     task_environment::variables environment; ///< base of every task
     std::string tools;                       ///< directory put in front of PATH, "" = none
     account_book users;                      ///< that tasks may run as
+    task_limits limits;                      ///< of each task, and the most that one may ask for
     /// Readable (eventfd) when the process was told to leave; the count is how often.
     int leave_descriptor = -1;
   };
@@ -63,6 +64,11 @@ class session_loop {
   void renew_guardian(const std::string& why);
   void repair();
   void say_unproven();
+  void cannot_start(const task_spawn_failed& e);
+  void try_starts_again();
+  void offer_again(const std::string& why);
+  /// True if tasks can be started here now.
+  bool is_able() const { return !broken_ && !unable_until_; }
   void session_state_changed();
   bool leave_done();
   /// Warns, but says the same thing at most once a minute.
@@ -92,6 +98,9 @@ class session_loop {
   bool broken_ = false, swept_ = false;
   boot_time repair_at_{};
   int repairs_ = 0;
+  std::optional<boot_time> unable_until_; ///< starts fail, whatever the task is
+  int failed_starts_ = 0;                 ///< in a row
+  bool offered_none_ = false;             ///< the last hello offered no slots
   std::future<result<std::size_t>> sweeping_;
 };
 

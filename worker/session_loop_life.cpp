@@ -1,4 +1,5 @@
 // The session loop's rarer moments: hello, welcome, the end of a session, a dead guardian, leaving.
+#include <algorithm>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 
@@ -25,7 +26,7 @@ wire::hello session_loop::hello() const {
   h.state_id = state_.id();
   h.incarnation = incarnation_;
   h.proposed = session_id::fresh();
-  h.slots = broken_ ? 0 : settings_.slots; // nothing can be started without a guardian
+  h.slots = is_able() ? settings_.slots : 0; // nothing can be started without a guardian
   h.labels = settings_.labels;
   h.level = guardian_->report().level;
   h.containment_limits = guardian_->report().limits;
@@ -36,6 +37,7 @@ wire::hello session_loop::hello() const {
 void session_loop::greet() {
   control_->reset();
   wire::hello h = hello();
+  offered_none_ = h.slots == 0;
   later_results_ = table_.describe(h);
   const boot_time at = boot_now();
   session_.greet(std::move(h), at);
@@ -122,7 +124,9 @@ void session_loop::repair() {
   };
   if (!swept_) {
     // On a thread: it waits for processes to die, and the session must not wait with it.
-    if (!sweeping_.valid()) sweeping_ = std::async(std::launch::async, sweep_containment, settings_.guardian.subtree);
+    if (!sweeping_.valid())
+      sweeping_ =
+          std::async(std::launch::async, sweep_containment, settings_.guardian.subtree, settings_.guardian.lock);
     if (sweeping_.wait_for(2ms) != std::future_status::ready) {
       repair_at_ = boot_now() + 10ms;
       return;
@@ -141,8 +145,34 @@ void session_loop::repair() {
   broken_ = false;
   if (const auto base = session_.lease().base()) guardian_->lease(*base, session_.lease().length());
   spdlog::info("guardian lives again (pid {})", guardian_->pid());
-  // A hello that offered no slots was said meanwhile: say another.
-  if (repairs_ > 0 && session_.at() != phase::apart) session_.end("the guardian lives again", boot_now());
+  offer_again("the guardian lives again");
+}
+
+/// Nothing can be started here now, whatever the task is. What was not let go is given back: it is in no inventory of
+/// the next hello, which offers no slots, so that it is placed elsewhere or waits.
+void session_loop::cannot_start(const task_spawn_failed& e) {
+  constexpr auto longest_pause = 60s;
+  bulk_->forget(e.operation);
+  effects list;
+  table_.give_back(e.operation, now(), list);
+  perform(list);
+  if (unable_until_) return;
+  const auto pause = std::min<std::chrono::nanoseconds>(1s * (1 << std::min(failed_starts_++, 6)), longest_pause);
+  unable_until_ = boot_now() + pause;
+  complain("worker cannot start tasks: " + e.message + "; it takes none for " +
+           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause).count()) + " s and tries again then");
+  session_.end("the worker cannot start tasks: " + e.message, boot_now());
+}
+
+void session_loop::try_starts_again() {
+  if (boot_now() < *unable_until_) return;
+  unable_until_.reset();
+  offer_again("the worker tries to start tasks again");
+}
+
+/// A hello that offered no slots was said while the worker could not run tasks: another one says that it can again.
+void session_loop::offer_again(const std::string& why) {
+  if (offered_none_ && is_able() && session_.at() != phase::apart) session_.end(why, boot_now());
 }
 
 void session_loop::say_unproven() {

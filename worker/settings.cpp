@@ -1,6 +1,8 @@
 // Layers of the worker's configuration.
 #include "worker/settings.hpp"
 
+#include "worker/settings_confinement.hpp"
+
 #include "protocol/toml.hpp"
 
 #include <algorithm>
@@ -32,9 +34,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-constexpr auto known_keys =
-    std::to_array<std::string_view>({"worker.name", "worker.slots", "worker.labels", "worker.work_dir",
-                                     "worker.containment", "worker.env", "worker.users", "controller.join"});
+constexpr auto known_keys = std::to_array<std::string_view>(
+    {"worker.name", "worker.slots", "worker.labels", "worker.work_dir", "worker.containment", "worker.env",
+     "worker.users", "worker.user", "worker.sandbox", "worker.capabilities", "worker.hide", "worker.memory",
+     "worker.pids", "worker.cpu", "controller.join"});
 
 std::string nearest(std::string_view key) {
   return std::string(*std::min_element(known_keys.begin(), known_keys.end(), [&](auto a, auto b) {
@@ -66,6 +69,9 @@ result<void> set(settings_layer& s, const std::string& key, value v, const std::
     for (const auto& name : *v.list)
       if (name.empty() || name.size() > 32) return wrong("a list of user names of 1 to 32 characters");
     s.users = std::move(v.list);
+  } else if (is_confinement_key(key)) {
+    confinement_value v2{v.text, v.number, std::move(v.list)};
+    if (auto why = set_confinement(s, key, std::move(v2)); !why.empty()) return bad(where + ": " + key + " " + why);
   } else if (key == "worker.name" || key == "worker.work_dir" || key == "worker.containment" ||
              key == "controller.join") {
     if (!v.text) return wrong("a string");
@@ -181,7 +187,7 @@ result<settings_layer> settings_from_environment(const std::map<std::string, std
         if (!pair) return tl::unexpected(pair.error());
         v.pairs->insert(std::move(*pair));
       }
-    } else if (key == "worker.users") {
+    } else if (key == "worker.users" || key == "worker.capabilities" || key == "worker.hide") {
       v.list.emplace();
       std::istringstream list(text);
       for (std::string item; std::getline(list, item, ',');) v.list->push_back(std::move(item));
@@ -207,6 +213,13 @@ settings_layer merged(settings_layer under, const settings_layer& over) {
   take(under.least, over.least);
   take(under.join, over.join);
   take(under.users, over.users);
+  take(under.user, over.user);
+  take(under.sandbox, over.sandbox);
+  take(under.capabilities, over.capabilities);
+  take(under.hide, over.hide);
+  take(under.memory_bytes, over.memory_bytes);
+  take(under.pids, over.pids);
+  take(under.cpu_millis, over.cpu_millis);
   for (const auto& [k, v] : over.labels) under.labels[k] = v;
   for (const auto& [k, v] : over.env) under.env[k] = v;
   return under;
@@ -227,6 +240,7 @@ std::string settings_as_toml(const settings_layer& s) {
   if (s.users)
     for (const auto& name : *s.users) users.push_back(name);
   worker.insert("users", std::move(users));
+  for (auto& [name, value] : confinement_as_toml(s)) worker.insert(name, std::move(value));
   std::ostringstream text;
   text << toml::table{{"worker", std::move(worker)},
                       {"controller", toml::table{{"join", s.join ? "(not shown)" : "(none)"}}}}

@@ -112,6 +112,19 @@ output_counts task_io::finish(const operation_id& operation, boot_time) {
   return counts;
 }
 
+void task_io::forget(const operation_id& operation) {
+  task* t = find(operation);
+  if (!t) return;
+  close_input(*t);
+  t->finished = true;
+  for (const port which : {port::out, port::err}) {
+    flow& f = flow_of(*t, which);
+    in_flight_ -= std::min(in_flight_, f.buffer.in_flight());
+    f.buffer.forget();
+  }
+  settle(*t);
+}
+
 void task_io::hang_up(const operation_id& operation) {
   task* t = find(operation);
   if (!t || !t->pty) return;

@@ -33,6 +33,8 @@ class task_io {
   /// Reads what is left, closes everything and returns the final counts. The buffered bytes stay until they are
   /// acknowledged.
   output_counts finish(const operation_id& operation, boot_time now);
+  /// Nothing is said of it any more.
+  void forget(const operation_id& operation);
   void hang_up(const operation_id& operation);
   void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns);
 

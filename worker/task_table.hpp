@@ -46,6 +46,9 @@ class task_table {
   void hear(const guardian_event& event, moment now, effects& out);
   void went(const operation_id& operation, bool given, moment now);
   void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out);
+  /// Nothing can be started here: this task, which was not let go, and all that wait are no longer known, so that the
+  /// controller may place them again. What was stopped meanwhile ends as never started.
+  void give_back(const operation_id& failed, moment now, effects& out);
   void output_finished(const operation_id& operation, const output_counts& counts, moment now, effects& out);
 
   /// Spawns what waits and has room, `most` tasks at a time, so that a flood of starts cannot hold up a stop behind it.

@@ -96,6 +96,24 @@ void task_table::spawn_refused(const operation_id& operation, std::string why, m
   out.push_back(finish_output{operation});
 }
 
+void task_table::give_back(const operation_id& failed, moment now, effects& out) {
+  std::vector<operation_id> unbegun;
+  for (const auto& [id, t] : tasks_)
+    if (t.at == phase::queued || (id == failed && (t.at == phase::spawning || t.at == phase::held)))
+      unbegun.push_back(id);
+  for (const auto& id : unbegun) {
+    task& t = tasks_.at(id);
+    if (t.at != phase::queued) release(t);
+    if (t.stop) {
+      end_unrun(t, t.stop->seq, t.stop->seq == 0 ? "worker_lost" : "",
+                t.stop->seq == 0 ? "the worker was stopped before the task ran" : "", now, out);
+      continue;
+    }
+    --live_;
+    tasks_.erase(id);
+  }
+}
+
 void task_table::end_unrun(task& t, std::uint64_t stop_seq, std::string code, std::string message, moment now,
                            effects& out) {
   t.order.reset();
@@ -205,18 +223,10 @@ void task_table::publish(task& t, effects& out) {
 }
 
 void task_table::swept(moment now, effects& out) {
-  proof evidence = proof::group_empty;
-  switch (settings_.level) {
-  case containment::cgroup:
-  case containment::cgroup_pidns:
-    evidence = proof::cgroup_empty;
-    break;
-  case containment::pidns:
-    evidence = proof::pidns_gone;
-    break;
-  case containment::group:
-    break;
-  }
+  // Without a namespace only parentage says who belonged to a task, and whoever could kill the guardian could cut that.
+  proof evidence = proof::none;
+  if (settings_.level == containment::cgroup_pidns) evidence = proof::cgroup_empty;
+  if (settings_.level == containment::pidns) evidence = proof::pidns_gone;
   for (auto& [id, t] : tasks_) {
     if (t.at != phase::spawning && t.at != phase::held && t.at != phase::running) continue;
     const bool ran = t.at == phase::running;
@@ -224,6 +234,7 @@ void task_table::swept(moment now, effects& out) {
     if (ran) e.exit = t.leader ? *t.leader : exit_state{std::nullopt, "KILL"};
     const bool own_end = t.stop && t.stop->seq != 0;
     ended(t, e, now, out);
+    if (own_end && ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
     if (own_end) continue;
     t.end.error_code = "worker_lost";
     t.end.error_message =

@@ -152,7 +152,8 @@ class Group:
 
 
 def test_a_worker_without_processes_fails_starts_cleanly_and_stops_what_runs():
-    with Group("pids", ("pids.max", "pids.max")) as group, Cluster(workers=1, slots=64) as c:
+    # Without limits of its own a task stays in the group of its worker.
+    with Group("pids", ("pids.max", "pids.max")) as group, Cluster(workers=1, slots=64, worker_flags=["--pids", "0", "--memory", "0"]) as c:
         m = marker()
         for i in range(2):
             c.wait_status(c.start(*sleeper(m), scope=f"few/{i}")["id"], "running")
@@ -178,7 +179,7 @@ def test_a_worker_without_processes_fails_starts_cleanly_and_stops_what_runs():
 
 
 def test_a_task_that_eats_all_memory_dies_alone():
-    with Group("memory", ("memory.limit_in_bytes", "memory.max")) as group, Cluster(workers=1) as c:
+    with Group("memory", ("memory.limit_in_bytes", "memory.max")) as group, Cluster(workers=1, worker_flags=["--pids", "0", "--memory", "0"]) as c:
         m = marker()
         worker = c.workers["w1"].process.pid
         guardian = guardian_of(worker)

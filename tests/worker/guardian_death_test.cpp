@@ -96,7 +96,7 @@ TEST_CASE("when the guardian is killed, its tasks die, the client says so, and a
       REQUIRE(w.gone);
       CHECK(w.gone->find("KILL") != std::string::npos);
       CHECK(!w.client->go(held));
-      const auto swept = sweep_containment(w.subtree);
+      const auto swept = sweep_containment(w.subtree, lock_of(w.subtree));
       REQUIRE(swept);
       CHECK(living(mark).empty());
       CHECK(!subtree_exists(w.subtree));
@@ -130,7 +130,7 @@ TEST_CASE("when worker and guardian are killed together, the tasks die all the s
       ::waitpid(worker, nullptr, 0);
       eventually(
           "all dead", [&] { return living(mark).empty(); }, 2s);
-      REQUIRE(sweep_containment(subtree));
+      REQUIRE(sweep_containment(subtree, lock_of(subtree)));
       CHECK(!subtree_exists(subtree));
       ::close(ends[0]);
       ::close(ends[1]);
@@ -237,6 +237,49 @@ TEST_CASE("a keeper that is killed or stopped by its own task does not set the t
   }
 }
 
+TEST_CASE("a task that seizes its keeper by ptrace is killed all the same") {
+  for (const auto level : levels_here()) {
+    if (level == containment::pidns || level == containment::cgroup_pidns) continue;
+    for (const auto* options : {"0", "0x40"}) { // 0x40: the tracer holds the keeper in its exit
+      DYNAMIC_SECTION(name_of(level) << " options " << options) {
+        ward w(level);
+        const auto mark = fresh_mark();
+        const auto script = "import ctypes,os,signal\n"
+                            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                            "keeper = os.getppid()\n"
+                            "if os.fork() == 0:\n"
+                            "  os.setsid()\n"
+                            "  r = ctypes.CDLL(None).ptrace(0x4206, keeper, 0, " +
+                            std::string(options) +
+                            ")\n"
+                            "  os.execvp('sleep', ['sleep', '1000." +
+                            mark + "' if r == 0 else '0'])\n" + "signal.pause()\n";
+        const auto id = w.run({.command = {"python3", "-c", script, mark}});
+        eventually("the tracer", [&] { return !living(std::string("sleep") + '\0' + "1000." + mark).empty(); });
+        w.stop(id, 100ms);
+        CHECK(w.end_of(id, 10s).ended->sent == task_ended_here::force::killed);
+        CHECK(living(mark).empty());
+        w.close();
+      }
+    }
+  }
+}
+
+TEST_CASE("a cgroup directory that somebody removed is made again") {
+  for (const auto level : levels_here()) {
+    if (level == containment::group || level == containment::pidns) continue;
+    DYNAMIC_SECTION(name_of(level)) {
+      ward w(level);
+      auto own = own_cgroup();
+      REQUIRE(own);
+      REQUIRE(::rmdir((*own + "/" + w.subtree).c_str()) == 0);
+      CHECK(w.end_of(w.shell("exit 3")).ended->exit->code == 3);
+      CHECK(subtree_exists(w.subtree));
+      w.close();
+    }
+  }
+}
+
 TEST_CASE("a task cannot stop or kill the init of its own namespace") {
   for (const auto level : levels_here()) {
     if (level != containment::pidns && level != containment::cgroup_pidns) continue;
@@ -333,9 +376,9 @@ TEST_CASE("a second guardian of one subtree is refused while the first lives, an
   if (levels_here().back() == containment::pidns || levels_here().back() == containment::group) return;
   ward w(levels_here().back());
   const auto id = w.shell("sleep 1000; :");
-  auto second = guardian_client::launch({QUELL_GUARDIAN_BINARY, w.subtree, std::nullopt});
+  auto second = guardian_client::launch({QUELL_GUARDIAN_BINARY, w.subtree, std::nullopt, lock_of(w.subtree)});
   REQUIRE(!second);
-  CHECK(second.error().detail.find("another guardian of") != std::string::npos);
+  CHECK(second.error().detail.find("an earlier guardian of this worker") != std::string::npos);
   w.hear(20);
   CHECK(!w.stories[id].ended);
   w.close();

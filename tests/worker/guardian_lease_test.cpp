@@ -72,6 +72,24 @@ TEST_CASE("a task with a lease of its own outlives the worker's") {
   }
 }
 
+TEST_CASE("a task's own lease ends it by the margin before its end, not at its end") {
+  for (const auto level : levels_here()) {
+    DYNAMIC_SECTION(name_of(level)) {
+      ward w(level);
+      const auto own = testing::patient(4s);
+      const auto longer = w.run({.command = {"sleep", "1000"}, .lease = own});
+      const auto base = now();
+      w.client->lease(base, testing::patient(300ms));
+      const auto& story = w.end_of(longer, own * 2);
+      CHECK(story.ended->sent == task_ended_here::force::killed);
+      CHECK(story.ended_at >= base + own - kill_margin(own));
+      CHECK(story.ended_at < base + own); // killing is done, not begun, by the end
+      w.client->lease(now(), 60s);
+      w.close();
+    }
+  }
+}
+
 TEST_CASE("a renewed lease keeps everything alive") {
   for (const auto level : levels_here()) {
     DYNAMIC_SECTION(name_of(level)) {

@@ -122,6 +122,10 @@ std::vector<std::string> cgroups_of(const std::string& subtree) {
   return out;
 }
 
+std::string lock_of(const std::string& subtree) {
+  return (std::filesystem::temp_directory_path() / (subtree + ".life")).string();
+}
+
 bool subtree_exists(const std::string& subtree) {
   auto own = own_cgroup();
   return own && std::filesystem::exists(*own + "/" + subtree);
@@ -129,7 +133,7 @@ bool subtree_exists(const std::string& subtree) {
 
 ward::ward(containment level, bool with_lease, std::string name)
     : subtree(name.empty() ? "quell-test-" + fresh_mark() : std::move(name)) {
-  auto launched = guardian_client::launch({QUELL_GUARDIAN_BINARY, subtree, level});
+  auto launched = guardian_client::launch({QUELL_GUARDIAN_BINARY, subtree, level, lock_of(subtree)});
   if (!launched) FAIL(launched.error().detail);
   client = std::move(*launched);
   CHECK(client->report().level == level);
@@ -224,6 +228,7 @@ void ward::close() {
   eventually("guardian gone", [&] { return ::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0; });
   CHECK(!subtree_exists(subtree));
   CHECK(own_zombies() == 0);
+  ::unlink(lock_of(subtree).c_str());
 }
 
 } // namespace quell::worker::test

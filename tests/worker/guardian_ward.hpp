@@ -32,6 +32,8 @@ int own_zombies();
 /// The cgroup directories of a subtree: empty when it is gone or holds none.
 std::vector<std::string> cgroups_of(const std::string& subtree);
 bool subtree_exists(const std::string& subtree);
+/// The life lock of a ward's guardian.
+std::string lock_of(const std::string& subtree);
 std::string file_text(const std::string& path);
 /// Runs `work` in a forked process, which ends with it, also when it fails: a failed check must never carry on with the
 /// tests there.

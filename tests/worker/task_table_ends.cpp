@@ -72,7 +72,7 @@ TEST_CASE("a spawn that fails is a failed start", "[table]") {
 }
 
 TEST_CASE("after the guardian's death everything that lived is dead, stopped or lost", "[table]") {
-  table_fixture f;
+  table_fixture f({.level = containment::pidns});
   f.runs("lost", 1, "other");
   f.runs("stopped", 2);
   f.start_arrives("unborn", 3, "other");
@@ -82,12 +82,57 @@ TEST_CASE("after the guardian's death everything that lived is dead, stopped or 
   f.perform(list);
   for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
   CHECK(f.end_of("lost")->error_code == "worker_lost");
-  CHECK(f.end_of("lost")->evidence == proof::group_empty);
+  CHECK(f.end_of("lost")->evidence == proof::pidns_gone);
   CHECK(f.end_of("stopped")->stop_seq == 9);
   CHECK(f.end_of("stopped")->how == receipt::killed);
   CHECK(f.end_of("unborn")->evidence == proof::never_ran);
   f.dies("lost"); // late words of the dead guardian
   CHECK(f.ends_told("lost") == 1);
+}
+
+TEST_CASE("where only parentage says who belonged to a task, the guardian's death leaves the ends unproven",
+          "[table]") {
+  for (const auto level : {containment::group, containment::cgroup}) {
+    table_fixture f({.level = level});
+    f.runs("lost", 1, "other");
+    f.runs("stopped", 2);
+    f.start_arrives("unborn", 3);
+    f.scope_stopped("team", 9);
+    worker::effects list;
+    f.table.swept(f.now, list);
+    f.perform(list);
+    for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
+    CHECK(f.end_of("lost")->error_code == "worker_lost");
+    CHECK(f.end_of("lost")->evidence == proof::none);
+    CHECK(f.end_of("stopped")->how == receipt::unconfirmed);
+    CHECK(f.end_of("stopped")->evidence == proof::none);
+    CHECK(f.end_of("unborn")->how == receipt::never_started);
+    CHECK(f.end_of("unborn")->evidence == proof::never_ran);
+    CHECK(f.table.slots_used() == 0);
+  }
+}
+
+TEST_CASE("what was never let go is given back by a worker that cannot start tasks, and what runs stays", "[table]") {
+  table_fixture f({.slots = 2});
+  f.runs("runs", 1);
+  f.start_arrives("failed", 2);
+  f.start_arrives("queued", 3);
+  f.start_arrives("stopped", 4, "other");
+  f.scope_stopped("other", 9);
+  worker::effects list;
+  f.table.give_back(f.id("failed"), f.now, list);
+  f.perform(list);
+  CHECK(f.table.knows(f.id("runs")));
+  CHECK(!f.table.knows(f.id("failed")));
+  CHECK(!f.table.knows(f.id("queued")));
+  CHECK(f.ends_told("failed") + f.ends_told("queued") == 0);
+  CHECK(f.end_of("stopped")->how == receipt::never_started);
+  CHECK(f.table.slots_used() == 1);
+  wire::hello h;
+  f.table.describe(h);
+  CHECK(h.inventory.size() == 1);
+  f.start_arrives("failed", 2); // placed here again later: it is no repeat
+  CHECK(f.table.knows(f.id("failed")));
 }
 
 TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of the controller still owns its tasks",

@@ -101,8 +101,51 @@ result<std::string> own_cgroup() {
       return failure("no_cgroup", "this process's own cgroup " + own + " is not below the mounted part " + root);
     own.erase(0, root.size());
   }
+  if (own.ends_with(own_suffix)) own.erase(own.rfind('/'));
   while (own.ends_with('/')) own.pop_back();
   return mounted + own;
+}
+
+result<std::string> own_cgroup_v1(std::string_view controller) {
+  const auto named_in = [&](std::string_view list) {
+    for (std::size_t from = 0; from <= list.size();) {
+      const auto end = std::min(list.find(',', from), list.size());
+      if (list.substr(from, end - from) == controller) return true;
+      from = end + 1;
+    }
+    return false;
+  };
+  std::string mounted, root, own;
+  each_line(read_small_file(AT_FDCWD, "/proc/self/mountinfo", 16 << 20), [&](std::string_view line) {
+    const auto dash = line.find(" - cgroup ");
+    if (dash == std::string_view::npos || !mounted.empty()) return;
+    if (!named_in(line.substr(line.rfind(' ') + 1))) return;
+    auto fields = words(line.substr(0, dash));
+    if (fields.size() < 5) return;
+    root = fields[3];
+    mounted = fields[4];
+  });
+  each_line(read_small_file(AT_FDCWD, "/proc/self/cgroup"), [&](std::string_view line) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second != std::string_view::npos && named_in(line.substr(first + 1, second - first - 1)))
+      own = std::string(line.substr(second + 1));
+  });
+  if (mounted.empty() || own.empty() || (root != "/" && !own.starts_with(root)))
+    return failure("no_cgroup", "no v1 hierarchy has the controller " + std::string(controller));
+  if (root != "/") own.erase(0, root.size());
+  while (own.ends_with('/')) own.pop_back();
+  return mounted + own;
+}
+
+std::vector<std::string> mounts_of_type(std::string_view type) {
+  std::vector<std::string> out;
+  each_line(read_small_file(AT_FDCWD, "/proc/self/mountinfo", 16 << 20), [&](std::string_view line) {
+    const auto dash = line.find(" - ");
+    if (dash == std::string_view::npos || !line.substr(dash + 3).starts_with(type)) return;
+    auto fields = words(line.substr(0, dash));
+    if (fields.size() >= 5) out.push_back(std::move(fields[4]));
+  });
+  return out;
 }
 
 int make_cgroup(int parent, const char* name) {

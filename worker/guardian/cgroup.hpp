@@ -16,6 +16,14 @@ namespace quell::worker {
 /// Where this process's own cgroup lies in the file system ("/sys/fs/cgroup/user.slice/…"), or a fault that says why
 /// there is none.
 result<std::string> own_cgroup();
+/// The same in the v1 hierarchy of a controller.
+result<std::string> own_cgroup_v1(std::string_view controller);
+
+/// A worker that moved aside, so that controllers can be enabled, lives in `<subtree><own_suffix>` of its own cgroup.
+inline constexpr const char* own_suffix = ".self";
+
+/// Where file systems whose type begins so are mounted.
+std::vector<std::string> mounts_of_type(std::string_view type);
 
 /// Makes `name` below the directory `parent` and returns a descriptor of it (O_PATH), or -errno. An existing one is
 /// opened.

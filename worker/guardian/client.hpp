@@ -56,10 +56,25 @@ struct containment_report {
       limits; ///< sentences: what is not promised at this level, and why a stronger one is not there
 };
 
+/// What tasks are kept from (guardian/sandbox.hpp).
+struct sandbox_options {
+  bool on = false;
+  std::uint64_t capabilities = 0;  ///< bits that a task of root keeps
+  std::vector<std::string> hidden; ///< directories that tasks see as empty
+};
+
 /// A user to run a task as: resolved before, because looking one up may wait for a network.
 struct task_account {
   std::uint32_t uid = 0, gid = 0;
   std::vector<std::uint32_t> groups; ///< supplementary
+};
+
+/// 0 = none.
+struct task_limits {
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t pids = 0;
+  std::uint32_t cpu_millis = 0; ///< thousandths of one processor
+  bool required = false;        ///< asked for by the task: it does not start without
 };
 
 struct spawn_request {
@@ -73,6 +88,7 @@ struct spawn_request {
   on_leader_exit leader_exit = on_leader_exit::wait;
   std::optional<std::chrono::milliseconds> lease; ///< nullopt = the worker's
   std::optional<task_account> as;                 ///< nullopt = the worker's own user
+  task_limits limits;
 };
 
 struct stop_request {
@@ -92,6 +108,7 @@ struct task_held {
 struct task_spawn_failed {
   operation_id operation;
   std::string message;
+  bool by_worker = false; ///< whatever the task is: nothing can be started here now
 };
 /// exec succeeded.
 struct task_executing {
@@ -138,6 +155,10 @@ class guardian_client {
     std::string binary;                ///< path of quell-guardian
     std::string subtree;               ///< name of the worker's own cgroup directory, stable over restarts
     std::optional<containment> forced; ///< nullopt = the strongest found
+    /// A file that guardian and keepers hold locked while they live (`life_lock`); empty: earlier lives are not
+    /// awaited.
+    std::string lock = {};
+    sandbox_options sandbox = {};
   };
   /// Starts the guardian and waits for its report (10 s at most). Before it reports, it has cleared what an earlier
   /// life left in `subtree`.
@@ -161,9 +182,10 @@ class guardian_client {
   virtual void look(const operation_id& operation) = 0;
 };
 
-/// Kills everything in the subtree and removes it. For a worker whose guardian died. Returns the number of processes
-/// killed, or a fault.
-result<std::size_t> sweep_containment(const std::string& subtree);
+/// Kills everything in the subtree and removes it, then every child of this process with what is below it: a worker
+/// is a subreaper, so what lost keeper and guardian comes to it. For a worker whose guardian died.
+/// `lock` as in the options. Returns the number of processes killed, or a fault.
+result<std::size_t> sweep_containment(const std::string& subtree, const std::string& lock = {});
 
 /// What this machine can and cannot promise, found without a running worker (for `quell doctor`, run as the calling
 /// user).

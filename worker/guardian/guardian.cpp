@@ -24,8 +24,9 @@ enum source : std::uint64_t { from_worker, from_children, from_clock };
 } // namespace
 
 guardian::guardian(options o)
-    : worker_(std::move(o.worker)), report_(std::move(o.report)), subtree_(std::move(o.subtree)),
-      open_files_limit_(o.open_files_limit) {}
+    : worker_(std::move(o.worker)), life_(std::move(o.life)), report_(std::move(o.report)),
+      subtree_(std::move(o.subtree)), sandbox_(std::move(o.confinement)), limiter_(std::move(o.limits)),
+      open_files_limit_(o.open_files_limit), name_(std::move(o.name)) {}
 
 bool guardian::set_up() {
   sigset_t child;
@@ -53,6 +54,7 @@ int guardian::run() {
   unsent_.push_back(encode_report(report_));
   flush();
   while (worker_here_ || !tasks_.empty()) turn();
+  limiter_.remove(name_);
   if (subtree_) subtree_->remove();
   return 0;
 }

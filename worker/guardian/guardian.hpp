@@ -17,6 +17,8 @@
 
 #include "worker/guardian/client.hpp"
 #include "worker/guardian/keeper.hpp"
+#include "worker/guardian/limiter.hpp"
+#include "worker/guardian/sandbox.hpp"
 #include "worker/guardian/subtree.hpp"
 #include "worker/guardian/wire.hpp"
 
@@ -38,6 +40,8 @@ struct guarded_task {
 
   keeper_report known;
   std::optional<exit_state> exit;
+  bool by_worker = false;     ///< it could not begin, whatever it is
+  std::string refused;        ///< why it was ended before it was said to be held
   bool keeper_failed = false; ///< its keeper was killed: what it left came to the guardian
 
   bool stopping = false; ///< a stop, the lease or the worker's end
@@ -57,8 +61,12 @@ class guardian {
  public:
   struct options {
     unique_fd worker; ///< SOCK_SEQPACKET
+    unique_fd life;   ///< the life lock, taken; none: -1
     containment_report report;
     std::unique_ptr<cgroup_subtree> subtree; ///< null where no cgroup can be used
+    sandbox confinement{{}};
+    limiter limits;
+    std::string name; ///< of the subtree
     std::uint64_t open_files_limit = 0;
   };
   explicit guardian(options o);
@@ -98,6 +106,8 @@ class guardian {
   /// Reports and forgets the task if every layer of its containment is empty.
   bool try_finish(guarded_task& task);
   void kill_orphans();
+  /// True if no order reaches the keeper: a task holds it stopped or traced, or its end is kept from us by a tracer.
+  static bool is_captured(pid_t keeper);
   task_still_there describe(guarded_task& task, std::int64_t now);
 
   guarded_task* find(const operation_id& operation);
@@ -106,9 +116,11 @@ class guardian {
     return report_.level == containment::cgroup || report_.level == containment::cgroup_pidns;
   }
 
-  unique_fd worker_, epoll_, children_, clock_;
+  unique_fd worker_, life_, epoll_, children_, clock_;
   containment_report report_;
   std::unique_ptr<cgroup_subtree> subtree_;
+  sandbox sandbox_;
+  limiter limiter_;
   std::uint64_t open_files_limit_ = 0;
 
   std::unordered_map<std::uint64_t, std::unique_ptr<guarded_task>> tasks_;
@@ -130,6 +142,7 @@ class guardian {
   bool worker_here_ = true, waiting_to_send_ = false, orphans_ = false;
   std::int64_t orphans_at_ = guarded_task::never;
   std::vector<char*> argv_, envp_;
+  std::string name_;
 };
 
 } // namespace quell::worker

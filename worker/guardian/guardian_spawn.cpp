@@ -26,6 +26,11 @@ exit_state exit_of(int wait_status) {
   return exit;
 }
 
+/// Of something that other tasks may give back at any moment: such a start fails by itself.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ENOSPC;
+}
+
 /// The texts of a big request, mapped for as long as the clone takes.
 class mapped_texts {
  public:
@@ -117,7 +122,10 @@ void guardian::spawn(byte_reader& in, std::vector<unique_fd>& fds) {
   } else {
     why = start(*task, header, in, fds);
   }
-  if (!why.empty()) return refuse(std::move(why));
+  if (!why.empty()) {
+    limiter_.end(task->cgroup_name());
+    return say(task_spawn_failed{header.operation, std::move(why), task->by_worker});
+  }
   by_keeper_.emplace(task->keeper, task->serial);
   by_operation_.emplace(task->operation, task->serial);
   auto& placed = *tasks_.emplace(task->serial, std::move(task)).first->second;
@@ -140,6 +148,11 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
     for (auto left = texts.take<std::uint32_t>(); left > 0 && texts.ok(); --left)
       groups.push_back(texts.take<std::uint32_t>());
   }
+  task_limits limits;
+  limits.memory_bytes = texts.take<std::uint64_t>();
+  limits.pids = texts.take<std::uint32_t>();
+  limits.cpu_millis = texts.take<std::uint32_t>();
+  limits.required = texts.take<bool>();
   if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
@@ -156,14 +169,23 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   const auto name = task.cgroup_name();
   if (uses_cgroup()) {
     cgroup.reset(make_cgroup(subtree_->descriptor(), name.c_str()));
+    if (cgroup.get() == -ENOENT && subtree_->is_gone() && subtree_->make_again() == 0)
+      cgroup.reset(make_cgroup(subtree_->descriptor(), name.c_str()));
+    task.by_worker = cgroup.get() < 0 && !is_shortage(-cgroup.get());
     if (cgroup.get() < 0)
       return "cannot make the cgroup " + subtree_->path() + "/" + name + ": " + errno_text(-cgroup.release());
     task.has_cgroup = true;
   }
+  if (auto why = limiter_.begin(name, limits, cgroup.get()); !why.empty()) {
+    if (task.has_cgroup) remove_cgroup(subtree_->descriptor(), name.c_str());
+    return why;
+  }
+  sandbox_.cover();
   keeper_orders orders;
   orders.level = report_.level;
   orders.channel = far.get();
   orders.cgroup = cgroup.get();
+  orders.life = life_.get();
   orders.hold = fds[3].get();
   orders.in = fds[0].get();
   orders.out = fds[1].get();
@@ -174,6 +196,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   orders.argv = argv_.data();
   orders.envp = envp_.data();
   orders.guardian = ::getpid();
+  orders.confinement = &sandbox_;
   orders.open_files_limit = open_files_limit_;
   orders.changes_user = changes_user;
   orders.uid = uid;
@@ -185,6 +208,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   const pid_t pid = clone_process(spaces, report_.level == containment::cgroup_pidns ? cgroup.get() : -1);
   if (pid == 0) run_keeper(orders);
   if (pid < 0) {
+    task.by_worker = !is_shortage(-pid);
     if (task.has_cgroup) remove_cgroup(subtree_->descriptor(), name.c_str());
     return "cannot clone a process: " + errno_text(-pid) +
            (pid == -EAGAIN ? "; the limit of processes is reached" : "");
@@ -201,6 +225,10 @@ void guardian::apply(guarded_task& task, const keeper_report& report, pid_t send
   if (report.held) {
     task.known.held = true;
     task.leader = sender;
+    if (auto why = limiter_.enter(task.cgroup_name(), sender); !why.empty() && !task.killing) {
+      task.refused = std::move(why);
+      return kill_task(task);
+    }
     if (!task.killing) say(task_held{task.operation, sender});
     return;
   }

@@ -27,6 +27,8 @@ std::string setup_failure(const keeper_report& known, const std::string& directo
     return "cannot enter directory " + directory + ": " + why;
   case start_step::user:
     return "cannot become the task's user: " + why + "; does the worker run as root?";
+  case start_step::sandbox:
+    return "cannot confine the task (worker.sandbox): " + why;
   case start_step::mount:
     return "cannot mount the task's own /proc: " + why;
   case start_step::fork:
@@ -97,13 +99,19 @@ void guardian::kill_round(guarded_task& task, std::int64_t now) {
   } else if (task.keeper > 0) {
     ::kill(task.keeper, SIGCONT);
     order_keeper(task, {keeper_command::what::kill, 0});
-    // A keeper that a task holds stopped or traced cannot obey: without it, what is left comes to us.
-    if (task.pause_ns > 80 * ms) {
-      const auto state = view_of(task.keeper).state;
-      if (state == "T" || state == "t") ::kill(task.keeper, SIGKILL);
+    // A keeper that a task holds stopped or traced cannot obey: without it, what is left comes to us. A tracer can even
+    // keep a killed keeper from being waited for; then the walk takes the keeper as the head of its tree.
+    if (task.pause_ns > 80 * ms && is_captured(task.keeper)) {
+      ::kill(task.keeper, SIGKILL);
+      task.keeper_failed = orphans_ = true;
     }
   }
   if (task.keeper_failed) orphans_at_ = now; // by the clock: that round may end tasks, and this one is in use here
+}
+
+bool guardian::is_captured(pid_t keeper) {
+  const char state = stat_of(keeper).state;
+  return state == 'T' || state == 't' || state == 'Z' || state == 'X' || tracer_of(keeper) != 0;
 }
 
 void guardian::on_time(guarded_task& task, std::int64_t now) {
@@ -175,10 +183,13 @@ bool guardian::try_finish(guarded_task& task) {
     if (task.retry_at == never) task.retry_at = boot_now().ns + 1 * ms;
     return false;
   }
+  limiter_.end(task.cgroup_name());
   const auto& known = task.known;
   const bool refused = known.exec == exec_state::failed && known.step != start_step::exec;
   const bool vanished = !known.held && known.exec == exec_state::unknown && !task.stopping;
-  if (refused || vanished) {
+  if (!task.refused.empty()) {
+    say(task_spawn_failed{task.operation, task.refused});
+  } else if (refused || vanished) {
     say(task_spawn_failed{task.operation, refused ? setup_failure(known, task.directory)
                                                   : "the task's keeper was killed before it was ready"});
   } else {
@@ -198,7 +209,8 @@ bool guardian::try_finish(guarded_task& task) {
 
 void guardian::kill_orphans() {
   std::vector<pid_t> keepers;
-  for (const auto& [pid, serial] : by_keeper_) keepers.push_back(pid);
+  for (const auto& [pid, serial] : by_keeper_)
+    if (!tasks_.at(serial)->keeper_failed) keepers.push_back(pid);
   std::sort(keepers.begin(), keepers.end());
   orphans_ = orphans_ && [&] {
     for (const pid_t pid : direct_children(::getpid()))

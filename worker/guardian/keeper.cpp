@@ -18,6 +18,7 @@
 
 #include "worker/guardian/cgroup.hpp"
 #include "worker/guardian/processes.hpp"
+#include "worker/guardian/sandbox.hpp"
 #include "worker/guardian/system.hpp"
 
 namespace quell::worker {
@@ -26,7 +27,7 @@ namespace {
 void wake(int) {}
 
 /// Fixed places of a keeper's descriptors; the guardian keeps them occupied, so that no descriptor of value lies there.
-enum place : int { channel = 3, hold, in, out, err, cgroup, exec_read, exec_write };
+enum place : int { channel = 3, hold, in, out, err, cgroup, life, exec_read, exec_write };
 
 class keeper {
  public:
@@ -73,6 +74,7 @@ class keeper {
       ::close(cgroup);
     else
       put(orders_.cgroup, cgroup);
+    put(orders_.life, life);
     ::close_range(exec_read, ~0U, 0);
 
     struct sigaction on_child {};
@@ -93,7 +95,8 @@ class keeper {
     }
     // Own /proc, seen by nobody else; mounts of the host still arrive (slave).
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) fail(start_step::mount, errno);
-    if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) fail(start_step::mount, errno);
+    const bool for_root = ::geteuid() == 0 && (!orders_.changes_user || orders_.uid == 0);
+    if (!orders_.confinement->mount_proc(for_root)) fail(start_step::mount, errno);
   }
 
   void fork_leader() {

@@ -14,11 +14,14 @@
 
 namespace quell::worker {
 
+class sandbox;
+
 /// What a keeper needs to know; it points into the guardian's memory, of which the keeper has a copy.
 struct keeper_orders {
   containment level = containment::group;
   int channel = -1; ///< SOCK_SEQPACKET to the guardian
   int cgroup = -1;  ///< the task's cgroup directory, at the cgroup levels
+  int life = -1;    ///< the worker's life lock: held as long as a keeper lives
   int hold = -1, in = -1, out = -1, err = -1;
   bool pty = false;
   on_leader_exit leader_exit = on_leader_exit::wait;
@@ -30,14 +33,27 @@ struct keeper_orders {
   bool changes_user = false;          ///< to the three below
   uid_t uid = 0;
   gid_t gid = 0;
+  const sandbox* confinement = nullptr;
   const gid_t* groups = nullptr;
   std::size_t group_count = 0;
 };
 
-/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 10.
+/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 11.
 inline constexpr int reserved_descriptors = 16;
 
-enum class start_step : std::uint8_t { none, keeper, mount, fork, session, terminal, streams, directory, exec, user };
+enum class start_step : std::uint8_t {
+  none,
+  keeper,
+  mount,
+  fork,
+  session,
+  terminal,
+  streams,
+  directory,
+  exec,
+  user,
+  sandbox
+};
 enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
 
 /// Keeper to guardian: all that is known so far; sent whenever it grows. `held` comes from the leader itself, with its

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "worker/guardian/life_lock.hpp"
 #include "worker/guardian/processes.hpp"
 #include "worker/guardian/system.hpp"
 #include "worker/guardian/wire.hpp"
@@ -20,14 +21,18 @@ namespace {
 
 constexpr int report_limit_ms = 10'000;
 
-int spawn_program(const guardian_client::options& o, int socket, pid_t& pid) {
+int spawn_program(const guardian_client::options& o, int socket, int life, pid_t& pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, socket, 3); // first: the socket itself may be one of 0 to 2
+  if (life >= 0)
+    ::posix_spawn_file_actions_adddup2(&files, life, 4);
+  else
+    ::posix_spawn_file_actions_addopen(&files, 4, "/dev/null", O_RDWR, 0);
   for (int fd = 0; fd < 3; ++fd) ::posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 4);
+  ::posix_spawn_file_actions_addclosefrom_np(&files, 5);
   sigset_t all, none;
   ::sigfillset(&all);
   ::sigemptyset(&none);
@@ -35,10 +40,13 @@ int spawn_program(const guardian_client::options& o, int socket, pid_t& pid) {
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   const std::string level(o.forced ? name_of(*o.forced) : "strongest");
-  const char* argv[] = {"quell-guardian", o.subtree.c_str(), level.c_str(), nullptr};
+  const std::string sandbox = o.sandbox.on ? std::to_string(o.sandbox.capabilities) : "off";
+  std::vector<const char*> argv = {"quell-guardian", o.subtree.c_str(), level.c_str(), sandbox.c_str()};
+  for (const auto& directory : o.sandbox.hidden) argv.push_back(directory.c_str());
+  argv.push_back(nullptr);
   char* const no_environment[] = {nullptr};
   const int error =
-      ::posix_spawn(&pid, o.binary.c_str(), &files, &attributes, const_cast<char* const*>(argv), no_environment);
+      ::posix_spawn(&pid, o.binary.c_str(), &files, &attributes, const_cast<char* const*>(argv.data()), no_environment);
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&attributes);
   return error;
@@ -53,11 +61,18 @@ result<launched_guardian> launch_guardian(const guardian_client::options& o) {
   launched_guardian out;
   out.socket.reset(ends[0]);
   unique_fd far(ends[1]);
+  unique_fd life;
+  if (!o.lock.empty()) {
+    auto opened = life_lock::open(o.lock);
+    if (!opened) return tl::unexpected(opened.error());
+    life.reset(::fcntl(opened->get(), F_DUPFD_CLOEXEC, 10)); // out of the way of the places that the child fills
+    if (!life) return failure("guardian_failed", "cannot keep " + o.lock + " open: " + errno_text(errno));
+  }
   for (const int fd : ends) {
     const int size = 1 << 20;
     ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
   }
-  if (const int error = spawn_program(o, far.get(), out.pid); error != 0)
+  if (const int error = spawn_program(o, far.get(), life.get(), out.pid); error != 0)
     return failure("guardian_failed",
                    "cannot start " + o.binary + ": " + errno_text(error) + "; it belongs beside quell-worker");
   far.reset();

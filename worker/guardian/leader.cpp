@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "worker/guardian/keeper.hpp"
+#include "worker/guardian/sandbox.hpp"
 
 namespace quell::worker {
 namespace {
@@ -119,6 +120,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
 
+  if (!orders.confinement->drop_bounding()) fail(start_step::sandbox);
   if (orders.changes_user) {
     if (!change_user(orders)) fail(start_step::user);
     // The kernel forgets the parent-death signal of who changes its user.
@@ -127,6 +129,8 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
       if (::getppid() != keeper) ::_exit(126);
     }
   }
+
+  if (!orders.confinement->confine()) fail(start_step::sandbox);
 
   keeper_report held;
   held.held = true;

@@ -12,6 +12,7 @@
 
 #include "worker/guardian/cgroup.hpp"
 #include "worker/guardian/earlier_life.hpp"
+#include "worker/guardian/life_lock.hpp"
 #include "worker/guardian/system.hpp"
 
 namespace quell::worker {
@@ -175,7 +176,7 @@ containment_report probe_containment() {
   return found ? std::move(*found) : containment_report{};
 }
 
-result<std::size_t> sweep_containment(const std::string& subtree) {
+result<std::size_t> sweep_containment(const std::string& subtree, const std::string& lock) {
   if (!is_subtree_name(subtree))
     return failure("bad_subtree", "the subtree's name \"" + subtree + "\" is not one plain path segment");
   // First the cgroups, which wait for nobody; then the keepers, each of which ends with its task.
@@ -187,8 +188,14 @@ result<std::size_t> sweep_containment(const std::string& subtree) {
     killed = *emptied;
     ::rmdir(path.c_str());
   }
-  if (auto alone = await_earlier_life(subtree, 8000); !alone) return tl::unexpected(alone.error());
-  return killed;
+  // Keepers that lost their guardian come to this process and end with their tasks; what lost its keeper too is killed.
+  // A keeper that its task holds stopped or traced ends never: after a moment everything below is killed from here.
+  (void)life_lock::await_free(lock, 2000);
+  auto orphans = kill_own_children(6000);
+  if (!orphans) return orphans;
+  if (auto alone = life_lock::await_free(lock, 6000); !alone) return tl::unexpected(alone.error());
+  if (auto alone = await_dying_inits(6000); !alone) return tl::unexpected(alone.error());
+  return killed + *orphans;
 }
 
 } // namespace quell::worker

@@ -79,6 +79,14 @@ process_stat stat_of(pid_t pid) {
   return out;
 }
 
+pid_t tracer_of(pid_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/status", pid);
+  const auto text = read_small_file(AT_FDCWD, path, 8192);
+  const auto at = text.find("\nTracerPid:");
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 11);
+}
+
 void children_of(pid_t pid, int threads, std::vector<pid_t>& out) {
   if (!has_children_files()) return;
   char path[96];

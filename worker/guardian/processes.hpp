@@ -47,6 +47,8 @@ struct process_stat {
   int threads = 0;
 };
 process_stat stat_of(pid_t pid);
+/// Who traces the process (ptrace); 0: nobody, or it is gone.
+pid_t tracer_of(pid_t pid);
 
 /// After a SIGKILL: sleeps in the kernel where no signal gets through. Who exits sleeps there too, on its way out.
 constexpr bool is_stuck(const process_stat& s) {

@@ -1,4 +1,5 @@
-// quell-guardian SUBTREE LEVEL: started by a worker with a socket as descriptor 3; nobody else has a use for it.
+// quell-guardian SUBTREE LEVEL CAPABILITIES|off HIDDEN…: started by a worker with a socket as descriptor 3;
+// nobody else has a use for it.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -6,12 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "worker/guardian/earlier_life.hpp"
 #include "worker/guardian/guardian.hpp"
+#include "worker/guardian/life_lock.hpp"
 #include "worker/guardian/probe.hpp"
 
 namespace {
@@ -19,16 +24,17 @@ namespace {
 using namespace quell;
 using namespace quell::worker;
 
-/// The worker's socket, out of the way of the reserved places, which are filled with /dev/null.
-unique_fd take_descriptors() {
-  unique_fd worker(::fcntl(3, F_DUPFD_CLOEXEC, reserved_descriptors));
+/// The worker's socket and the life lock, out of the way of the reserved places, which are filled with /dev/null.
+void take_descriptors(unique_fd& worker, unique_fd& life) {
+  worker.reset(::fcntl(3, F_DUPFD_CLOEXEC, reserved_descriptors));
+  struct stat lock {};
+  if (::fstat(4, &lock) == 0 && S_ISREG(lock.st_mode)) life.reset(::fcntl(4, F_DUPFD_CLOEXEC, reserved_descriptors));
   const int null = ::open("/dev/null", O_RDWR);
   if (null >= 0)
     for (int fd = 0; fd < reserved_descriptors; ++fd)
       if (fd != null) ::dup2(null, fd);
-  ::close_range(static_cast<unsigned>(reserved_descriptors), static_cast<unsigned>(worker.get()) - 1, 0);
-  ::close_range(static_cast<unsigned>(worker.get()) + 1, ~0U, 0);
-  return worker;
+  const auto last = static_cast<unsigned>(std::max(worker.get(), life.get()));
+  ::close_range(last + 1, ~0U, 0);
 }
 
 /// A terminal's signals are for the worker, and nobody ends the guardian but its worker: only SIGKILL does.
@@ -48,6 +54,14 @@ std::uint64_t raise_open_files() {
   return before;
 }
 
+sandbox_options sandbox_of(char** words) {
+  sandbox_options out;
+  out.on = std::string_view(*words) != "off";
+  if (out.on) out.capabilities = std::strtoull(*words, nullptr, 10);
+  while (*++words) out.hidden.emplace_back(*words);
+  return out;
+}
+
 int fail(int worker, const std::string& why) {
   const auto said = encode_launch_failure(why);
   ::send(worker, said.data(), said.size(), MSG_NOSIGNAL);
@@ -58,18 +72,25 @@ int fail(int worker, const std::string& why) {
 
 int main(int argc, char** argv) {
   struct stat socket {};
-  if (argc != 3 || ::fstat(3, &socket) < 0 || !S_ISSOCK(socket.st_mode)) {
+  if (argc < 4 || ::fstat(3, &socket) < 0 || !S_ISSOCK(socket.st_mode)) {
     std::fputs("quell-guardian is started by quell-worker, which see.\n", stderr);
     return 2;
   }
   guardian::options options;
-  options.worker = take_descriptors();
+  options.confinement = sandbox(sandbox_of(argv + 3));
+  take_descriptors(options.worker, options.life);
   block_signals();
+  // No task of the same user may trace guardian or keepers, or read their memory.
+  ::prctl(PR_SET_DUMPABLE, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   options.open_files_limit = raise_open_files();
   [[maybe_unused]] const int moved = ::chdir("/");
 
-  if (auto alone = await_earlier_life(argv[1], 6000); !alone) return fail(options.worker.get(), alone.error().detail);
+  if (options.life) {
+    if (auto taken = life_lock::take(options.life.get(), 6000); !taken)
+      return fail(options.worker.get(), taken.error().detail);
+  }
+  if (auto alone = await_dying_inits(6000); !alone) return fail(options.worker.get(), alone.error().detail);
   auto subtree = cgroup_subtree::take(argv[1], 2000);
   if (!subtree && (subtree.error().code == "still_there" || subtree.error().code == "subtree_in_use" ||
                    subtree.error().code == "bad_subtree"))
@@ -82,5 +103,12 @@ int main(int argc, char** argv) {
     return fail(options.worker.get(), report.error().detail);
   }
   options.report = std::move(*report);
+  // From here on nothing is written to a cgroup by its path: this process's own view of them is read-only.
+  const bool born_in_cgroup =
+      options.report.level == containment::cgroup || options.report.level == containment::cgroup_pidns;
+  options.name = argv[1];
+  options.limits.prepare(options.subtree.get(), argv[1], born_in_cgroup, options.report.limits);
+  options.confinement.prepare(options.report.limits);
+
   return guardian(std::move(options)).run();
 }

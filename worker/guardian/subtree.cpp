@@ -33,6 +33,9 @@ result<std::unique_ptr<cgroup_subtree>> cgroup_subtree::take(const std::string& 
   auto taken = std::make_unique<cgroup_subtree>();
   taken->path_ = *own + "/" + name;
   const auto& path = taken->path_;
+  taken->name_ = name;
+  taken->parent_.reset(::open(own->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!taken->parent_) return failure("cgroup_failed", "cannot open " + *own + ": " + errno_text(errno));
   const auto end = boot_now() + std::chrono::milliseconds{limit_ms};
   while (true) {
     if (::mkdir(path.c_str(), 0755) < 0 && errno != EEXIST)
@@ -58,6 +61,24 @@ result<std::unique_ptr<cgroup_subtree>> cgroup_subtree::take(const std::string& 
   return taken;
 }
 
-void cgroup_subtree::remove() { ::rmdir(path_.c_str()); }
+bool cgroup_subtree::is_gone() const {
+  struct stat named {
+  }, held{};
+  return ::fstatat(parent_.get(), name_.c_str(), &named, 0) < 0 || ::fstat(dir_.get(), &held) < 0 ||
+         named.st_ino != held.st_ino;
+}
+
+int cgroup_subtree::make_again() {
+  if (::mkdirat(parent_.get(), name_.c_str(), 0755) < 0 && errno != EEXIST) return errno;
+  unique_fd lock(::openat(parent_.get(), name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) < 0) return errno;
+  unique_fd dir(::openat(parent_.get(), name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!dir) return errno;
+  lock_ = std::move(lock);
+  dir_ = std::move(dir);
+  return 0;
+}
+
+void cgroup_subtree::remove() { ::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR); }
 
 } // namespace quell::worker

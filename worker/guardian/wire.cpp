@@ -50,6 +50,10 @@ std::string encode_spawn_texts(const spawn_request& r) {
     out.put(static_cast<std::uint32_t>(r.as->groups.size()));
     for (const auto group : r.as->groups) out.put(group);
   }
+  out.put(r.limits.memory_bytes);
+  out.put(r.limits.pids);
+  out.put(r.limits.cpu_millis);
+  out.put(r.limits.required);
   return std::move(out.bytes());
 }
 
@@ -128,6 +132,7 @@ struct event_encoder {
   void operator()(const task_spawn_failed& e) {
     head(event_tag::spawn_failed, e.operation);
     out.put_text(e.message);
+    out.put(e.by_worker);
   }
   void operator()(const task_executing& e) { head(event_tag::executing, e.operation); }
   void operator()(const task_exec_failed& e) {
@@ -226,9 +231,12 @@ std::vector<guardian_event> decode_events(std::string_view datagram) {
     case event_tag::held:
       event = task_held{id, in.take<std::int32_t>()};
       break;
-    case event_tag::spawn_failed:
-      event = task_spawn_failed{id, std::string(in.take_text())};
+    case event_tag::spawn_failed: {
+      task_spawn_failed e{id, std::string(in.take_text())};
+      e.by_worker = in.take<bool>();
+      event = std::move(e);
       break;
+    }
     case event_tag::executing:
       event = task_executing{id};
       break;

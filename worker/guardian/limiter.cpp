@@ -1,0 +1,146 @@
+// The files of the controllers.
+#include "worker/guardian/limiter.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <sstream>
+
+#include "worker/guardian/cgroup.hpp"
+#include "worker/guardian/system.hpp"
+
+namespace quell::worker {
+namespace {
+
+constexpr std::uint64_t period_us = 100'000;
+
+bool has_word(const std::string& text, std::string_view word) {
+  std::istringstream words(text);
+  for (std::string next; words >> next;)
+    if (next == word) return true;
+  return false;
+}
+
+std::string value_of(std::string_view controller, const task_limits& wanted, bool v2) {
+  if (controller == "memory") return std::to_string(wanted.memory_bytes);
+  if (controller == "pids") return std::to_string(wanted.pids);
+  const auto quota = std::to_string(std::max<std::uint64_t>(wanted.cpu_millis * period_us / 1000, 1000));
+  return v2 ? quota + " " + std::to_string(period_us) : quota;
+}
+
+bool is_limited(std::string_view controller, const task_limits& wanted) {
+  if (controller == "memory") return wanted.memory_bytes != 0;
+  if (controller == "pids") return wanted.pids != 0;
+  return wanted.cpu_millis != 0;
+}
+
+} // namespace
+
+void limiter::prepare(cgroup_subtree* subtree, const std::string& name, bool uses_cgroup,
+                      std::vector<std::string>& limits) {
+  for (auto& c : controllers_) {
+    if (subtree && uses_cgroup && enable_v2(*subtree, name, c)) continue;
+    open_v1(name, c);
+    if (!c.v1)
+      limits.emplace_back("The " + std::string(c.name) + " of a task cannot be limited here: " + c.why_not +
+                          "; run the worker as a service of its own with Delegate=yes (systemd), or as root.");
+  }
+}
+
+bool limiter::enable_v2(cgroup_subtree& subtree, const std::string& name, controller& c) {
+  const int own = subtree.parent();
+  if (!has_word(read_small_file(own, "cgroup.controllers"), c.name)) {
+    c.why_not = "its controller is not delegated to the worker";
+    return false;
+  }
+  const auto order = "+" + std::string(c.name);
+  int error = write_small_file(own, "cgroup.subtree_control", order);
+  if (error == EBUSY) {
+    // Controllers work only below a cgroup without processes: worker and guardian move one down, if they are alone.
+    const auto alone = [](pid_t pid) { return pid == ::getpid() || pid == ::getppid(); };
+    std::vector<pid_t> here;
+    std::istringstream list(read_small_file(own, "cgroup.procs"));
+    for (pid_t pid = 0; list >> pid;) here.push_back(pid);
+    if (std::all_of(here.begin(), here.end(), alone)) {
+      const unique_fd aside(make_cgroup(own, (name + own_suffix).c_str()));
+      for (const pid_t pid : here) write_small_file(aside.get(), "cgroup.procs", std::to_string(pid));
+      error = write_small_file(own, "cgroup.subtree_control", order);
+    } else {
+      c.why_not = "other processes share the worker's cgroup";
+      return false;
+    }
+  }
+  if (error == 0) error = write_small_file(subtree.descriptor(), "cgroup.subtree_control", order);
+  if (error != 0) c.why_not = "its controller cannot be enabled: " + errno_text(error);
+  c.in_v2 = error == 0;
+  return c.in_v2;
+}
+
+void limiter::open_v1(const std::string& name, controller& c) {
+  auto own = own_cgroup_v1(c.name);
+  if (!own) {
+    if (c.why_not.empty()) c.why_not = "this machine has no such controller";
+    return;
+  }
+  c.v1_parent.reset(::open(own->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  c.v1.reset(c.v1_parent ? make_cgroup(c.v1_parent.get(), name.c_str()) : -errno);
+  if (c.v1.get() < 0) {
+    c.why_not = *own + " cannot be written: " + errno_text(-c.v1.release());
+    return;
+  }
+  remove_cgroup(c.v1_parent.get(), name.c_str()); // what an earlier life left
+  c.v1.reset(make_cgroup(c.v1_parent.get(), name.c_str()));
+}
+
+std::string limiter::begin(const std::string& task, const task_limits& wanted, int cgroup) {
+  std::erase_if(leftovers_, [&](const std::string& old) {
+    return std::all_of(controllers_.begin(), controllers_.end(), [&](const controller& c) {
+      return c.v1.get() < 0 || ::unlinkat(c.v1.get(), old.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
+    });
+  });
+  for (auto& c : controllers_) {
+    if (!is_limited(c.name, wanted)) continue;
+    const auto value = value_of(c.name, wanted, c.in_v2);
+    int error = 0;
+    if (c.in_v2 && cgroup >= 0) {
+      error = write_small_file(cgroup, std::string(c.v2_file).c_str(), value);
+    } else if (c.v1.get() >= 0) {
+      const unique_fd made(make_cgroup(c.v1.get(), task.c_str()));
+      error = made.get() < 0 ? -made.get() : write_small_file(made.get(), std::string(c.v1_file).c_str(), value);
+    } else {
+      if (!wanted.required) continue; // the worker's default: its report says that it is not kept here
+      return "its " + std::string(c.name) + " cannot be limited by this worker: " + c.why_not;
+    }
+    if (error != 0 && wanted.required)
+      return "its " + std::string(c.name) + " cannot be limited to " + value + ": " + errno_text(error);
+  }
+  return {};
+}
+
+std::string limiter::enter(const std::string& task, pid_t leader) {
+  const auto file = task + "/cgroup.procs";
+  for (auto& c : controllers_) {
+    if (c.in_v2 || c.v1.get() < 0) continue;
+    const int error = write_small_file(c.v1.get(), file.c_str(), std::to_string(leader));
+    if (error != 0 && error != ENOENT) return "its " + std::string(c.name) + " cannot be limited: " + errno_text(error);
+  }
+  return {};
+}
+
+void limiter::end(const std::string& task) {
+  bool busy = false;
+  for (auto& c : controllers_)
+    if (c.v1.get() >= 0 && ::unlinkat(c.v1.get(), task.c_str(), AT_REMOVEDIR) < 0 && errno == EBUSY) busy = true;
+  if (busy && leftovers_.size() < 10'000) leftovers_.push_back(task);
+}
+
+void limiter::remove(const std::string& name) {
+  for (auto& c : controllers_)
+    if (c.v1.get() >= 0) remove_cgroup(c.v1_parent.get(), name.c_str());
+}
+
+} // namespace quell::worker

@@ -1,0 +1,209 @@
+// The guardian's mount namespace, and what a keeper and a leader do before the go.
+#include "worker/guardian/sandbox.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "worker/guardian/cgroup.hpp"
+#include "worker/guardian/system.hpp"
+
+namespace quell::worker {
+namespace {
+
+constexpr auto names = std::to_array<std::string_view>({"chown",
+                                                        "dac_override",
+                                                        "dac_read_search",
+                                                        "fowner",
+                                                        "fsetid",
+                                                        "kill",
+                                                        "setgid",
+                                                        "setuid",
+                                                        "setpcap",
+                                                        "linux_immutable",
+                                                        "net_bind_service",
+                                                        "net_broadcast",
+                                                        "net_admin",
+                                                        "net_raw",
+                                                        "ipc_lock",
+                                                        "ipc_owner",
+                                                        "sys_module",
+                                                        "sys_rawio",
+                                                        "sys_chroot",
+                                                        "sys_ptrace",
+                                                        "sys_pacct",
+                                                        "sys_admin",
+                                                        "sys_boot",
+                                                        "sys_nice",
+                                                        "sys_resource",
+                                                        "sys_time",
+                                                        "sys_tty_config",
+                                                        "mknod",
+                                                        "lease",
+                                                        "audit_write",
+                                                        "audit_control",
+                                                        "setfcap",
+                                                        "mac_override",
+                                                        "mac_admin",
+                                                        "syslog",
+                                                        "wake_alarm",
+                                                        "block_suspend",
+                                                        "audit_read",
+                                                        "perfmon",
+                                                        "bpf",
+                                                        "checkpoint_restore"});
+
+/// What uid 0 may write in /proc without any capability, and what steers the machine.
+constexpr auto machine_files = std::to_array<const char*>(
+    {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi"});
+
+bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool make_read_only(const char* path) {
+  if (::mount(path, path, nullptr, MS_BIND, nullptr) < 0) return errno == ENOENT;
+  return ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 nullptr) == 0;
+}
+
+/// With everything that is mounted below it.
+bool make_tree_read_only(const char* path) {
+  mount_attr change{};
+  change.attr_set = MOUNT_ATTR_RDONLY;
+  return ::syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &change, sizeof change) == 0;
+}
+
+/// A device that any user could open, or a computing device; never a disk or the memory of the machine.
+bool is_open_to_all(const std::string& path, const struct stat& is) {
+  if (!S_ISCHR(is.st_mode)) return false;
+  const auto name = path.substr(path.rfind('/') + 1);
+  return (is.st_mode & 06) == 06 || name == "kvm" || name == "kfd" || path.starts_with("/dev/dri/");
+}
+
+void collect_devices(const std::string& directory, dev_t device, int depth, std::vector<std::string>& out) {
+  DIR* stream = ::opendir(directory.c_str());
+  if (!stream) return;
+  while (const dirent* entry = ::readdir(stream)) {
+    const auto path = directory + "/" + entry->d_name;
+    struct stat is {};
+    if (entry->d_name[0] == '.' || ::lstat(path.c_str(), &is) < 0 || is.st_dev != device) continue;
+    if (S_ISDIR(is.st_mode) && depth > 0) collect_devices(path, device, depth - 1, out);
+    if (is_open_to_all(path, is) && out.size() < 256) out.push_back(path);
+  }
+  ::closedir(stream);
+}
+
+/// /dev without devices but for those that every user may open. Other file systems below it (pts, shm) stay as they
+/// are.
+bool close_devices() {
+  struct stat root {};
+  if (::stat("/dev", &root) < 0) return true;
+  std::vector<std::string> kept;
+  collect_devices("/dev", root.st_dev, 2, kept);
+  for (const auto& path : kept)
+    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) < 0) return false;
+  struct stat above {};
+  if (::stat("/", &above) == 0 && above.st_dev == root.st_dev) { // no mount of its own: it becomes one
+    if (::mount("/dev", "/dev", nullptr, MS_BIND | MS_REC, nullptr) < 0) return false;
+  }
+  mount_attr change{};
+  change.attr_set = MOUNT_ATTR_NODEV;
+  return ::syscall(SYS_mount_setattr, AT_FDCWD, "/dev", 0, &change, sizeof change) == 0;
+}
+
+std::string failed(const std::string& what) { return what + ": " + errno_text(errno) + "."; }
+
+} // namespace
+
+std::optional<std::uint64_t> capability_bit(std::string_view name) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return std::nullopt;
+  return std::uint64_t{1} << (at - names.begin());
+}
+
+void sandbox::prepare(std::vector<std::string>& limits) {
+  if (!options_.on) {
+    limits.emplace_back("The sandbox is off (worker.sandbox): a task may do what the worker's user may do.");
+    return;
+  }
+  pending_ = std::move(options_.hidden);
+  if (::unshare(CLONE_NEWNS) < 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) {
+    limits.emplace_back(
+        failed("No view of the file system of their own for tasks: they can read what the worker's user "
+               "can read, quelld's state on the same machine with it, if it belongs to that user"));
+    return;
+  }
+  own_mounts_ = true;
+  if (!make_tree_read_only("/sys") && errno != EINVAL && errno != ENOENT)
+    limits.emplace_back(failed("/sys cannot be made read-only for tasks"));
+  for (const auto& path : mounts_of_type("cgroup"))
+    if (!path.starts_with("/sys/") && !make_tree_read_only(path.c_str()))
+      limits.emplace_back(failed("The cgroups at " + path + " cannot be made read-only for tasks"));
+  for (const char* path : machine_files)
+    if (is_there(path) && !make_read_only(path))
+      limits.emplace_back(failed(std::string(path) + " cannot be made read-only for tasks"));
+  if (!close_devices()) limits.emplace_back(failed("The devices of the machine cannot be closed to tasks"));
+  cover();
+}
+
+void sandbox::cover() {
+  if (!own_mounts_ || pending_.empty()) return;
+  std::erase_if(pending_, [&](const std::string& directory) { return cover_one(directory); });
+}
+
+bool sandbox::cover_one(const std::string& directory) const {
+  struct stat is {};
+  if (::stat(directory.c_str(), &is) < 0 || !S_ISDIR(is.st_mode)) return false;
+  return ::mount("quell-hidden", directory.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "size=4k,nr_inodes=2,mode=0") == 0;
+}
+
+bool sandbox::mount_proc(bool for_root) const {
+  // The old one would show the host again to who can unmount ours.
+  if (own_mounts_ && ::umount2("/proc", MNT_DETACH) < 0 && errno != EINVAL) return false;
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) return false;
+  if (!options_.on || !for_root) return true;
+  return std::all_of(machine_files.begin(), machine_files.end(), make_read_only);
+}
+
+bool sandbox::drop_bounding() const {
+  if (!options_.on) return true;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    if ((options_.capabilities & (std::uint64_t{1} << bit)) != 0) continue;
+    const int has = ::prctl(PR_CAPBSET_READ, bit);
+    if (has < 0) break; // above the kernel's last
+    // Without the right to drop there is nothing to lose either: no-new-privs closes the way to it.
+    if (has == 1 && ::prctl(PR_CAPBSET_DROP, bit) < 0 && errno != EPERM) return false;
+  }
+  return true;
+}
+
+bool sandbox::confine() const {
+  if (!options_.on) return true;
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (::syscall(SYS_capget, &head, sets.data()) < 0) return false;
+  for (std::size_t half = 0; half < 2; ++half) {
+    const auto kept = static_cast<std::uint32_t>(options_.capabilities >> (32 * half));
+    sets[half].permitted &= kept;
+    sets[half].effective &= kept;
+    sets[half].inheritable = 0;
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  if (::syscall(SYS_capset, &head, sets.data()) < 0) return false;
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return false;
+  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &refused_calls()) == 0;
+}
+
+} // namespace quell::worker
