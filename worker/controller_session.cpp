@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 void controller_session::greet(wire::hello hello, boot_time now) {
   phase_ = phase::greeting;
+  held_by_another_ = false;
   // The controller tells a late hello from a new one by the time in these ids: it must grow, whatever the wall clock
   // does.
   if (!id_.is_nil() && hello.proposed.time() <= id_.time()) {
@@ -137,6 +138,7 @@ void controller_session::refused(const wire::refuse& r, boot_time now) {
     stuck_ = dead_end{"the controller refuses this worker (" + r.code + "): " + r.message};
     return end(stuck_->message, now);
   }
+  held_by_another_ = r.code == "lease_held";
   end("the controller refuses this worker (" + r.code + "): " + r.message, now);
   const milliseconds soonest = r.code == "not_enrolled" ? 2s : 100ms;
   next_hello_ = now + std::clamp<milliseconds>(r.retry_after, soonest, 60s);

@@ -68,6 +68,8 @@ class controller_session {
   const membership& member() const { return membership_; }
   const std::string& name() const { return name_; }
   const std::string& why_ended() const { return why_ended_; }
+  /// The last hello was refused: another process with our key may live.
+  bool held_by_another() const { return held_by_another_; }
   const std::optional<dead_end>& stuck() const { return stuck_; }
   session_id id() const { return id_; }
   /// True once after each change of the lease: tell the guardian.
@@ -86,6 +88,7 @@ class controller_session {
   session_id id_;
   std::string name_;
   std::string why_ended_ = "no session yet";
+  bool held_by_another_ = false;
   std::optional<dead_end> stuck_;
   channel_sender sender_;
   channel_receiver receiver_;

@@ -35,6 +35,10 @@ wire::hello session_loop::hello() const {
 }
 
 void session_loop::greet() {
+  // Whoever took our place ended this life in the controller's eyes, for good. With the lease over and nothing alive
+  // another one may begin; else an impostor that has come and gone would lock us out until our next start.
+  if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now()))
+    incarnation_ = incarnation_id::fresh();
   control_->reset();
   wire::hello h = hello();
   offered_none_ = h.slots == 0;

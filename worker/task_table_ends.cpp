@@ -234,7 +234,8 @@ void task_table::swept(moment now, effects& out) {
     if (ran) e.exit = t.leader ? *t.leader : exit_state{std::nullopt, "KILL"};
     const bool own_end = t.stop && t.stop->seq != 0;
     ended(t, e, now, out);
-    if (own_end && ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
+    // Also without a stop: the controller may have ordered one that has not come here.
+    if (ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
     if (own_end) continue;
     t.end.error_code = "worker_lost";
     t.end.error_message =

@@ -175,7 +175,7 @@ end: do
 proctype guardian(byte w) {
 end: do
   EACH_OP(GUARD, w)
-  /* the next life of the worker waits for the end of this one: @code worker/guardian/earlier_life.cpp await_earlier_life */
+  /* the next life of the worker waits for the end of this one: @code worker/guardian/life_lock.cpp take */
 #ifdef NOBODY_WAITS_FOR_THE_EARLIER_LIFE
   :: d_step { worker_gone[w] -> worker_gone[w] = false; lease_on[w] = true }
 #else

@@ -89,3 +89,26 @@ def test_a_second_worker_with_the_same_key_waits_for_the_first_ones_lease(cluste
     finally:
         twin.terminate()
         end(twin)
+
+
+def test_a_twin_that_came_and_went_does_not_lock_the_worker_out():
+    import signal
+    import subprocess
+    from harness.cluster import BIN, Cluster, end
+    with Cluster(workers=1, settings=["workers.lease=2s", "workers.heartbeat=200ms"]) as c:
+        w = c.workers["w1"]
+        before = c.worker("w1")["incarnation"]
+        w.process.send_signal(signal.SIGSTOP)
+        log = os.path.join(c.directory, "twin.log")
+        with open(log, "ab") as out:
+            twin = subprocess.Popen([f"{BIN}/quell-worker", "--join-file", os.path.join(c.directory, "w1.join"), "--state",
+                                     os.path.join(c.directory, "worker-twin")], stderr=out, stdout=out, stdin=subprocess.DEVNULL)
+        try:
+            until(lambda: c.worker("w1")["incarnation"] != before and c.worker("w1")["status"] == "ready", "the twin to take the place", 60)
+        finally:
+            twin.kill()
+            end(twin)
+            w.process.send_signal(signal.SIGCONT)
+        until(lambda: c.quell("run", "--worker", "w1", "--timeout", "5s", "--", "cat", "/proc/sys/kernel/hostname").returncode == 0,
+              "the worker to be taken again", 60)
+        assert w.process.poll() is None

@@ -104,6 +104,7 @@ TEST_CASE("where only parentage says who belonged to a task, the guardian's deat
     for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
     CHECK(f.end_of("lost")->error_code == "worker_lost");
     CHECK(f.end_of("lost")->evidence == proof::none);
+    CHECK(f.end_of("lost")->how == receipt::unconfirmed); // for a stop that is on its way
     CHECK(f.end_of("stopped")->how == receipt::unconfirmed);
     CHECK(f.end_of("stopped")->evidence == proof::none);
     CHECK(f.end_of("unborn")->how == receipt::never_started);
