@@ -25,12 +25,26 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; 
 /// Programs and words of the shell that are followed by a command, sooner or later.
 bool is_wrapper(std::string_view word) {
   constexpr auto all = std::to_array<std::string_view>(
-      {"sudo",    "doas",    "su",      "env",     "nohup",    "nice",   "ionice",  "time",    "timeout",
-       "exec",    "command", "builtin", "xargs",   "parallel", "stdbuf", "setsid",  "chroot",  "unshare",
-       "nsenter", "strace",  "watch",   "busybox", "eval",     "sh",     "bash",    "dash",    "zsh",
-       "ksh",     "ash",     "find",    "fd",      "flock",    "chrt",   "taskset", "runuser", "script",
-       "ssh",     "then",    "do",      "else",    "elif",     "if",     "while",   "until"});
+      {"sudo",     "doas",    "su",      "env",     "nohup",    "nice",   "ionice",   "time",     "timeout",
+       "exec",     "command", "builtin", "xargs",   "parallel", "stdbuf", "setsid",   "chroot",   "unshare",
+       "nsenter",  "strace",  "watch",   "busybox", "eval",     "sh",     "bash",     "dash",     "zsh",
+       "ksh",      "ash",     "find",    "fd",      "flock",    "chrt",   "taskset",  "runuser",  "script",
+       "ssh",      "then",    "do",      "else",    "elif",     "if",     "while",    "until",    "trap",
+       "coproc",   "alias",   "pkexec",  "setpriv", "prlimit",  "tini",   "gosu",     "fakeroot", "systemd-run",
+       "unbuffer", "toybox",  "setarch", "numactl", "ltrace",   "bwrap",  "firejail", "rlwrap",   "sg"});
   return word == "!" || std::find(all.begin(), all.end(), word) != all.end();
+}
+
+/// Takes its commands from its input when it is given nothing else.
+bool is_shell(std::string_view word) {
+  constexpr auto all = std::to_array<std::string_view>(
+      {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", ".", "source"});
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
+std::string_view without_path(std::string_view word) {
+  const auto slash = word.rfind('/');
+  return slash == std::string_view::npos ? word : word.substr(slash + 1);
 }
 
 bool is_assignment(std::string_view word) {
@@ -95,9 +109,17 @@ class collector {
 
   void take_line(std::string_view line) {
     std::size_t begin = 0;
+    bool is_piped_to = false;
     for (std::size_t i = 0; i <= line.size(); ++i) {
       if (i < line.size() && !is_separator(line[i])) continue;
-      take_command(line.substr(begin, i - begin));
+      const char before = begin == 0 ? '\n' : line[begin - 1];
+      const auto text = line.substr(begin, i - begin);
+      take_command(text, is_piped_to);
+      // `2>&1 rm x`, `>|file rm x`: what looks like a separator belongs to a redirection, whose target comes first.
+      if (begin >= 2 && (before == '&' || before == '|') && (line[begin - 2] == '>' || line[begin - 2] == '<'))
+        if (const auto words = words_of(text); words.size() > 1)
+          take_command(text.substr(static_cast<std::size_t>(words[1].data() - text.data())), false);
+      if (i < line.size()) is_piped_to = pipes(line[i], text, is_piped_to);
       begin = i + 1;
     }
   }
@@ -114,7 +136,14 @@ class collector {
     }
   }
 
-  void take_command(std::string_view text) {
+  /// Whether a pipe leads to what comes behind this separator: `a | b`, `a |& b`, `a | (b)`, but not `a || b`.
+  static bool pipes(char separator, std::string_view before, bool is_piped_to) {
+    if (separator == '|') return !(before.empty() && is_piped_to);
+    const bool opens = separator == '(' || separator == '{' || separator == '&';
+    return is_piped_to && opens && words_of(before).empty();
+  }
+
+  void take_command(std::string_view text, bool is_piped_to) {
     const auto words = words_of(text);
     std::size_t at = 0;
     while (at < words.size()) {
@@ -128,15 +157,24 @@ class collector {
     }
     if (at >= words.size()) return;
     const auto name = add_from(words, at);
+    // What comes through the pipe is the script.
+    if (is_piped_to && is_shell(name)) add({});
+    // `sh <(…)`, and the file of `sh < x`
+    if (is_shell(name) && words.back().ends_with('<')) add({});
     if (!is_wrapper(name)) return;
-    for (auto i = at + 1; i < words.size() && !overflown_; ++i) add_from(words, i);
+    for (auto i = at + 1; i < words.size() && !overflown_; ++i) {
+      const auto inner = add_from(words, i);
+      if (is_piped_to && is_shell(inner)) add({});
+      // `alias x='rm y'`, `env X='rm y'`
+      if (const auto equals = words[i].find('='); equals != std::string_view::npos && equals + 1 < words[i].size())
+        add(joined(words, i, words[i].substr(equals + 1)));
+    }
   }
 
   /// The command that begins at this word, with its path and without; the name of its program.
   std::string_view add_from(const std::vector<std::string_view>& words, std::size_t at) {
     const auto word = words[at];
-    const auto slash = word.rfind('/');
-    const auto name = slash == std::string_view::npos ? word : word.substr(slash + 1);
+    const auto name = without_path(word);
     add(joined(words, at, word));
     if (name != word) add(joined(words, at, name));
     // Only the shell knows what program this is.
