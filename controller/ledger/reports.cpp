@@ -37,6 +37,12 @@ std::optional<wire::start> core::assign(const operation_id& id, const std::strin
   s.spec.least_containment = need.least;
   s.grace = n.grace;
   if (n.more && n.more->timeout.count() > 0) s.deadline = now.wall + n.more->timeout;
+  // Above it a nearer one may stand: that one ends it, too.
+  for (index at = operation_parent(x); at != none; at = operation_parent(at)) {
+    const auto& above = operations_[at].more;
+    if (above && above->deadline_at && (!s.deadline || *above->deadline_at < *s.deadline))
+      s.deadline = above->deadline_at;
+  }
   return s;
 }
 
