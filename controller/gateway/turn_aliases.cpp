@@ -39,6 +39,12 @@ void write_turn(json_writer& to, const shown_operation& op) {
   to.close_object();
 }
 
+/// Its own work is over, and not by a stop: what is left of it are processes that still end.
+bool has_completed(const storage::operation_record& row) {
+  return row.hot.own_end ? *row.hot.own_end != status::cancelled
+                         : is_terminal(row.hot.now) && row.hot.now != status::cancelled;
+}
+
 /// Cancels the turn. False: it had ended before that came.
 awaitable<bool> cancel_turn(exchange& x, operation_id id) {
   auto& gw = x.gw;
@@ -52,7 +58,7 @@ awaitable<bool> cancel_turn(exchange& x, operation_id id) {
       [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
   if (done) {
     gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
-    co_return true;
+    co_return done->record.outcome != cancel_outcome::already_finished;
   }
   if (done.error().error.code != "operation_not_found") throw from_refusal(done.error());
   co_return false;
@@ -80,7 +86,7 @@ awaitable<response> active_turns(exchange& x) {
     const auto shown = co_await present(gw, std::move(rows));
     for (const auto& op : shown) {
       filter.after_seq = op.row.seq;
-      if (!is_terminal(op.row.hot.now)) write_turn(to, op);
+      if (!is_terminal(op.row.hot.now) && !has_completed(op.row)) write_turn(to, op);
     }
     seen += count;
     if (count < page_rows) break;
@@ -101,12 +107,14 @@ awaitable<response> abort_turn(exchange& x) {
   if (x.who.task == row->id)
     throw problem{.code = "forbidden",
                   .detail = "a task's token may cancel what is below its operation, not the operation itself"};
-  if (!is_terminal(row->hot.now)) {
-    const bool cancelled = co_await cancel_turn(x, *id);
-    if (cancelled) co_return aborted(*id);
-    row = co_await find_row(x.gw, *id); // it ended while we asked
+  if (has_completed(*row)) co_return no_such_turn();
+  bool is_cancelled = row->hot.now == status::cancelled;
+  if (!is_cancelled) {
+    is_cancelled = co_await cancel_turn(x, *id);
+    row = co_await find_row(x.gw, *id); // it may have ended while we asked
+    if (row && has_completed(*row)) co_return no_such_turn();
   }
-  co_return row && row->hot.now == status::cancelled ? aborted(*id) : no_such_turn();
+  co_return is_cancelled || (row && row->hot.now == status::cancelled) ? aborted(*id) : no_such_turn();
 }
 
 } // namespace quell::controller::http
