@@ -34,9 +34,12 @@ class mcp_work final : public actors::tool_work {
           }
           if (!state->is_sent)
             return state->finish({false, port->failed_text("not_sent", "cancelled before it was sent")});
-          auto running = server->call(tool, json, [state, port, call, what](const integrations::mcp_call_event& event) {
-            hear(*state, *port, call, what, event);
-          });
+          auto running = server->call(
+              tool, json,
+              [state, port, call, what](const integrations::mcp_call_event& event) {
+                hear(*state, *port, call, what, event);
+              },
+              call.text());
           bool is_stopped = false;
           {
             const std::lock_guard lock(state->guard);

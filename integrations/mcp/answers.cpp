@@ -67,8 +67,10 @@ json list_params(const std::string& cursor) {
   return params;
 }
 
-json call_params(const std::string& tool, json input, std::uint64_t progress_token) {
-  return {{"name", tool}, {"arguments", std::move(input)}, {"_meta", {{"progressToken", progress_token}}}};
+json call_params(const std::string& tool, json input, std::uint64_t progress_token, const std::string& operation) {
+  json meta{{"progressToken", progress_token}};
+  if (!operation.empty()) meta["quell/operation"] = operation;
+  return {{"name", tool}, {"arguments", std::move(input)}, {"_meta", std::move(meta)}};
 }
 
 json cancel_params(std::uint64_t id, std::string_view reason) {

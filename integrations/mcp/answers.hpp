@@ -22,7 +22,8 @@ json initialize_params();
 /// `params` of a request in the stateless version.
 json with_stateless_meta(json params);
 json list_params(const std::string& cursor);
-json call_params(const std::string& tool, json input, std::uint64_t progress_token);
+/// `operation`: the id of the call's operation, which goes along as `quell/operation`; "" = none.
+json call_params(const std::string& tool, json input, std::uint64_t progress_token, const std::string& operation);
 json cancel_params(std::uint64_t id, std::string_view reason);
 
 /// The input of a call as an object; nothing if it is none.

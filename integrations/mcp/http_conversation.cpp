@@ -95,7 +95,7 @@ void http_conversation::linger(exchange_id id, time_point now) {
 }
 
 void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool,
-                              const std::string& input, time_point now) {
+                              const std::string& input, const std::string& operation, time_point now) {
   const auto refuse = [&](std::string detail) {
     line->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
   };
@@ -105,6 +105,7 @@ void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line
   one.line = std::move(line);
   one.tool = tool;
   one.input = input;
+  one.operation = operation;
   if (phase_ == phase::ready)
     send_call(number, one, now);
   else
@@ -117,7 +118,7 @@ void http_conversation::send_call(call_number number, call& one, time_point now)
   std::vector<std::string> more;
   if (const auto wanted = param_headers_.find(one.tool); stateless_ && wanted != param_headers_.end())
     more = mcp::param_header_lines(wanted->second, input);
-  json params = mcp::call_params(one.tool, std::move(input), request);
+  json params = mcp::call_params(one.tool, std::move(input), request, one.operation);
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   const milliseconds limit = settings_.options.call_timeout;
   one.deadline = limit.count() > 0 ? after(limit, now) : time_point::max();

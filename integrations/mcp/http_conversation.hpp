@@ -34,7 +34,7 @@ class http_conversation {
   http_conversation(transfers& network, settings what);
 
   void begin(call_number number, std::shared_ptr<mcp_line> line, const std::string& tool, const std::string& input,
-             time_point now);
+             const std::string& operation, time_point now);
   void cancel(call_number number, const std::string& reason, time_point now);
   void stop_waiting(call_number number);
   void list(mcp_server::tools_reply reply, time_point now);
@@ -69,7 +69,7 @@ class http_conversation {
   };
   struct call {
     std::shared_ptr<mcp_line> line;
-    std::string tool, input;
+    std::string tool, input, operation;
     exchange_id at = 0;        ///< 0: it waits for the handshake, or to be resumed
     bool again = false;        ///< its session was gone once
     std::uint64_t request = 0; ///< the JSON-RPC id under which it was sent; 0: not yet

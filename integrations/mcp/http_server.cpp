@@ -100,10 +100,12 @@ class server final : public mcp_server {
     box_->put([reply = std::move(reply)](http_conversation& talk, clock::time_point now) { talk.list(reply, now); });
   }
   std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
-                                 std::function<void(mcp_call_event)> listener) override {
+                                 std::function<void(mcp_call_event)> listener, const std::string& operation) override {
     auto line = std::make_shared<mcp_line>(std::move(listener));
     const http_conversation::call_number number = ++numbers_;
-    box_->put([=](http_conversation& talk, clock::time_point now) { talk.begin(number, line, tool, input_json, now); });
+    box_->put([=](http_conversation& talk, clock::time_point now) {
+      talk.begin(number, line, tool, input_json, operation, now);
+    });
     return std::make_unique<held_call>(box_, std::move(line), number);
   }
 

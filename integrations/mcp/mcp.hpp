@@ -92,8 +92,10 @@ class mcp_server {
   /// Never blocks; everything that goes wrong is told as `failed`, perhaps before this returns. `input_json`: an
   /// object, or "" for none.
   /// No time limit on stdio: the caller's timer cancels. `listener` must only hand over; it must not throw.
+  /// `operation`: the id of the operation that the call is; the server is told it in `_meta`, as `quell/operation`.
   virtual std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
-                                         std::function<void(mcp_call_event)> listener) = 0;
+                                         std::function<void(mcp_call_event)> listener,
+                                         const std::string& operation = {}) = 0;
 };
 
 /// What a server may tell outside of any call. Each may be empty; called where listeners are.

@@ -21,7 +21,8 @@ void mcp_session::send_line(std::string line) {
 
 void mcp_session::complain(std::string what) { effects_.emplace_back(complaint{std::move(what)}); }
 
-mcp_call_number mcp_session::begin_call(const std::string& tool, const std::string& input_json) {
+mcp_call_number mcp_session::begin_call(const std::string& tool, const std::string& input_json,
+                                        const std::string& operation) {
   const mcp_call_number number = ++next_id_;
   const auto refuse = [&](fault why) {
     effects_.emplace_back(tell{number, mcp_call_events::failed{std::move(why), false}});
@@ -35,12 +36,14 @@ mcp_call_number mcp_session::begin_call(const std::string& tool, const std::stri
   call& one = calls_[number];
   one.tool = tool;
   one.input = input_json;
+  one.operation = operation;
   if (phase_ == phase::ready) send_call(number, one); // or else when it is
   return number;
 }
 
 void mcp_session::send_call(mcp_call_number number, call& one) {
-  json params = mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), number);
+  json params =
+      mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), number, one.operation);
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   one.sent = true;
   one.input = {};

@@ -65,7 +65,7 @@ class mcp_session {
   /// Ends with one `list`, at once if the tools are known.
   void list_tools();
   /// Ends with exactly one `tell` of `finished` or `failed`, or else with one `late`.
-  mcp_call_number begin_call(const std::string& tool, const std::string& input_json);
+  mcp_call_number begin_call(const std::string& tool, const std::string& input_json, const std::string& operation = {});
   /// False: it is over, or cancelled already; nothing happens. True: exactly one `late` comes of it.
   bool cancel(mcp_call_number call, std::string_view reason);
   /// Its `late` is told now, if it is cancelled and nothing came so far.
@@ -79,7 +79,7 @@ class mcp_session {
  private:
   enum class phase : std::uint8_t { unstarted, shaking, discovering, ready, over };
   struct call {
-    std::string tool, input;
+    std::string tool, input, operation;
     bool sent = false, cancelled = false;
   };
   struct incoming;

@@ -160,11 +160,12 @@ void mcp_stdio_server::tools(tools_reply reply) {
 }
 
 std::unique_ptr<mcp_call> mcp_stdio_server::call(const std::string& tool, const std::string& input_json,
-                                                 std::function<void(mcp_call_event)> listener) {
+                                                 std::function<void(mcp_call_event)> listener,
+                                                 const std::string& operation) {
   auto line = std::make_shared<mcp_line>(std::move(listener));
   mcp_call_number number = 0;
   core_->change([&] {
-    number = core_->session.begin_call(tool, input_json);
+    number = core_->session.begin_call(tool, input_json, operation);
     core_->lines.emplace(number, line);
   });
   return std::make_unique<held_call<core>>(core_, std::move(line), number);

@@ -30,7 +30,8 @@ class mcp_stdio_server final : public mcp_server {
 
   void tools(tools_reply reply) override;
   std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
-                                 std::function<void(mcp_call_event)> listener) override;
+                                 std::function<void(mcp_call_event)> listener,
+                                 const std::string& operation = {}) override;
 
  private:
   struct core;
