@@ -7,7 +7,7 @@
 namespace quell::controller::chat {
 namespace {
 
-constexpr std::size_t most_guilds = 256, key_digits = 64;
+constexpr std::size_t most_guilds = 2500, key_digits = 64;
 
 } // namespace
 

@@ -11,7 +11,7 @@
 namespace quell::controller::turns {
 namespace {
 
-constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 256, most_rules = 256,
+constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 4096, most_rules = 256,
                       most_servers = 32, most_timeouts = 256, most_scopes = 64, most_tools = 128, most_labels = 64,
                       most_variables = 64, most_arguments = 256;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
