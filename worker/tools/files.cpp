@@ -24,6 +24,16 @@ result<std::string> text_of(const workspace& where, const std::string& path, std
   return content;
 }
 
+/// Changes whenever the content does.
+std::string version_of(const std::string& content) {
+  std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
+  for (const char c : content) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text = std::to_string(content.size()) + "-";
+  for (int shift = 60; shift >= 0; shift -= 4) text += digits[(hash >> static_cast<unsigned>(shift)) & 15U];
+  return text;
+}
+
 std::size_t count_of(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
@@ -55,6 +65,7 @@ result<json> read_file(const workspace& where, const json& input, const tool_lim
   }
   const auto total = static_cast<std::uint64_t>(std::count(content->begin(), content->end(), '\n')) +
                      (content->empty() || content->back() == '\n' ? 0 : 1);
+  const auto version = version_of(*content);
   std::string text = begin == std::string::npos ? std::string() : content->substr(begin, end - begin);
   const bool is_long = text.size() > limits.result_bytes;
   if (is_long) text.resize(utf8_prefix(text, limits.result_bytes).size());
@@ -62,7 +73,8 @@ result<json> read_file(const workspace& where, const json& input, const tool_lim
                      (text.empty() || text.back() == '\n' ? 0 : 1);
   return json{{"path", where.shown(path)}, {"text", std::move(text)},
               {"first_line", first},       {"lines", shown},
-              {"total_lines", total},      {"truncated", is_long || first + shown <= total}};
+              {"total_lines", total},      {"truncated", is_long || first + shown <= total},
+              {"version", version}};
 }
 
 result<json> write_file(const workspace& where, const json& input, const tool_limits& limits) {
@@ -74,8 +86,10 @@ result<json> write_file(const workspace& where, const json& input, const tool_li
     return failure("too_large", "the text has " + std::to_string(text.size()) + " bytes; at most " +
                                     std::to_string(limits.file_bytes) + " are written");
   if (auto made = where.make_parents(path); !made) return tl::unexpected(made.error());
-  if (auto done = where.replace(path, text); !done) return tl::unexpected(done.error());
-  return json{{"path", where.shown(path)}, {"bytes", text.size()}};
+  const auto file = where.hold(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto done = where.replace(*file, text); !done) return tl::unexpected(done.error());
+  return json{{"path", where.shown(path)}, {"bytes", text.size()}, {"version", version_of(text)}};
 }
 
 result<json> edit_file(const workspace& where, const json& input, const tool_limits& limits) {
@@ -87,8 +101,15 @@ result<json> edit_file(const workspace& where, const json& input, const tool_lim
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
   if (before.empty()) return failure("invalid_input", "`old` must not be empty; `write` makes a new file");
   if (before == after) return failure("invalid_input", "`old` and `new` are the same");
-  auto content = text_of(where, path, limits.file_bytes);
+  // Held from before it is read: what another writes meanwhile is not lost.
+  const auto file = where.hold(path);
+  if (!file) return tl::unexpected(file.error());
+  auto content = text_of(where, file->path, limits.file_bytes);
   if (!content) return tl::unexpected(content.error());
+  if (!limits.if_version.empty() && version_of(*content) != limits.if_version)
+    return failure("changed_since_read", where.shown(path) +
+                                             " changed since you read it, so nothing was edited; `read` "
+                                             "shows it as it is now");
   const auto found = count_of(*content, before);
   if (found == 0)
     return failure("no_match", "`old` is nowhere in " + where.shown(path) + "; `read` shows it as it is now");
@@ -103,8 +124,8 @@ result<json> edit_file(const workspace& where, const json& input, const tool_lim
     if (text.size() > limits.file_bytes) return failure("too_large", "the file would grow beyond what is written");
   }
   text.append(*content, at);
-  if (auto done = where.replace(path, text); !done) return tl::unexpected(done.error());
-  return json{{"path", where.shown(path)}, {"replaced", found}};
+  if (auto done = where.replace(*file, text); !done) return tl::unexpected(done.error());
+  return json{{"path", where.shown(path)}, {"replaced", found}, {"version", version_of(text)}};
 }
 
 } // namespace quell::worker::tools

@@ -42,6 +42,7 @@ result<json> run(const json& request) {
     limits.entries = given->value("entries", limits.entries);
     limits.private_addresses = given->value("private_addresses", false);
   }
+  limits.if_version = request.value("if_version", "");
   const auto name = request.value("tool", "");
   const auto tool = tool_named(name);
   if (!tool) return failure("unknown_tool", "there is no tool " + name + " here");

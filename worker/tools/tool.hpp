@@ -21,6 +21,7 @@ struct tool_limits {
   std::size_t file_bytes = 16 << 20;    ///< of a file that is read or written
   std::size_t entries = 1000;           ///< of a list or of matches
   bool private_addresses = false;       ///< web_fetch may go to loopback, link-local and private networks
+  std::string if_version;               ///< edit: refused when the file has another; "" = whatever it has
 };
 
 /// Faults are for the model: code and a sentence that says what to do.

@@ -1,4 +1,4 @@
-// openat2(2) with RESOLVE_BENEATH.
+// Paths of the workspace, and reading in it.
 #include "worker/tools/workspace.hpp"
 
 #include <cerrno>
@@ -6,74 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
+#include "worker/tools/beneath.hpp"
+
 namespace quell::worker::tools {
-
-namespace {
-
-int open_beneath(int root, const std::string& path, int flags, mode_t mode) {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  for (int attempt = 0;; ++attempt) {
-    const long fd = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
-    // EAGAIN: something was renamed meanwhile and the kernel could not be sure.
-    if (fd >= 0 || (errno != EAGAIN && errno != EINTR) || attempt == 100) return static_cast<int>(fd);
-  }
-}
-
-tl::unexpected<fault> path_fault(const std::string& path) {
-  switch (errno) {
-  case ENOENT:
-    return failure("not_found", path + " does not exist; `list` shows what does");
-  case EXDEV:
-    return failure("outside_workspace", path + " leads out of the workspace; use paths inside it");
-  case EACCES:
-  case EPERM:
-  case EROFS:
-    return failure("not_permitted", path + ": " + std::strerror(errno));
-  case ENOTDIR:
-    return failure("not_found", path + ": a part of it is no folder");
-  case EISDIR:
-    return failure("not_a_file", path + " is a folder");
-  case ELOOP:
-    return failure("outside_workspace", path + " goes through too many links");
-  case ENOSPC:
-  case EDQUOT:
-    return failure("disk_full", path + ": the disk is full");
-  default:
-    return failure("io_error", path + ": " + std::strerror(errno));
-  }
-}
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-std::string name_in_folder(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-bool write_all(int fd, const std::string& content) {
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = ::write(fd, content.data() + done, content.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-} // namespace
 
 open_file::~open_file() {
   if (fd_ >= 0) ::close(fd_);
@@ -133,39 +72,6 @@ result<void> workspace::make_parents(const std::string& path) const {
       return path_fault(folder);
   }
   return {};
-}
-
-result<void> workspace::replace(const std::string& path, const std::string& content) const {
-  const auto inside = relative(path);
-  if (!inside) return tl::unexpected(inside.error());
-  const std::string name = name_in_folder(*inside);
-  if (name.empty() || name == "." || name == "..")
-    return failure("not_a_file", path + " names a folder; a file's name is needed");
-  const auto folder = open_at(folder_of(*inside), O_PATH | O_DIRECTORY);
-  if (!folder) return tl::unexpected(folder.error());
-  mode_t mode = 0666;
-  struct stat before {};
-  if (::fstatat(folder->get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0) {
-    if (S_ISLNK(before.st_mode)) { // written through, to where it points inside the workspace
-      const auto target = open_at(path, O_WRONLY | O_TRUNC | O_NONBLOCK);
-      if (!target) return tl::unexpected(target.error());
-      return write_all(target->get(), content) ? result<void>{} : path_fault(path);
-    }
-    if (!S_ISREG(before.st_mode)) return failure("not_a_file", path + " is no regular file");
-    mode = before.st_mode & 07777;
-  }
-  const std::string temporary = ".quell-" + std::to_string(::getpid()) + ".tmp";
-  open_file file(open_beneath(folder->get(), temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
-  if (file.get() < 0) return path_fault(path);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (before.st_mode == 0) mode &= ~mask; // a new file
-  const bool kept = write_all(file.get(), content) && ::fchmod(file.get(), mode) == 0 &&
-                    ::renameat(folder->get(), temporary.c_str(), folder->get(), name.c_str()) == 0;
-  if (kept) return {};
-  const auto why = path_fault(path);
-  ::unlinkat(folder->get(), temporary.c_str(), 0);
-  return why;
 }
 
 result<std::string> read_all(const open_file& file, const std::string& shown, std::size_t limit) {

@@ -33,8 +33,18 @@ class workspace {
   result<open_file> open_at(const std::string& path, int flags, mode_t mode = 0) const;
   /// Makes the folders above `path` that are missing.
   result<void> make_parents(const std::string& path) const;
+  /// One file that is about to be changed: nobody else changes a file of its folder until this ends, however that is.
+  struct held_file {
+    std::string name;      ///< within the folder, behind all links
+    open_file folder;      ///< locked
+    std::string path;      ///< relative to the root, behind all links
+    bool is_locked = true; ///< false: this file system cannot
+  };
+  /// Waits for others that change a file of the same folder, and clears away what one that was killed left there.
+  /// `path` leads through links to the file that they mean; that file need not exist, its folder must.
+  result<held_file> hold(const std::string& path) const;
   /// Puts the complete content in place of what was there, in one step: a reader, or a kill, sees the old or the new.
-  result<void> replace(const std::string& path, const std::string& content) const;
+  result<void> replace(const held_file& file, const std::string& content) const;
   /// The path as it is shown: relative to the root.
   std::string shown(const std::string& path) const;
 
