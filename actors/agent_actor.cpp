@@ -72,7 +72,7 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
   s.loop = std::make_unique<actor_loop>(self);
   s.it = std::make_unique<agent>(s.start.limits, *s.start.texts, *s.start.port, *s.loop);
   if (s.start.resumes)
-    s.it->resume(std::move(s.start.so_far), s.start.known, std::move(s.start.calls));
+    s.it->resume(std::move(s.start.so_far), s.start.known, std::move(s.start.calls), std::move(s.start.past));
   else
     s.it->begin(std::move(s.start.so_far));
   arm(self);

@@ -22,7 +22,8 @@ class agent {
 
   void begin(conversation so_far);
   /// After a restart: `calls` are the operations of the last answer's calls, in their order.
-  void resume(conversation so_far, const std::vector<tool_result>& known, std::vector<operation_id> calls);
+  void resume(conversation so_far, const std::vector<tool_result>& known, std::vector<operation_id> calls,
+              turn_past past);
 
   void stop(abort_reason why, const std::string& reason);
   /// The ledger has told this call alone to stop.

@@ -21,6 +21,7 @@ struct agent_start {
   bool resumes = false;
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
+  turn_past past;
   /// Called once, on the actor's thread, when everything of it is over and durable; `broken`: it died of an error.
   std::function<void(bool broken)> over;
 };

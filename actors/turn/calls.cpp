@@ -25,7 +25,7 @@ void turn::take_calls(boot_time now) {
     const std::string tool = slots_.back().what.name;
     close_calls(abort_reason::error, now);
     finish(abort_reason::error,
-           fault{"error",
+           fault{too_many ? "too_many_calls" : "repeated_calls",
                  too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
                                 std::to_string(limits_.calls_per_answer) + " are allowed"
                           : "the model made the same call of " + tool + " with the same input " +

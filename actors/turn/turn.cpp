@@ -22,11 +22,16 @@ std::vector<turn_effect> turn::begin(conversation so_far, boot_time now) {
   return take();
 }
 
-std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<tool_result>& known, boot_time now) {
+std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
+                                      boot_time now) {
   messages_ = std::move(so_far);
   answer_ = std::get<assistant_message>(messages_.back());
   phase_ = turn_phase::calling;
-  asked_ = 1;
+  asked_ = std::max<std::uint32_t>(past.model_calls, 1);
+  tool_calls_ = past.tool_calls;
+  usage_ = past.usage;
+  text_ = std::move(past.text);
+  code_points_ = code_points(text_);
   for (const auto& c : answer_.calls) {
     call_slot s(c, traits_(c));
     const auto result = std::find_if(known.begin(), known.end(), [&](const auto& r) { return r.call == c.call; });
@@ -41,7 +46,7 @@ void turn::ask(boot_time now) {
   (void)now;
   if (asked_ >= limits_.model_calls) {
     finish(abort_reason::error,
-           fault{"error",
+           fault{"budget_exhausted",
                  "the turn asked its model " + std::to_string(asked_) +
                      " times and was still not done; raise the agent's budget, or say more exactly what is wanted",
                  {}});
@@ -55,14 +60,16 @@ std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what
   if (number != asked_ || (phase_ != turn_phase::asking && phase_ != turn_phase::streaming)) return {};
   if (auto* text = std::get_if<model_events::text>(&what)) {
     move_to(turn_phase::streaming);
-    out_.push_back(say_text{code_points_, text->delta});
-    code_points_ += code_points(text->delta);
-    text_ += text->delta;
+    const bool begins = answer_.text.empty() && !text_.empty() && !text->delta.empty();
+    const std::string piece = begins ? std::string(answer_separator) + text->delta : text->delta;
+    out_.push_back(say_text{code_points_, piece});
+    code_points_ += code_points(piece);
+    text_ += piece;
     answer_.text += text->delta;
     if (answer_.text.size() > limits_.answer_bytes) {
       out_.push_back(hang_up{asked_});
       keep_partial_answer(now);
-      finish(abort_reason::error, fault{"error",
+      finish(abort_reason::error, fault{"answer_too_large",
                                         "the model's answer grew beyond " + std::to_string(limits_.answer_bytes) +
                                             " bytes and was cut; ask for less at a time",
                                         {}});
@@ -83,6 +90,7 @@ std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what
   } else if (auto* failed = std::get_if<model_events::failed>(&what)) {
     usage_.input_tokens += failed->usage.input_tokens;
     usage_.output_tokens += failed->usage.output_tokens;
+    usage_.cached_input_tokens += failed->usage.cached_input_tokens;
     keep_partial_answer(now);
     finish(abort_reason::error, std::move(failed->why));
   }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,11 +38,22 @@ struct tool_traits {
 
 struct turn_limits {
   std::uint32_t model_calls = 100;
-  std::uint32_t calls_per_answer = 64;
+  std::uint32_t calls_per_answer = 128; ///< what the model clients let through
   std::size_t answer_bytes = 1 << 20;
   std::size_t repeats = 5;           ///< so often the same call …
   std::size_t repeats_within = 12;   ///< … among so many of the newest ends the turn
   milliseconds end_patience{12'000}; ///< how long a call waits for the end of one that has its result already
+};
+
+/// Stands between the texts of two answers of one turn, in what is told and in the whole text.
+inline constexpr std::string_view answer_separator = "\n\n";
+
+/// What a turn had done before a restart of its process.
+struct turn_past {
+  std::string text; ///< of its answers, with the separators
+  model_usage usage;
+  std::uint32_t model_calls = 0;
+  std::uint64_t tool_calls = 0;
 };
 
 enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted };
@@ -123,8 +135,9 @@ class turn {
   /// `so_far` ends with the message to answer.
   std::vector<turn_effect> begin(conversation so_far, boot_time now);
   /// After a restart: `so_far` ends with an answer with calls. Those in `known` have their results; the others wait for
-  /// a human, or begin now.
-  std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, boot_time now);
+  /// a human, or begin now. Offsets, text, usage and budget go on from `past`.
+  std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
+                                  boot_time now);
   std::vector<turn_effect> model_said(std::uint32_t number, model_event what, boot_time now);
   /// The tool of this call has ended. Late ones (the call has its result) change nothing.
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);

@@ -191,7 +191,7 @@ TEST_CASE("what waits for a human is picked up where it was, and asked about aga
   agent a({}, texts, port, loop);
   const assistant_message last{"", {{"a", "slow", "{}"}, {"b", "danger", "{}"}, {"c", "danger", "{}"}}, false};
   const std::vector<operation_id> ids{operation_id::fresh(), operation_id::fresh(), operation_id::fresh()};
-  a.resume({user_message{"do it"}, last}, {{"a", "slow", true, false, "\"done\""}}, ids);
+  a.resume({user_message{"do it"}, last}, {{"a", "slow", true, false, "\"done\""}}, ids, {});
   CHECK(port.asked == std::vector<operation_id>{ids[1], ids[2]});
   CHECK(a.it().phase() == turn_phase::waiting);
 }

@@ -20,7 +20,7 @@ TEST_CASE("a turn answers: text, calls side by side, results in call order, the 
   w.finishes();
   REQUIRE(w.ended.size() == 1);
   CHECK_FALSE(w.ended[0].aborted);
-  CHECK(w.ended[0].text == "let me see done");
+  CHECK(w.ended[0].text == "let me see \n\ndone");
   CHECK(w.broken_rule().empty());
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("after a restart a turn that waited for a human goes on where it was",
   plain_texts texts;
   turn t({}, traits_of, texts);
   assistant_message answer{"", {{"a", "fast", "{}"}, {"b", "danger", "{}"}}, false};
-  auto effects = t.resume({user_message{"x"}, answer}, {{"a", "fast", true, false, "1"}}, boot_time{5});
+  auto effects = t.resume({user_message{"x"}, answer}, {{"a", "fast", true, false, "1"}}, {}, boot_time{5});
   REQUIRE(effects.size() == 1);
   CHECK(std::get<turn_effects::ask_human>(effects[0]).number == 2);
   CHECK(t.phase() == turn_phase::waiting);
@@ -181,4 +181,60 @@ TEST_CASE("after a restart a turn that waited for a human goes on where it was",
   effects = t.tool_ended(2, true, "2", boot_time{7});
   const auto& ask = std::get<turn_effects::ask_model>(effects.back());
   CHECK(std::get<tool_results>(ask.messages.back()).results.size() == 2);
+}
+
+TEST_CASE("what is told adds up to the whole text, with a gap between two answers", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.says("Fir");
+  w.says("st: ä");
+  w.calls({"fast"});
+  w.finishes();
+  w.ends(1);
+  w.calls({"fast"}); // an answer without words makes no gap
+  w.finishes();
+  w.ends(2);
+  w.says("Second");
+  w.finishes();
+  REQUIRE(w.ended.size() == 1);
+  CHECK(w.ended[0].text == "First: ä\n\nSecond");
+  CHECK(w.told_text == w.ended[0].text);
+  CHECK(w.answers.back().text == "Second");
+}
+
+TEST_CASE("as many calls in one answer as the model clients let through, and no more", "[turn]") {
+  turn_world w({.repeats = 1000, .repeats_within = 1000});
+  w.begin();
+  w.calls(std::vector<std::string>(128, "fast"));
+  w.finishes();
+  CHECK(w.running.size() == 128);
+  CHECK(w.ended.empty());
+
+  turn_world more({.repeats = 1000, .repeats_within = 1000});
+  more.begin();
+  more.calls(std::vector<std::string>(129, "fast"));
+  more.finishes();
+  REQUIRE(more.ended.size() == 1);
+  REQUIRE(more.ended[0].error);
+  CHECK(more.ended[0].error->code == "too_many_calls");
+}
+
+TEST_CASE("after a restart offsets, text, usage and budget go on from what was before", "[turn]") {
+  plain_texts texts;
+  turn t({.model_calls = 3}, traits_of, texts);
+  const assistant_message answer{"ä", {{"b", "danger", "{}"}}, false};
+  t.resume({user_message{"x"}, answer}, {}, {"ä", {10, 5, 1}, 2, 4}, boot_time{5});
+  t.human_decided(1, true, "", boot_time{6});
+  auto effects = t.tool_ended(1, true, "2", boot_time{7});
+  const auto asked = std::get<turn_effects::ask_model>(effects.back()).number;
+  CHECK(asked == 3);
+  effects = t.model_said(asked, model_events::text{"b"}, boot_time{8});
+  const auto& said = std::get<turn_effects::say_text>(effects.at(0));
+  CHECK(said.offset == 1);
+  CHECK(said.text == "\n\nb");
+  effects = t.model_said(asked, model_events::finished{model_events::stop::end, {1, 2, 3}}, boot_time{9});
+  const auto& end = std::get<turn_effects::end>(effects.back());
+  CHECK(end.text == "ä\n\nb");
+  CHECK(end.usage == model_usage{11, 7, 4});
+  CHECK(t.tool_calls() == 4);
 }

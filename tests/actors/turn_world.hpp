@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "actors/turn/turn.hpp"
+#include "protocol/utf8.hpp"
 
 namespace quell::testing {
 
@@ -130,7 +131,7 @@ class turn_world {
     stopped.push_back(x.number);
   }
   void take(const turn_effects::say_text& x) {
-    CHECK(x.offset == told_text.size());
+    CHECK(x.offset == code_points(told_text));
     told_text += x.text;
   }
   void take(const turn_effects::say_call_started&) {}
