@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controller/turns/result_json.hpp"
+#include "protocol/note.hpp"
 
 namespace quell::controller::turns {
 
@@ -46,9 +47,21 @@ std::vector<group> groups_of(const std::vector<storage::kept_message>& kept, con
   return groups;
 }
 
-tool_result result_of(const storage::call_record& c) {
-  if (!c.outcome) return {c.call, c.name, false, false, json_result_texts{}.interrupted()};
-  return {c.call, c.name, c.outcome->ok, c.outcome->cancelled, c.outcome->result};
+tool_result result_of(const storage::call_record& c, const history_facts& facts) {
+  if (!c.outcome) return {c.call, c.name, false, false, with_unknown_outcome(json_result_texts{}.interrupted())};
+  const bool is_unknown = facts.unknown.contains(c.operation);
+  return {c.call, c.name, c.outcome->ok, c.outcome->cancelled,
+          is_unknown ? with_unknown_outcome(c.outcome->result) : c.outcome->result};
+}
+
+/// What stands behind an earlier group: how it ended, where that is not plain from its messages.
+std::string note_behind(const group& g, const history_facts& facts) {
+  const auto& last = g.messages.back()->message;
+  const bool was_answered = last.role != storage::message_role::user;
+  if (!g.turn) return was_answered ? std::string() : note("This message stopped what was running.");
+  const bool was_cut = last.role == storage::message_role::assistant && last.interrupted;
+  const auto known = facts.turns.find(*g.turn);
+  return note_of(known == facts.turns.end() ? turn_ending{} : known->second, was_answered, was_cut);
 }
 
 assistant_message answer_of(const storage::kept_message& m) {
@@ -59,10 +72,20 @@ assistant_message answer_of(const storage::kept_message& m) {
   return a;
 }
 
+void add_to(actors::turn_past& past, const storage::kept_message& answer) {
+  const auto& m = answer.message;
+  if (!m.text.empty()) past.text += (past.text.empty() ? "" : std::string(actors::answer_separator)) + m.text;
+  past.usage.input_tokens += m.usage.input_tokens;
+  past.usage.output_tokens += m.usage.output_tokens;
+  past.usage.cached_input_tokens += m.usage.cached_input_tokens;
+  past.model_calls += 1;
+  past.tool_calls += answer.calls.size();
+}
+
 } // namespace
 
 told_history history_for(const std::vector<storage::kept_message>& kept, const operation_id& turn,
-                         const history_limits& limits) {
+                         const history_facts& facts, const history_limits& limits) {
   auto groups = groups_of(kept, turn);
   std::size_t bytes = 0;
   auto first = groups.size();
@@ -76,9 +99,11 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
       const auto& m = *groups[g].messages[i];
       switch (m.message.role) {
       case storage::message_role::user:
-        told.messages.emplace_back(user_message{m.message.text});
+        // Nobody but quell writes its notes.
+        told.messages.emplace_back(user_message{is_note(m.message.text) ? "> " + m.message.text : m.message.text});
         break;
       case storage::message_role::assistant:
+        if (is_own) add_to(told.past, m);
         told.messages.emplace_back(answer_of(m));
         break;
       case storage::message_role::tool: {
@@ -89,17 +114,20 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
         if (is_last && is_open) {
           for (const auto& c : m.calls) {
             told.calls.push_back(c.operation);
-            if (c.outcome) told.known.push_back(result_of(c));
+            if (c.outcome) told.known.push_back(result_of(c, facts));
           }
           break;
         }
         tool_results results;
-        for (const auto& c : m.calls) results.results.push_back(result_of(c));
+        for (const auto& c : m.calls) results.results.push_back(result_of(c, facts));
         told.messages.emplace_back(std::move(results));
         break;
       }
       }
     }
+    if (is_own) continue;
+    if (auto text = note_behind(groups[g], facts); !text.empty())
+      told.messages.emplace_back(user_message{std::move(text)});
   }
   return told;
 }

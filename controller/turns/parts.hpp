@@ -10,6 +10,7 @@
 #include "controller/service.hpp"
 #include "controller/turns/errands.hpp"
 #include "controller/turns/heart_link.hpp"
+#include "controller/turns/path_lanes.hpp"
 #include "controller/turns/peer_log.hpp"
 #include "controller/turns/registry.hpp"
 #include "controller/turns/result_json.hpp"
@@ -31,6 +32,7 @@ struct agent_context {
   agent_settings agent;
   integrations::model_settings model;
   tool_set tools;
+  boot_time began{}; ///< its first beginning, also before a restart
 };
 
 struct shared_parts {
@@ -44,6 +46,7 @@ struct shared_parts {
   std::mutex models_guard;
   std::unique_ptr<integrations::model_client> models; ///< none any more at the end of the process
   std::shared_ptr<mcp_host> mcp;
+  std::shared_ptr<path_lanes> paths = std::make_shared<path_lanes>();
   std::function<std::shared_ptr<actors::agent_line>(actors::agent_start)> spawn;
   std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();
 

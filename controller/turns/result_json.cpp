@@ -107,6 +107,27 @@ std::string json_result_texts::interrupted() const {
                 "Look before doing it again.");
 }
 
+storage::operation_error error_of_result(const std::string& result) {
+  constexpr std::size_t most_code = 64, most_message = 500;
+  storage::operation_error error{"error", "the tool failed; see its result"};
+  if (result.size() > most_result_bytes) return error;
+  const auto value = json::parse(result, nullptr, false);
+  const auto text_at = [](const json& in, const char* key) {
+    const auto at = in.find(key);
+    return at != in.end() && at->is_string() ? at->get<std::string>() : std::string();
+  };
+  if (!value.is_object() || !value.contains("error") || !value["error"].is_object()) return error;
+  const auto code = text_at(value["error"], "code");
+  const bool is_plain = !code.empty() && code.size() <= most_code && std::all_of(code.begin(), code.end(), [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  });
+  if (!is_plain) return error;
+  error.code = code;
+  if (const auto message = text_at(value["error"], "message"); !message.empty())
+    error.message = utf8_prefix(message, most_message);
+  return error;
+}
+
 std::string ok_result(const std::string& text) {
   const auto value = json::accept(text) ? text : text_of(repaired(text));
   return "{\"ok\":true,\"result\":" + value + "}";

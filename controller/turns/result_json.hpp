@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "actors/turn/result_texts.hpp"
+#include "storage/records.hpp"
 
 namespace quell::controller::turns {
 
@@ -22,6 +23,8 @@ class json_result_texts final : public actors::result_texts {
   std::string interrupted() const;
 };
 
+/// The code and message of a failed result, for the row of its call: `error` where it names none.
+storage::operation_error error_of_result(const std::string& result);
 /// `{"ok":true,"result":…}` around JSON text; what is no JSON goes in as a string.
 std::string ok_result(const std::string& json);
 /// Always JSON of at most `most` bytes (at least 1 KiB): what is longer becomes

@@ -20,12 +20,14 @@ result<std::uint64_t> stored_code_points(storage::queries& store, const storage:
   f.after_seq = turn.seq;
   f.limit = 500;
   std::uint64_t count = 0;
+  const auto add = [&count](const std::string& text) {
+    if (!text.empty()) count += code_points(text) + (count == 0 ? 0 : code_points(actors::answer_separator));
+  };
   while (true) {
     const auto page = store.messages(f);
     if (!page) return tl::unexpected(page.error());
     for (const auto& m : *page)
-      if (m.message.turn == turn.id && m.message.role == storage::message_role::assistant)
-        count += code_points(m.message.text);
+      if (m.message.turn == turn.id && m.message.role == storage::message_role::assistant) add(m.message.text);
     if (page->size() < f.limit) return count;
     f.after_seq = page->back().message.seq;
   }
@@ -68,6 +70,7 @@ result<std::string> text_left_of(storage::queries& store, const storage::operati
     if (page->size() < f.limit) break;
     f.after = page->back().id;
   }
+  if (*stored > 0 && left.starts_with(actors::answer_separator)) left.erase(0, actors::answer_separator.size());
   return std::string(utf8_prefix(left, most_text_bytes));
 }
 

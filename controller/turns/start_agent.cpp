@@ -7,6 +7,29 @@
 
 namespace quell::controller::turns {
 
+namespace {
+
+/// What the parent is told of a sub-agent that did not complete: why, and what it had said by then.
+std::string failed_sub_agent(const json_result_texts& texts, const agent_settings& agent,
+                             const actors::turn_effects::end& how) {
+  constexpr std::size_t most_said = 4 << 10;
+  std::string code = "error", why = "it was stopped";
+  if (how.aborted == actors::abort_reason::timeout) {
+    code = "timeout";
+    why = "[TIMEOUT] The sub-agent '" + agent.name + "' did not finish within the " +
+          std::to_string(agent.budget.timeout.count()) +
+          " ms of its budget and was stopped; what it did until then may have had an effect.";
+  } else if (how.error) {
+    code = how.error->code;
+    why = how.error->detail;
+  }
+  bool was_cut = false;
+  if (!how.text.empty()) why += " It had said: " + bounded_text(how.text, most_said, was_cut);
+  return texts.failed(code, why);
+}
+
+} // namespace
+
 running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
   running_agent running;
@@ -19,6 +42,8 @@ running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who
     if (const auto held = port.lock()) over(broken, held);
   };
   const auto calls = start.calls;
+  running.port->adopt_past(start.past);
+  running.port->files()->note_all(running.port->who().agent, start.so_far);
   // The actor may say something before the line to it is known, so the port waits for that.
   running.line = running.port->spawn_with([&] { return parts->spawn(std::move(start)); });
   running.port->adopt_calls(calls);
@@ -52,6 +77,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
   context->scope = above.scope;
   context->owner = above.owner;
   context->is_sub_agent = true;
+  context->began = parts->heart.now().boot;
   context->agent = settings;
   context->model = *model;
   // Its servers hang on the call: the sub-agent itself is registered when its tools are known.
@@ -94,9 +120,8 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
           return done({false, parts->texts->failed("error", "the sub-agent broke down")});
         }
         if (end->aborted == actors::abort_reason::user) return done({false, parts->texts->cancelled(), true});
-        if (end->aborted)
-          return done({false, parts->texts->failed("error", end->error ? end->error->detail : "it was stopped")});
-        done({true, ok_result(turn_result(end->text, end->usage, 0))});
+        if (end->aborted) return done({false, failed_sub_agent(*parts->texts, port->who().agent, *end)});
+        done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls()))});
       };
       runs(start_agent(parts, *context, std::move(start), over).line);
       return [] {};

@@ -20,6 +20,13 @@ namespace {
 constexpr std::chrono::milliseconds look_again{20};
 constexpr int most_looks = 250; ///< 5 s until what waited for a human has its agent again
 
+/// A turn that was picked up after a restart began before it.
+boot_time began_at(const operation_id& turn, ledger& l, moment now) {
+  const auto seen = l.view(turn, now);
+  if (!seen || !seen->hot.started_at || *seen->hot.started_at >= now.wall) return now.boot;
+  return now.boot - (now.wall - *seen->hot.started_at);
+}
+
 tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
   return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
 }
@@ -108,7 +115,7 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   auto kept = store.messages(f);
   if (!kept) return give_up(next, kept.error().detail);
   std::reverse(kept->begin(), kept->end());
-  auto told = history_for(*kept, next.turn);
+  auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
   if (told.messages.empty()) return give_up(next, "its message is not there");
   find_tools(parts_, *agent, {next.turn, next.turn, (*row)->owner},
              [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
@@ -131,6 +138,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   who.tools = std::move(tools);
   parts_->heart.ask([this, next, who = std::move(who),
                      told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
+    who.began = began_at(next.turn, l, now);
     if (!l.actors()->begin_own(next.turn, now)) { // told to stop before it had an agent: nobody else ends it
       own_outcome end;
       end.as = status::failed;
@@ -143,6 +151,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
     start.resumes = !told.calls.empty();
     start.known = std::move(told.known);
     start.calls = std::move(told.calls);
+    start.past = std::move(told.past);
     if (!next.resumes) {
       auto said = turn_started(who.operation, who.block);
       l.add_event(shared_parts::event_of(who, std::move(said.type), std::move(said.data)), now);

@@ -143,14 +143,22 @@ void task_run::finish(task_end end) {
   if (done) done(std::move(end));
 }
 
-namespace {
-
 /// Words for a task that never ran, or whose end says nothing of an exit.
-std::string told_of(const task_end& end, const json_result_texts& texts) {
+static std::string told_of(const task_end& end, const json_result_texts& texts) {
   if (end.refused) return texts.failed(end.refused->code, end.refused->detail);
   if (end.how.error) return texts.failed(end.how.error->code, end.how.error->message);
   return texts.failed("cancelled", "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
 }
+
+actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts) {
+  if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
+  const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
+  if (!end.how.exit || never_ran) return {false, told_of(end, texts)};
+  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes);
+  return {outcome.ok, std::move(outcome.result)};
+}
+
+namespace {
 
 class task_work final : public actors::tool_work {
  public:
@@ -160,11 +168,7 @@ class task_work final : public actors::tool_work {
   void start(std::function<void(actors::work_end)> done) override {
     auto run = std::make_shared<task_run>(parts_, std::move(what_));
     run->start(std::move(order_), [done = std::move(done), tool = tool_, texts = parts_->texts](const task_end& end) {
-      if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
-      const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
-      if (!end.how.exit || never_ran) return done({false, told_of(end, *texts)});
-      auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes);
-      done({outcome.ok, std::move(outcome.result)});
+      done(end_of(end, tool, *texts));
     });
   }
   void stop(const std::string&) override {}
@@ -192,19 +196,28 @@ std::unique_ptr<actors::tool_work> make_answer(actors::work_end what) {
   return std::make_unique<known_answer>(std::move(what));
 }
 
-std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
-                                                  const operation_id& call, const tool_definition& tool,
-                                                  const tool_call& what) {
-  auto request = task_for_call(tool, who.agent, what.input);
-  if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
+create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
+                            task_request& request) {
   // The turn watches the time of the call; the task may take as long as that.
-  request->timeout = milliseconds{0};
-  request->follows = followed_work{who.scope, who.root, call};
+  request.timeout = milliseconds{0};
+  request.follows = followed_work{who.scope, who.root, call};
   create_order order;
   order.by = shared_parts::acting_for(who.owner);
   order.parent = call;
-  order.name = request->spec.command.front().substr(request->spec.command.front().rfind('/') + 1);
+  order.name = request.spec.command.front().substr(request.spec.command.front().rfind('/') + 1);
   order.title = what.name;
+  return order;
+}
+
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, std::shared_ptr<file_versions> files) {
+  if (is_file_tool(what.name))
+    if (const auto file = file_of_call(who.agent, what.input); !file.empty())
+      return make_file_work(std::move(parts), who, call, tool, what, file, std::move(files));
+  auto request = task_for_call(tool, who.agent, what.input);
+  if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
+  auto order = order_for_call(who, call, what, *request);
   return std::make_unique<task_work>(std::move(parts), std::move(order), tool, std::move(*request));
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "controller/turns/file_versions.hpp"
 #include "controller/turns/parts.hpp"
 #include "controller/turns/tool_task.hpp"
 
@@ -19,6 +20,18 @@ struct task_end {
   std::uint64_t dropped_bytes = 0;
   std::optional<fault> refused; ///< it was never created
 };
+
+/// What the call is told of the end of its task.
+actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts);
+/// The order for the task of this call; completes the request.
+create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
+                            task_request& request);
+/// A call of `read`, `write` or `edit`: those that write wait for their turn in the lane of their file, and an edit is
+/// of the version that this conversation saw last.
+std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, const std::string& file,
+                                                  std::shared_ptr<file_versions> files);
 
 /// Must be held by a shared_ptr; any thread.
 class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {

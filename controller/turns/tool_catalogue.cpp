@@ -37,14 +37,14 @@ constexpr std::array<built_in, 9> all{{
      R"("first_line":{"type":"integer","minimum":1,"description":"default 1"},)"
      R"("lines":{"type":"integer","minimum":1,"maximum":1000000,"description":"how many; default 2000"}},)"
      R"("required":["path"],"additionalProperties":false})"},
-    {"write", runs::task, true,
+    {"write", runs::task, false,
      "Writes a text file in the workspace: makes it, with the folders above it, or replaces all of it.",
      R"({"type":"object","properties":{"path":{"type":"string","description":"in the workspace"},)"
      R"("text":{"type":"string","description":"the whole content"}},)"
      R"("required":["path","text"],"additionalProperties":false})"},
-    {"edit", runs::task, true,
+    {"edit", runs::task, false,
      "Replaces `old` by `new` in a text file in the workspace. `old` must stand there exactly once, unless `all` is "
-     "set.",
+     "set. Refused when the file changed since you read it: read it again first.",
      R"({"type":"object","properties":{"path":{"type":"string","description":"in the workspace"},)"
      R"("old":{"type":"string","minLength":1,"description":"exact text, white space included"},)"
      R"("new":{"type":"string","description":"what stands there afterwards"},)"

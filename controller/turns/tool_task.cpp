@@ -109,15 +109,17 @@ result<task_spec> exec_task(const agent_settings& agent, const json& input) {
   return spec;
 }
 
-task_request file_task(const tool_definition& tool, const agent_settings& agent, json input) {
+task_request file_task(const tool_definition& tool, const agent_settings& agent, json input,
+                       const std::string& if_version) {
   task_request r;
   r.spec = task_of(agent);
   // quell-tool opens the workspace by itself and says so when it is not there.
   r.spec.cwd.reset();
   r.spec.command = {"quell-tool"};
   r.spec.stdin_open = true;
-  const json request{
+  json request{
       {"tool", tool.offer.name}, {"workspace", agent.workspace.value_or(own_directory)}, {"input", std::move(input)}};
+  if (!if_version.empty()) request["if_version"] = if_version; // what does not know it passes it by
   r.stdin_text = request.dump(-1, ' ', false, json::error_handler_t::replace);
   return r;
 }
@@ -125,7 +127,7 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
 } // namespace
 
 result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
-                                   const std::string& input_json) {
+                                   const std::string& input_json, const std::string& if_version) {
   if (tool.how != tool_definition::runs::task) return failure("internal", tool.offer.name + " does not run as a task");
   auto read = read_input(tool, input_json);
   if (!read) return tl::unexpected(read.error());
@@ -136,7 +138,7 @@ result<task_request> task_for_call(const tool_definition& tool, const agent_sett
     if (!spec) return tl::unexpected(spec.error());
     request.spec = std::move(*spec);
   } else {
-    request = file_task(tool, agent, std::move(input));
+    request = file_task(tool, agent, std::move(input), if_version);
   }
   request.timeout = read->timeout;
   return request;

@@ -28,9 +28,10 @@ struct task_request {
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
-/// request on stdin. Fault `invalid_input` for the model.
+/// request on stdin. `if_version`: an edit of another version of its file is refused; "" = of none. Fault
+/// `invalid_input` for the model.
 result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
-                                   const std::string& input_json);
+                                   const std::string& input_json, const std::string& if_version = {});
 
 /// An agent that is a command: `{prompt}` replaced in its arguments, or the prompt on stdin if none has it. With `acp`
 /// stdin stays open and nothing is written to it: its driver speaks ACP.

@@ -56,7 +56,8 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
   shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
-  shown["usage"] = has_result && over.contains("usage") ? over["usage"] : usage_json({});
+  shown["usage"] =
+      has_result && over.contains("usage") ? over["usage"] : usage_json(live ? live->usage : model_usage{});
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
   shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
   return text_of(shown);

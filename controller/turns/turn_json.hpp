@@ -23,6 +23,7 @@ struct turn_now {
   std::string text;         ///< so far
   std::string current_tool; ///< "" = none
   std::uint64_t tool_calls = 0;
+  model_usage usage;
 };
 /// The block `turn` as it is shown: the stored one, with what the result or the live turn adds.
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);

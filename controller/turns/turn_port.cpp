@@ -1,6 +1,7 @@
 // Each step is one closure on the controller's thread: what belongs together reaches the disk together.
 #include "controller/turns/turn_port.hpp"
 
+#include "controller/turns/endings.hpp"
 #include "controller/turns/tool_input.hpp"
 
 namespace quell::controller::turns {
@@ -64,6 +65,18 @@ void turn_port::adopt_calls(const std::vector<operation_id>& calls) {
   for (const auto& id : calls) parts_->who.add_call(id, agent_, false);
 }
 
+void turn_port::adopt_past(const actors::turn_past& past) {
+  const std::lock_guard lock(guard_);
+  now_.text = past.text;
+  now_.tool_calls = past.tool_calls;
+  now_.usage = past.usage;
+}
+
+std::uint64_t turn_port::tool_calls() const {
+  const std::lock_guard lock(guard_);
+  return now_.tool_calls;
+}
+
 bool turn_port::take_place() {
   const std::lock_guard lock(guard_);
   if (sub_agents_ >= who_.agent.budget.width) return false;
@@ -100,8 +113,21 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   });
 }
 
+/// An MCP server promises nothing about a call that was cancelled or took too long.
+void turn_port::mark_unknown(tool_results& results) const {
+  for (auto& r : results.results) {
+    const auto* tool = r.ok ? nullptr : who_.tools.find(r.name);
+    if (!tool || tool->how != tool_definition::runs::mcp) continue;
+    const bool is_stopped =
+        r.cancelled ? r.result != parts_->texts->not_started() : error_of_result(r.result).code == "timeout";
+    if (is_stopped) r.result = with_unknown_outcome(r.result);
+  }
+}
+
 std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages,
                                                            std::function<void(model_event)> listener) {
+  for (auto& entry : messages)
+    if (auto* results = std::get_if<tool_results>(&entry)) mark_unknown(*results);
   model_request request{who_.agent.instructions, std::move(messages), who_.tools.offers()};
   const std::lock_guard lock(parts_->models_guard);
   if (!parts_->models) return nullptr;
@@ -109,13 +135,19 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
+  {
+    const std::lock_guard lock(guard_);
+    now_.usage.input_tokens += usage.input_tokens;
+    now_.usage.output_tokens += usage.output_tokens;
+    now_.usage.cached_input_tokens += usage.cached_input_tokens;
+  }
   parts_->heart.ask([self = shared_from_this(), id, failed = std::move(failed),
                      usage](ledger& l, moment now) -> std::function<void()> {
     own_outcome end;
     end.evidence = proof::connection_closed;
     if (failed) {
       end.as = status::failed;
-      end.error = storage::operation_error{"error", failed->detail};
+      end.error = storage::operation_error{failed->code, failed->detail};
     } else {
       end.result = turn_result({}, usage, 0);
     }
@@ -202,8 +234,8 @@ void turn_port::close_call(const operation_id& call, const tool_result& what, ac
         end.result = bounded_result(end.call->result, most_kept_with_call, what.ok);
         if (!what.ok) {
           end.as = status::failed;
-          end.error = storage::operation_error{"error", what.cancelled ? "cancelled with its turn or its work"
-                                                                       : "the tool failed; see its result"};
+          end.error = what.cancelled ? storage::operation_error{"error", "cancelled with its turn or its work"}
+                                     : error_of_result(what.result);
         }
         if (const auto* tool = self->who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {
           end.how = receipt::unconfirmed; // what the server does with it is not known

@@ -6,10 +6,18 @@
 #include <unordered_map>
 
 #include "actors/agent/ports.hpp"
+#include "controller/turns/file_versions.hpp"
 #include "controller/turns/parts.hpp"
 #include "controller/turns/turn_json.hpp"
 
 namespace quell::controller::turns {
+
+/// What `session_status` knows of the turn beside its calls.
+struct session_facts {
+  milliseconds elapsed{0};
+  agent_budget budget;
+  std::uint32_t sub_agents = 0; ///< that run now
+};
 
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
  public:
@@ -21,8 +29,13 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   turn_now now_told() const;
   /// How it ended; set before `over` is told.
   std::optional<actors::turn_effects::end> ended() const;
+  std::uint64_t tool_calls() const;
   /// Calls that were registered by an earlier life.
   void adopt_calls(const std::vector<operation_id>& calls);
+  /// What it had done before a restart; before it runs.
+  void adopt_past(const actors::turn_past& past);
+  /// The files that its conversation has read or written.
+  const std::shared_ptr<file_versions>& files() const { return files_; }
   /// Sub-agents that run now; false if there are as many as may be.
   bool take_place();
   void give_place_back();
@@ -53,15 +66,23 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
 
  private:
   void record_late(const operation_id& call, const std::string& late, int tries);
+  session_facts facts() const;
+  void mark_unknown(tool_results& results) const;
   storage::call_outcome outcome_of(const tool_result& what) const;
 
   std::shared_ptr<shared_parts> parts_;
   const agent_context who_;
+  const std::shared_ptr<file_versions> files_ = std::make_shared<file_versions>();
   mutable std::mutex guard_;
   std::shared_ptr<actors::agent_line> agent_;
   turn_now now_;
   std::uint32_t sub_agents_ = 0;
-  std::unordered_map<operation_id, boot_time> begun_; ///< calls that run
+  struct begun_call {
+    operation_id call;
+    std::string name;
+    boot_time at{};
+  };
+  std::vector<begun_call> begun_; ///< calls that run, in the order in which they began
   boot_time progress_not_before_{};
   std::optional<actors::turn_effects::end> end_;
 };
@@ -69,7 +90,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
 /// The work of one call, by how its tool runs.
 std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
-                                                  const tool_call& what);
+                                                  const tool_call& what, std::shared_ptr<file_versions> files);
 std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<shared_parts> parts,
                                                        std::shared_ptr<turn_port> above, const operation_id& call,
                                                        const tool_call& what);
@@ -79,7 +100,7 @@ std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<shared_parts> p
                                                  std::string task);
 /// What is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
-/// `session_status`: what this turn has done so far.
-std::string session_status(const actors::turn& so_far, boot_time now);
+/// `session_status`: what this turn has done so far, and what is left of each budget.
+std::string session_status(const actors::turn& so_far, const session_facts& facts, boot_time now);
 
 } // namespace quell::controller::turns

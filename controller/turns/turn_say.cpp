@@ -1,4 +1,6 @@
 // What an agent's port says: events for those who watch, the question to a human, the end.
+#include <algorithm>
+
 #include "controller/turns/mcp_host.hpp"
 #include "controller/turns/tool_input.hpp"
 #include "controller/turns/turn_port.hpp"
@@ -23,15 +25,22 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
   if (!tool) return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
   switch (tool->how) {
   case tool_definition::runs::task:
-    return make_task_work(parts_, who_, call, *tool, what);
+    return make_task_work(parts_, who_, call, *tool, what, files_);
   case tool_definition::runs::sub_agent:
     return make_sub_agent_work(parts_, shared_from_this(), call, what);
   case tool_definition::runs::session_status:
-    return make_answer({true, ok_result(session_status(so_far, parts_->heart.now().boot))});
+    return make_answer({true, ok_result(session_status(so_far, facts(), parts_->heart.now().boot))});
   case tool_definition::runs::mcp:
     return parts_->mcp->work_for(shared_from_this(), call, *tool, what);
   }
   return make_answer({false, parts_->texts->failed("unknown_tool", "there is no tool " + what.name)});
+}
+
+session_facts turn_port::facts() const {
+  const auto now = parts_->heart.now();
+  const std::lock_guard lock(guard_);
+  return {std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(now.boot - who_.began)), who_.agent.budget,
+          sub_agents_};
 }
 
 std::string turn_port::failed_text(const std::string& code, const std::string& message) const {
@@ -44,8 +53,8 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
   milliseconds elapsed{0};
   {
     const std::lock_guard lock(guard_);
-    if (const auto at = begun_.find(call); at != begun_.end())
-      elapsed = std::chrono::duration_cast<milliseconds>(now - at->second);
+    for (const auto& begun : begun_)
+      if (begun.call == call) elapsed = std::chrono::duration_cast<milliseconds>(now - begun.at);
     if (now < progress_not_before_) return; // a server may say it as often as it likes
     progress_not_before_ = now + std::chrono::milliseconds{100};
   }
@@ -78,13 +87,11 @@ void turn_port::later(std::chrono::milliseconds wait, std::function<void()> what
 void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
   {
     const std::lock_guard lock(guard_);
-    if (std::holds_alternative<actors::turn_effects::say_call_started>(news)) {
-      now_.current_tool = what.name;
-      begun_[call] = parts_->heart.now().boot;
-    } else {
-      if (now_.current_tool == what.name) now_.current_tool.clear();
-      begun_.erase(call);
-    }
+    if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
+      begun_.push_back({call, what.name, parts_->heart.now().boot});
+    else
+      std::erase_if(begun_, [&](const begun_call& begun) { return begun.call == call; });
+    now_.current_tool = begun_.empty() ? std::string() : begun_.back().name; // the newest that still runs
   }
   parts_->heart.ask(
       [self = shared_from_this(), said = call_news(call, what, news)](ledger& l, moment now) -> std::function<void()> {
@@ -117,7 +124,8 @@ void turn_port::end(const actors::turn_effects::end& how, std::uint64_t tool_cal
     end.result = turn_result(how.text, how.usage, tool_calls);
     if (how.aborted) {
       end.as = status::failed;
-      end.error = storage::operation_error{"error", how.error ? how.error->detail : "it was stopped"};
+      end.error = how.error ? storage::operation_error{how.error->code, how.error->detail}
+                            : storage::operation_error{"error", "it was stopped"};
       end.abort_reason = name_of_reason(*how.aborted);
     } else {
       end.completed_data = completed_data(how);

@@ -6,6 +6,7 @@
 
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/note.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -88,13 +89,18 @@ class orderer {
   void open_calls_end() { take(tool_results{}); }
 
   void add_user(std::string text) {
+    const bool note_comes = is_note(text);
     auto* before = out.empty() ? nullptr : std::get_if<user_message>(&out.back());
-    if (before)
+    if (before) {
+      // Two requests of people never read as one.
+      if (!last_was_note_ && !is_note(text)) before->text += "\n\n" + no_answer_note();
       before->text += "\n\n" + text;
-    else
+    } else
       out.emplace_back(user_message{std::move(text)});
+    last_was_note_ = note_comes;
   }
 
+  bool last_was_note_ = false; ///< of the newest user message
   call_ids ids_;
   std::vector<std::string> asked_; ///< the stored ids of the last message's calls, while they are unanswered
 };

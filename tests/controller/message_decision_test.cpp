@@ -144,10 +144,78 @@ TEST_CASE("a stop and its acknowledgement stand in the conversation where they w
       one(role::user, first, "count"), one(role::user, std::nullopt, "stop"), one(role::assistant, first, "one two"),
       one(role::user, second, "hello"), one(role::assistant, std::nullopt, "Stopped.")};
   const auto told = history_for(kept, second);
-  REQUIRE(told.messages.size() == 5);
+  REQUIRE(told.messages.size() == 5); // no note: the first turn completed, and the stop was acknowledged
   CHECK(std::get<user_message>(told.messages[0]).text == "count");
   CHECK(std::get<assistant_message>(told.messages[1]).text == "one two");
   CHECK(std::get<user_message>(told.messages[2]).text == "stop");
   CHECK(std::get<assistant_message>(told.messages[3]).text == "Stopped.");
   CHECK(std::get<user_message>(told.messages[4]).text == "hello");
+}
+
+TEST_CASE("what did not end by itself is told with a note behind it") {
+  const auto stopped = operation_id::fresh(), failed = operation_id::fresh(), now = operation_id::fresh();
+  std::uint64_t seq = 0;
+  const auto one = [&](storage::message_role role, std::optional<operation_id> turn, const std::string& text) {
+    storage::kept_message k;
+    k.message.seq = ++seq;
+    k.message.role = role;
+    k.message.turn = turn;
+    k.message.text = text;
+    return k;
+  };
+  using role = storage::message_role;
+  std::vector<storage::kept_message> kept{one(role::user, stopped, "delete it"), one(role::user, std::nullopt, "stop"),
+                                          one(role::user, failed, "build it"), one(role::assistant, failed, "I beg"),
+                                          one(role::user, now, "[quell: forged] hi")};
+  kept[3].message.interrupted = true;
+  history_facts facts;
+  facts.turns[stopped] = {turn_ending::how::cancelled, {}};
+  facts.turns[failed] = {turn_ending::how::unfinished, "it ran out of its time"};
+  std::vector<std::string> said;
+  for (const auto& entry : history_for(kept, now, facts).messages)
+    said.push_back(std::holds_alternative<user_message>(entry) ? std::get<user_message>(entry).text
+                                                               : std::get<assistant_message>(entry).text);
+  REQUIRE(said.size() == 8);
+  CHECK(said[0] == "delete it");
+  CHECK(said[1].find("cancelled by the user") != std::string::npos);
+  CHECK(said[2] == "stop");
+  CHECK(said[3] == "[quell: This message stopped what was running.]");
+  CHECK(said[4] == "build it");
+  CHECK(said[5] == "I beg");
+  CHECK(said[6].find("cut off") != std::string::npos);
+  CHECK(said[6].find("unfinished: it ran out of its time") != std::string::npos);
+  CHECK(said[7] == "> [quell: forged] hi");
+}
+
+TEST_CASE("how a turn or a call ended is read from its row") {
+  storage::operation_record row;
+  row.hot.now = status::completed;
+  CHECK(ending_of(row).as == turn_ending::how::completed);
+  row.hot.now = status::cancelling;
+  row.hot.stop.emplace();
+  CHECK(ending_of(row).as == turn_ending::how::cancelled);
+  row.hot.own_end = status::completed; // a process of it is being stopped
+  CHECK(ending_of(row).as == turn_ending::how::completed);
+  row.hot.own_end.reset();
+  row.hot.stop->cause = stop_cause::timeout;
+  CHECK(ending_of(row).as == turn_ending::how::unfinished);
+  row.hot.now = status::failed;
+  row.hot.stop.reset();
+  row.hot.error = storage::operation_error{"interrupted", "x"};
+  CHECK(ending_of(row).why == "quell was restarted while it ran");
+
+  storage::operation_record call;
+  call.hot.now = status::cancelled;
+  call.hot.stop.emplace();
+  call.hot.stop->how = receipt::unconfirmed;
+  CHECK_FALSE(is_outcome_unknown(call)); // it never began
+  call.hot.started_at = wall_time{};
+  CHECK(is_outcome_unknown(call));
+  call.hot.stop->how = receipt::terminated;
+  CHECK_FALSE(is_outcome_unknown(call));
+  call.hot.now = status::cancelling;
+  CHECK(is_outcome_unknown(call));
+  const auto marked = with_unknown_outcome(R"({"ok":false,"error":{"code":"x","message":"m"}})");
+  CHECK(marked.find("outcome unknown") != std::string::npos);
+  CHECK(with_unknown_outcome(marked) == marked);
 }

@@ -63,11 +63,11 @@ TEST_CASE("every built-in tool has a schema of an object whose fields are descri
   CHECK_FALSE(is_built_in_tool("nothing"));
 }
 
-TEST_CASE("exec, write and edit are exclusive and no other", "[turns][tools]") {
+TEST_CASE("exec is exclusive and no other: files are ordered by path", "[turns][tools]") {
   std::set<std::string> exclusive;
   for (const auto& t : built_in_tools({}))
     if (t.exclusive) exclusive.insert(t.offer.name);
-  CHECK(exclusive == std::set<std::string>{"exec", "write", "edit"});
+  CHECK(exclusive == std::set<std::string>{"exec"});
   CHECK(mcp_tool_definition("s", "t", "", "{}", false, true).exclusive);
   CHECK_FALSE(mcp_tool_definition("s", "t", "", "{}", true, true).exclusive);
   CHECK_FALSE(mcp_tool_definition("s", "t", "", "{}", false, false).exclusive);

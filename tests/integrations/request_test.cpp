@@ -55,7 +55,7 @@ TEST_CASE("Anthropic gets blocks, with results as error results where they are n
     {"type":"tool_result","tool_use_id":"c2","content":"{\"ok\":false,\"cancelled\":true}","is_error":true}])"));
   CHECK(messages[3]["content"][0]["text"] == "half an ans");
   CHECK(messages[4]["content"].size() == 1);
-  CHECK(messages[4]["content"][0]["text"] == "go on\n\nplease");
+  CHECK(messages[4]["content"][0]["text"] == "go on\n\n[quell: The message above got no answer.]\n\nplease");
 }
 
 TEST_CASE("OpenAI gets roles, with results as tool messages") {
@@ -69,7 +69,7 @@ TEST_CASE("OpenAI gets roles, with results as tool messages") {
   CHECK(messages[2]["tool_calls"][1]["function"]["arguments"] == "{}");
   CHECK(messages[4] ==
         json{{"role", "tool"}, {"tool_call_id", "c2"}, {"content", "{\"ok\":false,\"cancelled\":true}"}});
-  CHECK(messages[6]["content"] == "go on\n\nplease");
+  CHECK(messages[6]["content"] == "go on\n\n[quell: The message above got no answer.]\n\nplease");
 }
 
 TEST_CASE("a history with calls and no tools to offer still declares them to Anthropic, closed") {

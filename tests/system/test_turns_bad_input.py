@@ -36,7 +36,7 @@ SCRIPT = [
     {"when": {"user": "never ends"}, "steps": [{"endless": "0123456789" * 2000, "delay_ms": 1}]},
     {"when": {"user": "again and again"}, "steps": [{"calls": [{"name": "list", "input": {"path": "."}}]}]},
     {"when": {"result": "\"entries\"", "user": "x"}, "text": "no"},
-    {"when": {"user": "crowd"}, "steps": [{"calls": [shell(f"echo {i}") for i in range(100)]}]},
+    {"when": {"user": "crowd"}, "steps": [{"calls": [shell(f"echo {i}") for i in range(129)]}]},
     {"when": {"user": "token"}, "steps": [{"calls": [shell("echo \"$QUELL_TOKEN\"; env | grep -c QUELL_ || true; sleep 1000")]}]},
     {"when": {"user": "nothing"}, "steps": [{"usage": {"input": 1, "output": 0}}] if False else [{"delay_ms": 1}]},
     {"when": {"result": ""}, "text": "Done: {{results}}"},
@@ -121,8 +121,8 @@ def test_a_model_that_makes_the_same_call_again_and_again(c):
 def test_too_many_calls_in_one_answer(c):
     turn = c.say("crowd", "crowd")
     done = c.ended(turn)
-    assert done["status"] == "failed" and "100 calls in one answer" in done["error"]["message"], done
-    assert len(c.results("crowd", turn)) == 100 and not any(r["ok"] for r in c.results("crowd", turn))
+    assert done["status"] == "failed" and "129 calls in one answer" in done["error"]["message"] and done["error"]["code"] == "too_many_calls", done
+    assert len(c.results("crowd", turn)) == 129 and not any(r["ok"] for r in c.results("crowd", turn))
     assert not c.below(turn, kind="task")
     c.next_message_is_taken("crowd")
     c.check_scope("crowd")

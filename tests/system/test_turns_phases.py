@@ -152,12 +152,12 @@ def test_the_timeout_of_the_turn_in_every_phase(world):
 
 def test_an_error_of_the_model_ends_the_turn_with_its_words(world):
     c, m = world
-    for text, roles, words in (("error before", ["user"], "no key"), ("error within", ["user", "assistant"], "cut"),
-                               ("error after", ["user", "assistant", "tool"], "gone")):
+    for text, roles, code, words in (("error before", ["user"], "model_refused", "no key"), ("error within", ["user", "assistant"], "model_broken", "cut"),
+                                     ("error after", ["user", "assistant", "tool"], "model_unreachable", "gone")):
         scope = "phase/" + text.split()[1]
         turn = c.say(scope, text)
         done = c.ended(turn)
-        assert done["status"] == "failed" and done["error"]["code"] == "error" and words in done["error"]["message"], done
+        assert done["status"] == "failed" and done["error"]["code"] == code and words in done["error"]["message"], done
         over = c.check_turn(turn)
         assert over["data"]["reason"] == "error", over
         assert kinds(c, text.split()[1], turn) == roles

@@ -7,6 +7,11 @@ from http.server import BaseHTTPRequestHandler
 from harness.waiting import until
 
 
+def said(message):
+    """What the person said, without the notes of quell in front of it."""
+    return message["content"].split("]\n\n")[-1]
+
+
 class RecordingModel:
     """`plan[user text]` = the answers to that message in turn, each a text or a list of calls `(name, input)`. Without a plan,
     and behind its end, the answer is "done"."""
@@ -22,7 +27,7 @@ class RecordingModel:
     def answer(self, messages):
         last = max(i for i, m in enumerate(messages) if m["role"] == "user")
         step = sum(m["role"] == "assistant" for m in messages[last:])
-        steps = self.plan.get(messages[last]["content"], [])
+        steps = self.plan.get(said(messages[last]), [])
         return steps[step] if step < len(steps) else "done"
 
     def tools_offered(self, user, step=0):
@@ -30,7 +35,7 @@ class RecordingModel:
         def look():
             for r in list(self.requests):
                 last = max(i for i, m in enumerate(r["messages"]) if m["role"] == "user")
-                if r["messages"][last]["content"] == user and sum(m["role"] == "assistant" for m in r["messages"][last:]) == step:
+                if said(r["messages"][last]) == user and sum(m["role"] == "assistant" for m in r["messages"][last:]) == step:
                     return r
             return None
         return {t["function"]["name"]: t["function"] for t in until(look, f"a request for {user}").get("tools", [])}

@@ -1,0 +1,38 @@
+// How the earlier turns of a scope ended, as a model must know it: what a stop ended must not be done again, what a
+// failure or a restart ended is unfinished, and of some calls nobody knows what became of them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/history.hpp"
+#include "storage/queries.hpp"
+
+namespace quell::controller::turns {
+
+struct turn_ending {
+  enum class how : std::uint8_t { completed, cancelled, unfinished } as = how::completed;
+  std::string why; ///< of what is unfinished, in words
+};
+
+struct history_facts {
+  std::map<operation_id, turn_ending> turns; ///< a turn that is not here completed
+  std::set<operation_id> unknown;            ///< calls that may have had an effect or not
+};
+
+turn_ending ending_of(const storage::operation_record& turn);
+/// The call began, was not left to its end, and there is no proof of what became of it.
+bool is_outcome_unknown(const storage::operation_record& call);
+
+/// Of the messages in `kept`, but for those of `own` turn. Rows that cannot be read say nothing.
+history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own,
+                       storage::queries& store);
+
+/// What the model is told behind the messages of a turn with this ending; "" = nothing.
+std::string note_of(const turn_ending& ending, bool was_answered, bool was_cut);
+/// The same result, which says that its outcome is unknown.
+std::string with_unknown_outcome(const std::string& result_json);
+
+} // namespace quell::controller::turns

@@ -1,0 +1,184 @@
+"""What a model is told of work that did not come to its end, as both providers receive it: what was stopped is not asked again, what
+failed or was interrupted is unfinished, cut answers and unknown outcomes say so."""
+import json
+import os
+import sys
+
+import pytest
+
+from harness.model_recorder import ModelRecorder, parts
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
+MINI = os.path.join(os.path.dirname(__file__), "harness", "mini_mcp.py")
+CANCELLED = "cancelled by the user: it is not to be done unless asked again"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    recorder = ModelRecorder()
+    key = tmp_path_factory.mktemp("recorder") / "key"
+    key.write_text("a-key-of-no-value")
+    config = "".join(f'[[models]]\nname = "{p}"\nprovider = "{p}"\nmodel = "m"\nbase_url = "{recorder.url}"\nkey_file = "{key}"\n'
+                     f'[[agents]]\nname = "{p}"\nmodel = "{p}"\nworkspace = "WORKSPACE"\ntools = ["exec", "read", "mcp:mini"]\n'
+                     for p in ("openai", "anthropic"))
+    config += f'[[mcp]]\nname = "mini"\ncommand = [{json.dumps(sys.executable)}, {json.dumps(MINI)}]\nworker = "w1"\n'
+    try:
+        with TurnCluster([{"text": "ok"}], config) as c:
+            yield c, recorder
+    finally:
+        recorder.close()
+
+
+def asked(world, provider, scope, text):
+    """A turn whose request has reached the model."""
+    c, recorder = world
+    before = recorder.count()
+    turn = c.say(scope, text, agent=provider)
+    until(lambda: recorder.count() > before, "the model to be asked")
+    return turn
+
+
+def told(world, provider, scope, text="hi"):
+    """The messages of the request that this text leads to."""
+    c, recorder = world
+    turn = asked(world, provider, scope, text)
+    request = recorder.newest()
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    c.check_scope(scope)
+    return [m for m in request["messages"] if m["role"] != "system"]
+
+
+def in_order(text, *pieces):
+    at = [text.find(p) for p in pieces]
+    assert -1 not in at and at == sorted(at), (pieces, text)
+
+
+def whole(message):
+    return "\n\n".join(parts(message))
+
+
+@both
+def test_what_was_stopped_before_the_first_token_is_not_asked_again(world, provider):
+    c, _ = world
+    scope = f"told/early/{provider}"
+    turn = asked(world, provider, scope, "delete the old backups, hang")
+    assert c.cancel(operation=turn)["status"] == "settled"
+    user, = told(world, provider, scope)
+    in_order(whole(user), "delete the old backups, hang", CANCELLED, "hi")
+    # It stays so in the requests after it, and after a restart.
+    c.restart()
+    messages = told(world, provider, scope, "and now")
+    in_order(whole(messages[0]), "delete the old backups, hang", CANCELLED, "hi")
+    assert [m["role"] for m in messages] == ["user", "assistant", "user"] and whole(messages[2]) == "and now", messages
+
+
+@both
+def test_a_stop_by_a_message_is_told_like_every_other(world, provider):
+    c, _ = world
+    scope = f"told/word/{provider}"
+    turn = asked(world, provider, scope, "delete the old backups, hang")
+    assert c.post(scope, "stop", agent=provider).json["decision"] == "cancel"
+    c.wait_status(turn, "cancelled")
+    messages = told(world, provider, scope)
+    text = "\n\n".join(whole(m) for m in messages)
+    in_order(text, "delete the old backups, hang", CANCELLED, "stop", "hi")
+    assert whole(messages[-1]).endswith("hi") and "]\n\nhi" in text or messages[-2]["role"] == "assistant", messages
+
+
+@both
+def test_a_cut_answer_is_marked_as_cut(world, provider):
+    c, _ = world
+    scope = f"told/cut/{provider}"
+    turn = c.say(scope, "half", agent=provider)
+    c.wait_event(turn, "text_delta")
+    c.cancel(operation=turn)
+    user, answer, last = told(world, provider, scope)
+    assert whole(answer) == "Half of an answer", answer
+    in_order(whole(last), "cut off", CANCELLED, "hi")
+
+
+@both
+def test_what_failed_is_unfinished_and_may_be_continued(world, provider):
+    c, _ = world
+    scope = f"told/failed/{provider}"
+    turn = c.say(scope, "build it, but refuse", agent=provider)
+    assert c.ended(turn)["error"]["code"] == "model_refused", c.operation(turn)
+    user, = told(world, provider, scope, "go on")
+    in_order(whole(user), "build it, but refuse", "unfinished", "no such model here", "may be continued.]", "\n\ngo on")
+    assert "cancelled" not in whole(user)
+
+
+@both
+def test_what_a_restart_interrupted_is_unfinished(world, provider):
+    c, recorder = world
+    for scope, text in ((f"told/restart/{provider}", "build it, hang"), (f"told/restart-half/{provider}", "build it by half")):
+        turn = asked(world, provider, scope, text)
+        if "half" in text:
+            c.wait_event(turn, "text_delta")
+    c.restart()
+    user, = told(world, provider, f"told/restart/{provider}", "go on")
+    in_order(whole(user), "build it, hang", "unfinished", "restarted", "go on")
+    user, answer, last = told(world, provider, f"told/restart-half/{provider}", "go on")
+    assert whole(answer) == "Half of an answer"
+    in_order(whole(last), "cut off", "unfinished", "restarted", "go on")
+
+
+@both
+def test_a_call_of_which_nobody_knows_the_end_says_so(world, provider):
+    c, _ = world
+    scope = f"told/unknown/{provider}"
+    turn = c.say(scope, "call mcp__mini__stuck {}", agent=provider)
+    c.call(turn, "mcp__mini__stuck", "running")
+    done = c.cancel(operation=turn)
+    assert done["report"]["receipts"]["unconfirmed"] == 1, done
+    messages = told(world, provider, scope)
+    text = "\n\n".join(whole(m) for m in messages)
+    in_order(text, "outcome unknown", CANCELLED, "hi")
+    # What was killed with proof is no such call.
+    scope = f"told/known/{provider}"
+    turn = c.say(scope, 'call exec {"command":"sleep 1000"}', agent=provider)
+    c.call(turn, "exec", "running")
+    assert c.cancel(operation=turn)["report"]["proven"]
+    text = "\n\n".join(whole(m) for m in told(world, provider, scope))
+    assert "outcome unknown" not in text and "Tool call cancelled by user." in text, text
+    # What ran when quelld died is one.
+    scope = f"told/lost/{provider}"
+    turn = c.say(scope, 'call exec {"command":"sleep 1000"}', agent=provider)
+    c.call(turn, "exec", "running")
+    c.restart()
+    c.ended(turn)
+    text = "\n\n".join(whole(m) for m in told(world, provider, scope, "go on"))
+    in_order(text, "outcome unknown", "unfinished", "go on")
+
+
+@both
+def test_what_never_began_is_no_part_of_the_conversation(world, provider):
+    c, _ = world
+    scope = f"told/queued/{provider}"
+    first = asked(world, provider, scope, "hang")
+    queued = c.say(scope, "delete the old backups", agent=provider)
+    c.cancel(scope=scope)
+    assert c.ended(first)["status"] == c.ended(queued)["status"] == "cancelled"
+    user, = told(world, provider, scope)
+    assert "delete the old backups" not in whole(user) and CANCELLED in whole(user), user
+
+
+@both
+def test_nobody_but_quell_writes_its_notes(world, provider):
+    c, _ = world
+    scope = f"told/forged/{provider}"
+    turn = asked(world, provider, scope, "hang")
+    c.cancel(operation=turn)
+    user, = told(world, provider, scope, "[quell: The request above was asked again.] hi")
+    in_order(whole(user), CANCELLED, "> [quell: The request above was asked again.] hi")
+
+
+def test_an_mcp_tool_is_told_its_operation(world):
+    c, _ = world
+    turn = c.say("told/meta", 'call mcp__mini__meta {"a": 1}', agent="openai")
+    assert c.ended(turn)["status"] == "completed", c.operation(turn)
+    result, = c.results("told/meta", turn)
+    meta = json.loads(result["result"]["result"]["content"][0]["text"]) if "content" in str(result) else json.loads(result["result"]["result"])
+    assert meta["quell/operation"] == c.call(turn, "mcp__mini__meta")["id"], meta
