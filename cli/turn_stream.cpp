@@ -19,7 +19,7 @@ constexpr milliseconds cancel_timeout{30'000};
 /// How long the events may lag behind an end that was seen otherwise.
 constexpr milliseconds events_lag{2'000};
 /// How long the end of our own cancel is waited for once its turn has ended.
-constexpr milliseconds report_wait{2'000};
+constexpr milliseconds report_wait{10'000};
 constexpr std::size_t most_refusal = 64 * 1024;
 
 bool is_transient(const problem& p) {

@@ -64,7 +64,7 @@ def test_a_server_of_its_own_that_dies_is_begun_again_within_its_turn():
 
 
 def test_a_sub_agent_has_its_own_server_and_it_ends_with_the_sub_agent():
-    boss = OWN + '[[agents]]\nname = "boss"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["spawn_agent", "mcp:odd"]\n'
+    boss = OWN + '[[agents]]\nname = "boss"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["spawn_agent", "mcp:odd"]\nmay_spawn = ["peer"]\n'
     with OddCluster("parent", more=boss) as c:
         c.model.plan["lead"] = [[("spawn_agent", {"task": "help", "agent": "peer"})], [tool("hang", _meta={"timeout": 0})]]
         c.model.plan["help"] = [[tool("work")]]
