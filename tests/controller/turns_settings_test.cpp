@@ -333,7 +333,7 @@ TEST_CASE("every count has a limit", "[turns][settings]") {
     return text;
   };
   CHECK(says(refusal_of(many("[[models]]\nname=\"m\"\nprovider=\"scripted\"\n", 65)), "at most 64"));
-  CHECK(says(refusal_of(many("[[agents]]\nname=\"a\"\n", 257)), "at most 256"));
+  CHECK(says(refusal_of(many("[[agents]]\nname=\"a\"\n", 4097)), "at most 4096"));
   CHECK(says(refusal_of(many("[[approval]]\ntool=\"exec\"\n", 257)), "at most 256"));
   CHECK(says(refusal_of(many("[[mcp]]\nname=\"m\"\ncommand=[\"x\"]\n", 33)), "at most 32"));
   CHECK(says(refusal_of("[[agents]]\nname=\"a\"\ntools=[" + many("\"read\",", 129) + "]\n"), "at most 128"));

@@ -47,7 +47,7 @@ struct world {
   std::string key = *webhook_key(secret);
   world() {
     std::vector<incoming_webhook> from;
-    from.push_back({"pager", scope("webhook/pager"), key});
+    from.push_back({"pager", scope("webhook/pager"), std::nullopt, key});
     door = start_incoming(std::move(from), at);
   }
   web_answer post(const std::string& body, const std::string& id = "msg_1", std::string at = now_text(),

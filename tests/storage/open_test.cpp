@@ -79,7 +79,7 @@ TEST_CASE("a directory that may not be written is refused as read only") {
   temp_directory directory;
   chmod(directory.path().c_str(), 0755);
   CHECK_THAT(opened_by_nobody(directory.path()),
-             Contains("read_only") && Contains(directory.path()) && Contains("Permission denied"));
+             Contains("read_only") && Contains(directory.path()) && Contains("belong to the user that runs quelld"));
   CHECK_THAT(opened_by_nobody(directory / "new"), Contains("read_only") && Contains("new"));
   { store s(directory.path()); }
   CHECK_THAT(opened_by_nobody(directory.path()), Contains("read_only"));
