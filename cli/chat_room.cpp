@@ -308,7 +308,8 @@ void chat_room::ended(spoken& one, const json& operation) {
     for (const auto& name : one.story->interrupted()) names += (names.empty() ? "" : ", ") + name;
     // The next answer may have begun meanwhile: then it must be said whose end this is.
     const bool is_last = one.number == last_echoed_;
-    note((is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") + "stopped" +
+    note((is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") +
+             (one.stream->cancel().is_null() ? "stopped" : stop_word(one.stream->cancel())) +
              (names.empty() ? "" : ": " + names) +
              (one.stream->cancel().is_null() ? " (" + text_of(member(operation, "stop"), "cause") + ")"
                                              : "; " + stop_summary(one.stream->cancel())),

@@ -95,7 +95,12 @@ void told_turn::after_stop(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
   if (type == "acknowledgement" && !s_.json()) text(text_of(data, "text") + text_of(data, "reaction") + "\n");
-  if (type == "cancel_settled") aside(stop_summary(data));
+  if (type == "acknowledgement") is_reacted_ = member(data, "reaction").is_string();
+  if (type != "cancel_settled") return;
+  const bool is_proven = member(member(data, "report"), "proven") == true;
+  // Words that follow say it themselves; behind a reaction nothing does.
+  if (is_reacted_ && !is_proven) text("⚠️ " + stop_summary(data) + "\n");
+  aside(stop_summary(data));
 }
 
 void told_turn::text(const std::string& bytes) {
@@ -137,7 +142,7 @@ void told_turn::ended(const json& operation) {
   if (status == "cancelled") {
     std::string names;
     for (const auto& name : story_.interrupted()) names += (names.empty() ? "" : ", ") + name;
-    aside("stopped" + (names.empty() ? "" : ": " + names) +
+    aside((stream_.cancel().is_null() ? "stopped" : stop_word(stream_.cancel())) + (names.empty() ? "" : ": " + names) +
           (stream_.cancel().is_null() ? "" : "; " + stop_summary(stream_.cancel())));
     if (stream_.cancel().is_null())
       for (const auto& line : operation_reasons(operation, {wall_now(), s_.globals.utc, false, false})) aside(line);

@@ -47,6 +47,7 @@ class told_turn {
   std::optional<int> code_;
   int interruptions_ = 0;
   event_loop::handle leaving_ = 0;
+  bool is_reacted_ = false;   ///< the last word about a stop was a reaction
   bool mid_line_ = false;     ///< standard output stands behind text
   bool out_is_shown_ = false; ///< standard output and error are one terminal
 };

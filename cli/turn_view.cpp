@@ -92,6 +92,11 @@ std::string stop_summary(const json& cancel) {
   return out;
 }
 
+std::string stop_word(const json& cancel) {
+  if (text_of(cancel, "status") != "settled") return "stopping";
+  return member(member(cancel, "report"), "proven") == true ? "stopped" : "ended";
+}
+
 std::string event_words(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");

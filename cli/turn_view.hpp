@@ -22,6 +22,8 @@ std::vector<std::string> approval_commands(const std::string& operation);
 /// What a settled or open cancel did, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
 /// (2.0s)`.
 std::string stop_summary(const nlohmann::json& cancel);
+/// What may be said of work that ended by this cancel: `stopped` only with proof; else `ended`, or `stopping`.
+std::string stop_word(const nlohmann::json& cancel);
 /// `2 operations (exec, 1 queued message)`, from the `cancel` of a decision.
 std::string stopped_text(const nlohmann::json& cancel);
 /// What an event of a turn says, on one line behind two blanks; "" for every other event.

@@ -1,8 +1,14 @@
 // A service acts with the rights of a chat token for the first segment of its scopes.
 #include "controller/chat/chat_host.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include <openssl/sha.h>
+
 #include "controller/clock_now.hpp"
 #include "controller/turns/swarm.hpp"
+#include "integrations/chat/signed_stop.hpp"
 
 namespace quell::controller::chat {
 
@@ -19,6 +25,15 @@ caller acting(const scope_path& scope, const said_in::person& who) {
   by.owner = {who.id, who.name};
   by.token_name = service_of(scope);
   return by;
+}
+
+/// The id of the cancel that this delivery asks for: the same for every copy of it.
+cancel_id id_of(const said_in::signed_stop& once) {
+  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(once.signature.data()), once.signature.size(), digest.data());
+  std::array<std::uint8_t, 10> low{};
+  std::copy_n(digest.begin(), low.size(), low.begin());
+  return {make_uuid7(once.signed_at, low)};
 }
 
 turns::message_order order_of(said_in::said m) {
@@ -56,7 +71,22 @@ static_assert(static_cast<int>(said_in::decided::cancel) == static_cast<int>(tur
               static_cast<int>(said_in::decided::turn) == static_cast<int>(turns::message_answer::decided::turn) &&
               static_cast<int>(said_in::decided::ignored) == static_cast<int>(turns::message_answer::decided::ignored));
 
-class real_host final : public said_in::host {
+cancel_order cancel_of(said_in::stop_order order) {
+  cancel_order c;
+  c.by_token = acting(order.scope, order.by);
+  c.by = c.by_token.owner;
+  c.via_channel = c.by_token.token_name;
+  c.reason = std::move(order.reason);
+  c.must_exist = true;
+  c.received = clock_now().boot;
+  if (order.operation)
+    c.target = storage::target_operation{*order.operation};
+  else
+    c.target = storage::target_scope{order.scope};
+  return c;
+}
+
+class real_host final : public said_in::host, public said_in::signed_stops {
  public:
   real_host(service& controller, turns::swarm& swarm) : controller_(controller), swarm_(swarm) {}
 
@@ -73,24 +103,18 @@ class real_host final : public said_in::host {
   }
 
   void stop(said_in::stop_order order, std::function<void(result<said_in::stop_answer>)> done) override {
-    cancel_order c;
-    c.by_token = acting(order.scope, order.by);
-    c.by = c.by_token.owner;
-    c.via_channel = c.by_token.token_name;
-    c.reason = std::move(order.reason);
-    c.must_exist = true;
-    c.received = clock_now().boot;
-    if (order.operation)
-      c.target = storage::target_operation{*order.operation};
-    else
-      c.target = storage::target_scope{order.scope};
-    controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
-      if (v)
-        return done(
-            said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
-      // A button under an answer that has ended long ago.
-      if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
-      done(tl::unexpected(v.error().error));
+    perform(cancel_of(std::move(order)), std::move(done));
+  }
+
+  void stop_once(said_in::signed_stop once, std::function<void(result<said_in::stop_answer>)> done) override {
+    auto c = cancel_of(std::move(once.order));
+    c.id = id_of(once);
+    c.fingerprint = c.id->text();
+    if (!once.is_from_before) return perform(std::move(c), std::move(done));
+    swarm_.find_cancel(*c.id, [this, c, done = std::move(done)](const result<bool>& known) {
+      if (!known) return done(tl::unexpected(known.error()));
+      if (*known) return done(said_in::stop_answer{*c.id, "repeated", 0});
+      perform(c, done);
     });
   }
 
@@ -113,6 +137,17 @@ class real_host final : public said_in::host {
   }
 
  private:
+  void perform(cancel_order c, std::function<void(result<said_in::stop_answer>)> done) {
+    controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
+      if (v)
+        return done(
+            said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
+      // A button under an answer that has ended long ago.
+      if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
+      done(tl::unexpected(v.error().error));
+    });
+  }
+
   service& controller_;
   turns::swarm& swarm_;
 };

@@ -15,6 +15,12 @@ constexpr std::size_t most_kept = 4096;
 
 std::string_view first_segment(std::string_view scope) { return scope.substr(0, scope.find('/')); }
 
+/// What the store leaves out, because it is shown as of when it is asked for: here the cancel that it is about.
+std::string data_of(const storage::event_record& e) {
+  if (!e.data.empty()) return e.data;
+  return e.cancel ? R"({"cancel":")" + e.cancel->text() + R"("})" : "{}";
+}
+
 } // namespace
 
 result<std::unique_ptr<connectors>> connectors::start(const chat_settings& settings, const connector_tools& tools) {
@@ -39,10 +45,13 @@ integrations::chat::connector* connectors::find(std::string_view name) const {
 }
 
 void connectors::told(const storage::event_record& e) {
+  if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it may concern any service
+    for (const auto& c : all_)
+      if (const auto scope = scope_path::parse(c->name())) c->told({e.id, e.type, *scope, {}, {}, data_of(e)});
   if (!e.scope) return;
   auto* to = find(first_segment(e.scope->text()));
   if (!to) return;
-  to->told({e.id, e.type, *e.scope, e.operation, e.root, e.data.empty() ? "{}" : e.data});
+  to->told({e.id, e.type, *e.scope, e.operation, e.root, data_of(e)});
 }
 
 bool connectors::called(std::string_view name, integrations::chat::web_call call,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/stop_story.hpp"
+
 namespace quell::controller::http {
 
 namespace {
@@ -122,7 +124,10 @@ bool event_stream::is_of_story(const storage::event_record& event) const {
 }
 
 void event_stream::note_story(const storage::event_record& event) {
-  (event.type == "acknowledgement" ? is_acknowledged_ : is_settled_) = true;
+  if (event.type == "acknowledgement")
+    is_acknowledged_ = !turns::more_follows(event.data);
+  else
+    is_settled_ = true;
   has_ended_ = is_acknowledged_ && is_settled_;
 }
 

@@ -6,7 +6,16 @@ namespace quell::controller::heart {
 
 namespace {
 constexpr std::uint64_t seq_block = 10'000;
+
+/// What those are told of a settled cancel who look nothing up: JSON text.
+std::string settled_data(const storage::cancel_record& cancel) {
+  const auto count = [&](receipt r) { return cancel.report.receipts[static_cast<std::size_t>(r)]; };
+  const auto open = count(receipt::unconfirmed) + count(receipt::declared);
+  return R"({"cancel":")" + cancel.id.text() + R"(","proven":)" + std::string(open == 0 ? "true" : "false") +
+         R"(,"operations":)" + std::to_string(cancel.report.operations) + R"(,"not_confirmed":)" +
+         std::to_string(open) + "}";
 }
+} // namespace
 
 void core::reserve_seqs() {
   // Half a block ahead: a number that a full disk keeps from being reserved is not in use yet. Were it, a cancel that
@@ -70,6 +79,7 @@ void core::write_event(std::string type, const cancel_run& run, moment now) {
   if (const auto* o = std::get_if<storage::target_operation>(&run.record.target)) e.operation = o->id;
   e.scope = run.event_scope;
   e.root = run.event_root;
+  if (run.record.status == cancel_status::settled) e.data = settled_data(run.record);
   effects_.journal.emplace_back(storage::put_event{std::move(e)});
 }
 

@@ -10,11 +10,13 @@ std::uint64_t core::live_in(const scope_path& scope) const {
   return at == none ? 0 : scopes_[at].live;
 }
 
+/// Work that has begun: what merely waits makes nobody an owner.
 bool core::has_live_of(const std::string& owner, const scope_path& scope) const {
   const index at = scopes_.find(scope.text()), who = owners_.find(owner);
   if (at == none || who == none) return false;
   bool found = false;
-  each_in_scope(at, [&](index x) { found = found || operations_[x].owner == who; });
+  each_in_scope(
+      at, [&](index x) { found = found || (operations_[x].owner == who && operations_[x].now != status::pending); });
   return found;
 }
 

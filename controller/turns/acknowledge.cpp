@@ -1,8 +1,10 @@
 // The model is asked outside of the ledger: it is no work that anybody would have to stop, and it cannot begin any.
 #include "controller/turns/acknowledge.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/stop_names.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -15,7 +17,10 @@ constexpr std::uint32_t most_tokens = 120;
 constexpr int most_at_once = 32;
 constexpr std::size_t most_kept_bytes = 8 << 10;
 constexpr const char* reaction = "\xF0\x9F\x9B\x91"; // 🛑
-constexpr const char* phrase = "Okay, stopped.";
+constexpr const char* phrase = "Okay, stopping.";
+constexpr std::size_t most_open = 1000; ///< stops of which more may be to tell; beyond, a reaction is all
+constexpr std::chrono::milliseconds look_every{5000};
+constexpr std::chrono::seconds kill_bound{15};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
@@ -47,7 +52,7 @@ std::string one_line(const std::string& said) {
 
 /// A model that was asked, until it answered, failed, or time was up.
 struct acknowledger::asked {
-  stop_said what;
+  story_ref whose;
   std::mutex guard;
   std::string said;
   bool is_over = false;
@@ -65,24 +70,56 @@ const integrations::model_settings* acknowledger::model_for(const stop_said& wha
 std::string acknowledger::instructions_for(const stop_said& what) const {
   const auto* agent = agent_for(parts_->settings, what.scope, what.agent);
   std::string text = agent && !agent->instructions.empty() ? agent->instructions + "\n\n" : "";
-  text += "The user has just told you to stop, and you have stopped. Interrupted: " +
+  text += "The user has just told you to stop, and this is being done; do not say whether it has succeeded. "
+          "Interrupted: " +
           (what.interrupted.empty() ? std::string("your reply") : listed(what.interrupted)) +
           ". Acknowledge this in one short sentence of at most 220 characters. Do not continue the interrupted work, "
           "do not start it again, do not call tools, and do not offer to resume unless you are asked.";
   return text;
 }
 
+bool acknowledger::asks_for_words(const stop_said& what) const {
+  return what.is_first && asking_.load() < most_at_once && model_for(what) != nullptr;
+}
+
 void acknowledger::acknowledge(stop_said what) {
-  const auto* model = what.is_first ? model_for(what) : nullptr;
-  if (!model || asking_.load() >= most_at_once) return tell(what, {});
+  using voice = stop_story::voice;
+  const bool asks = asks_for_words(what);
+  begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none)}), asks);
+}
+
+void acknowledger::begin(const story_ref& s, bool asks) {
+  parts_->heart.ask([self = shared_from_this(), s, asks](ledger& l, moment now) -> std::function<void()> {
+    s->began = now.boot;
+    if (self->open_count_ >= most_open) {
+      self->tell(l, now, *s, stop_telling::reaction, {});
+      l.actors()->acknowledged(s->what.message);
+      return [] {};
+    }
+    ++self->open_count_;
+    self->open_[s->what.cancel].push_back(s);
+    self->advance(s, l, now);
+    return [self, s, asks] {
+      if (asks) self->ask_model(s);
+      self->parts_->lookups->run_after(patience, [self, s](storage::queries&) {
+        self->change(s, [](stop_story& story) { story.patience_ends(); });
+      });
+      self->look_again(s);
+    };
+  });
+}
+
+void acknowledger::ask_model(const story_ref& s) {
+  const auto* model = model_for(s->what);
+  if (!model) return change(s, [](stop_story& story) { story.answered({}); });
   ++asking_;
   auto settings = *model;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
   settings.retries = 0;
   settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout = patience;
   auto a = std::make_shared<asked>();
-  a->what = std::move(what);
-  model_request request{instructions_for(a->what), {user_message{a->what.text}}, {}};
+  a->whose = s;
+  model_request request{instructions_for(s->what), {user_message{s->what.text}}, {}};
   const auto listen = [self = shared_from_this(), a](const model_event& e) {
     if (const auto* text = std::get_if<model_events::text>(&e)) {
       const std::lock_guard lock(a->guard);
@@ -119,47 +156,153 @@ void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
   }
   call.reset(); // hangs up; waits for a listener that runs right now, so no lock is held
   --asking_;
-  tell(a->what, std::move(text));
+  change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
 }
 
-void acknowledger::tell(const stop_said& what, std::string text) {
-  if (text.empty() && what.modality == modality::voice) text = phrase;
-  parts_->heart.ask([what, text = std::move(text)](ledger& l, moment now) -> std::function<void()> {
-    const bool in_words = !text.empty();
-    if (in_words) {
-      storage::message_record m;
-      m.id = message_id::fresh();
-      m.scope = what.scope;
-      m.role = storage::message_role::assistant;
-      m.text = text;
-      l.actors()->add_message(std::move(m), now);
-    }
-    l.actors()->acknowledged(what.message);
-    storage::event_record e;
-    e.type = "acknowledgement";
-    e.scope = what.scope;
-    e.cancel = what.cancel;
-    const nlohmann::ordered_json data = {
-        {"message", what.message.text()},
-        {"cancel", what.cancel.text()},
-        {"text", in_words ? nlohmann::ordered_json(text) : nlohmann::ordered_json()},
-        {"reaction", in_words ? nlohmann::ordered_json() : nlohmann::ordered_json(reaction)}};
-    e.data = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    l.add_event(std::move(e), now);
-    return [] {};
+void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {
+  parts_->heart.ask([self = shared_from_this(), s, how = std::move(how)](ledger& l, moment now) {
+    how(s->story);
+    self->advance(s, l, now);
+    return std::function<void()>([] {});
   });
 }
 
-void acknowledger::make_up_for(const std::vector<storage::message_record>& left) {
+void acknowledger::settled(const cancel_id& cancel) {
+  const auto found = open_.find(cancel);
+  if (found == open_.end()) return;
+  for (const auto& s : found->second) change(s, [](stop_story&) {});
+}
+
+void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
+  if (s->story.is_over()) return;
+  if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, l, now);
+  // It settled long ago, or in an earlier life: the store knows how.
+  parts_->lookups->run([self = shared_from_this(), s](storage::queries& store) {
+    const auto row = store.cancel(s->what.cancel);
+    cancel_view view;
+    if (row && *row) view.record = **row;
+    view.record.status = cancel_status::settled;
+    const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
+    view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
+    self->parts_->heart.ask([self, s, view](ledger& ledger, moment at) -> std::function<void()> {
+      self->advance(s, view, ledger, at);
+      return [] {};
+    });
+  });
+}
+
+void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& l, moment now) {
+  if (s->story.is_over()) return;
+  if (view.record.status == cancel_status::settled) s->story.settled(view.proven);
+  const auto stuck = stuck_in(view, now.boot - s->began > kill_bound);
+  if (!stuck.empty()) s->story.stuck();
+  bool is_told_later = false;
+  while (const auto next = s->story.next()) {
+    switch (*next) {
+    case stop_telling::unproven:
+      if (speaks(*s)) tell_own(s, *next, stuck, view.unproven_total);
+      break;
+    case stop_telling::unconfirmed: {
+      const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
+      is_told_later = speaks(*s);
+      if (is_told_later) tell_own(s, *next, {}, count(receipt::unconfirmed) + count(receipt::declared));
+      break;
+    }
+    case stop_telling::words:
+      tell(l, now, *s, *next, s->story.words());
+      break;
+    case stop_telling::reaction:
+      tell(l, now, *s, *next, s->what.modality == modality::voice ? phrase : "");
+      break;
+    case stop_telling::stopping:
+    case stop_telling::stopped:
+      tell(l, now, *s, *next, own_words(*next, {}, 0));
+      break;
+    }
+  }
+  if (s->story.is_over() && !is_told_later) close(s, l);
+}
+
+/// Of stops that joined each other in a place the first one says what is not known.
+bool acknowledger::speaks(const open_story& s) const {
+  const auto found = open_.find(s.what.cancel);
+  if (found == open_.end()) return true;
+  const auto first = std::find_if(found->second.begin(), found->second.end(),
+                                  [&](const story_ref& one) { return one->what.scope.text() == s.what.scope.text(); });
+  return first == found->second.end() || first->get() == &s;
+}
+
+/// Nothing tells us that something does not happen.
+void acknowledger::look_again(const story_ref& s) {
+  parts_->lookups->run_after(look_every, [self = shared_from_this(), s](storage::queries&) {
+    self->parts_->heart.ask([self, s](ledger& l, moment now) -> std::function<void()> {
+      self->advance(s, l, now);
+      const bool goes_on = !s->story.is_over();
+      return [self, s, goes_on] {
+        if (goes_on) self->look_again(s);
+      };
+    });
+  });
+}
+
+/// Names are in the store.
+void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck,
+                            std::uint64_t total) {
+  parts_->lookups->run([self = shared_from_this(), s, what, stuck = std::move(stuck), total](storage::queries& store) {
+    auto text = own_words(
+        what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
+    self->parts_->heart.ask([self, s, what, text = std::move(text)](ledger& l, moment now) -> std::function<void()> {
+      const bool is_last = what == stop_telling::unconfirmed;
+      if (is_last || !s->story.is_over()) self->tell(l, now, *s, what, text); // else it settled meanwhile
+      if (is_last) self->close(s, l);
+      return [] {};
+    });
+  });
+}
+
+void acknowledger::close(const story_ref& s, ledger& l) {
+  l.actors()->acknowledged(s->what.message);
+  const auto found = open_.find(s->what.cancel);
+  if (found == open_.end()) return;
+  open_count_ -= std::erase(found->second, s);
+  if (found->second.empty()) open_.erase(found);
+}
+
+void acknowledger::tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text) {
+  const bool in_words = !text.empty();
+  if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
+    storage::message_record m;
+    m.id = message_id::fresh();
+    m.scope = s.what.scope;
+    m.role = storage::message_role::assistant;
+    m.text = text;
+    l.actors()->add_message(std::move(m), now);
+  }
+  storage::event_record e;
+  e.type = "acknowledgement";
+  e.scope = s.what.scope;
+  e.cancel = s.what.cancel;
+  nlohmann::ordered_json data = {{"message", s.what.message.text()},
+                                 {"cancel", s.what.cancel.text()},
+                                 {"text", in_words ? nlohmann::ordered_json(text) : nlohmann::ordered_json()},
+                                 {"reaction", in_words ? nlohmann::ordered_json() : nlohmann::ordered_json(reaction)}};
+  if (const std::string state = name_of(what); !state.empty()) data["state"] = state;
+  e.data = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  l.add_event(std::move(e), now);
+}
+
+void acknowledger::make_up_for(const std::vector<storage::message_record>& left, storage::queries& store) {
+  const auto told = told_before(left, store);
   for (const auto& m : left) {
     const auto kept = read_kept(m.decision);
     if (!kept.cancel) continue;
-    stop_said what;
-    what.message = m.id;
-    what.cancel = *kept.cancel;
-    what.scope = m.scope;
-    what.modality = kept.modality;
-    tell(what, {});
+    auto s = std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none)});
+    s->what.message = m.id;
+    s->what.cancel = *kept.cancel;
+    s->what.scope = m.scope;
+    s->what.modality = kept.modality;
+    if (const auto last = told.find(m.id); last != told.end()) s->story.was_told(last->second);
+    begin(s, false);
   }
 }
 

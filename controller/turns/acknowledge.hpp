@@ -1,14 +1,17 @@
 // After a stop, a word: a short model call says what was stopped. Where the model is slow, down, or busy with others, a
-// reaction takes its place, and a short phrase in voice. Exactly one of them is told of each message.
+// reaction takes its place, and a short phrase in voice. What is told when is decided by `stop_story`: the model's
+// words wait for the proof, and what is not known is said in quell's own.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "controller/turns/message_order.hpp"
 #include "controller/turns/parts.hpp"
+#include "controller/turns/stop_story.hpp"
 
 namespace quell::controller::turns {
 
@@ -27,19 +30,42 @@ struct stop_said {
 class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  public:
   explicit acknowledger(std::shared_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
+  /// Whether a model will be asked for words about it.
+  bool asks_for_words(const stop_said& what) const;
   void acknowledge(stop_said what);
   /// Those that a restart cut off; without a model.
-  void make_up_for(const std::vector<storage::message_record>& left);
+  void make_up_for(const std::vector<storage::message_record>& left, storage::queries& store);
+  /// On the controller's thread: this cancel has settled.
+  void settled(const cancel_id& cancel);
 
  private:
+  /// One stop, from its fence to its last word. What is in it belongs to the controller's thread.
+  struct open_story {
+    stop_said what;
+    stop_story story;
+    boot_time began{};
+  };
+  using story_ref = std::shared_ptr<open_story>;
   struct asked;
+
   const integrations::model_settings* model_for(const stop_said& what) const;
   std::string instructions_for(const stop_said& what) const;
+  void begin(const story_ref& s, bool asks);
+  void ask_model(const story_ref& s);
   void finish(const std::shared_ptr<asked>& a, std::string text);
-  void tell(const stop_said& what, std::string text);
+  void change(const story_ref& s, std::function<void(stop_story&)> how);
+  void advance(const story_ref& s, ledger& l, moment now);
+  void advance(const story_ref& s, const cancel_view& view, ledger& l, moment now);
+  bool speaks(const open_story& s) const;
+  void look_again(const story_ref& s);
+  void tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck, std::uint64_t total);
+  void tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text);
+  void close(const story_ref& s, ledger& l);
 
   std::shared_ptr<shared_parts> parts_;
   std::atomic<int> asking_{0};
+  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< the controller's thread's alone
+  std::size_t open_count_ = 0;                                 ///< as well
 };
 
 } // namespace quell::controller::turns

@@ -77,6 +77,13 @@ message_answer told(const kept_decision& kept, const message_id& message, const 
   return a;
 }
 
+message_answer ignored(const ledger& l, std::string why) {
+  message_answer a;
+  a.why = std::move(why);
+  a.seq = l.last_seq();
+  return a;
+}
+
 } // namespace
 
 message_desk::message_desk(std::shared_ptr<shared_parts> parts, turn_line line)
@@ -89,10 +96,7 @@ void message_desk::take(message_order order, answer done) {
   if (!why.empty())
     return parts_->heart.ask(
         [why = std::move(why), done = std::move(done)](ledger& l, moment) -> std::function<void()> {
-          message_answer a;
-          a.why = why;
-          a.seq = l.last_seq();
-          return [a, done] { done(a); };
+          return [a = ignored(l, why), done] { done(a); };
         });
   look_for_repeat(std::move(order), std::move(done));
 }
@@ -130,9 +134,28 @@ void message_desk::repeat(const storage::message_record& known, storage::queries
   });
 }
 
+/// Neither words that wait nor stops that were refused make anybody an owner.
+bool message_desk::owns_work(const message_order& order, ledger& l) const {
+  if (!l.actors()->has_live_of(order.author.id, order.scope)) return false;
+  bool was_refused = false;
+  for (const auto& [id, turn] : begun_) {
+    if (turn.owner != order.author.id) continue;
+    if (turn.what == turn_of::refused_stop)
+      was_refused = true;
+    else if (turn.scope.is_at_or_below(order.scope))
+      return true;
+  }
+  return !was_refused;
+}
+
+void message_desk::note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope,
+                              turn_of what) {
+  begun_.insert_or_assign(turn, begun_turn{owner, scope, what});
+}
+
 turns::standing message_desk::standing_of(const message_order& order, ledger& l) const {
   if (order.modality == modality::text) return standing::text;
-  if (l.actors()->has_live_of(order.author.id, order.scope)) return standing::speaker_owns;
+  if (owns_work(order, l)) return standing::speaker_owns;
   if (order.addressed.value_or(false)) return standing::addressed;
   return order.humans_present == 1U ? standing::only_human : standing::none;
 }
@@ -143,15 +166,20 @@ void message_desk::judge(message_order order, answer done) {
     j.word = std::move(seen->word);
     if (seen->names_bot && !order.addressed) order.addressed = true; // who is called by name is meant
   }
+  const bool is_for_others = order.addressed == false;
   const auto received = parts_->heart.now().boot;
-  parts_->heart.judge([self = shared_from_this(), order = std::move(order), j = std::move(j), received,
+  parts_->heart.judge([self = shared_from_this(), order = std::move(order), j = std::move(j), received, is_for_others,
                        done = std::move(done)](ledger& l, moment now) -> heart_link::judgement {
     if (const auto* same = self->said_.find(order.scope, order.client_id, now.boot))
       return {{}, [done, same = *same](bool) { done(same); }};
     judged why = j;
+    if (!j.word && is_for_others && order.modality == modality::text)
+      return {{}, [done, a = ignored(l, "not_addressed")](bool) { done(a); }};
     if (j.word) {
       why.standing = self->standing_of(order, l);
-      if (l.actors()->live_in(order.scope) == 0)
+      const bool is_idle = l.actors()->live_in(order.scope) == 0;
+      if (is_idle && is_for_others) return {{}, [done, a = ignored(l, "nothing_active")](bool) { done(a); }};
+      if (is_idle)
         why.why = "nothing_active";
       else if (why.standing == standing::none)
         why.why = "no_standing";
@@ -206,10 +234,6 @@ heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time r
 /// The stop is under way: who said it is answered first, then those who watch.
 void message_desk::say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done) {
   done(a);
-  parts_->heart.ask([order, a](ledger& l, moment now) -> std::function<void()> {
-    tell_decision(l, now, order, a);
-    return [] {};
-  });
   stop_said what;
   what.message = *a.message;
   what.cancel = *a.cancel;
@@ -219,6 +243,11 @@ void message_desk::say_stopped(const message_order& order, message_answer a, con
   what.interrupted = a.interrupted;
   what.agent = order.agent;
   what.is_first = kept.cancel_outcome != name_of(cancel_outcome::joined);
+  a.words_follow = says_->asks_for_words(what);
+  parts_->heart.ask([order, a](ledger& l, moment now) -> std::function<void()> {
+    tell_decision(l, now, order, a);
+    return [] {};
+  });
   says_->acknowledge(std::move(what));
 }
 
@@ -258,6 +287,9 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   a.position = static_cast<std::uint32_t>(before);
   a.seq = l.actors()->add_message(std::move(m), now);
   tell_decision(l, now, order, a);
+  if (before == 0)
+    note_begun(*a.turn, order.author.id, order.scope,
+               why.standing == standing::none ? turn_of::refused_stop : turn_of::message);
   const bool is_first = line_.enter(*a.turn, order.scope); // also if those before it have left since they were counted
   said_.put(order.scope, order.client_id, a, now.boot);
   return [self = shared_from_this(), done = std::move(done), a, is_first, scope = order.scope] {
@@ -270,7 +302,7 @@ void message_desk::pick_up() {
   parts_->lookups->run([self = shared_from_this()](storage::queries& store) {
     const auto left = store.unacknowledged();
     if (!left) return spdlog::error("stops that are not acknowledged cannot be read: {}", left.error().detail);
-    self->says_->make_up_for(*left);
+    self->says_->make_up_for(*left, store);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "controller/chat/cancel_words.hpp"
 #include "controller/turns/acknowledge.hpp"
@@ -33,6 +34,14 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   void take(message_order order, answer done);
   /// After a restart: acknowledges what nobody acknowledged.
   void pick_up();
+  /// What a turn answers: a stop of somebody who might not stop anything makes nobody an owner of what runs.
+  enum class turn_of : std::uint8_t { message, refused_stop };
+  /// On the controller's thread.
+  void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);
+  /// On the controller's thread.
+  void ended(const operation_id& operation) { begun_.erase(operation); }
+  /// On the controller's thread.
+  void settled(const cancel_id& cancel) { says_->settled(cancel); }
 
  private:
   struct judged {
@@ -42,6 +51,7 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   };
   void look_for_repeat(message_order order, answer done);
   void judge(message_order order, answer done);
+  bool owns_work(const message_order& order, ledger& l) const;
   turns::standing standing_of(const message_order& order, ledger& l) const;
   std::function<void()> take_turn(ledger& l, moment now, const message_order& order, const judged& why, answer done);
   heart_link::judgement take_stop(ledger& l, moment now, boot_time received, const message_order& order,
@@ -54,6 +64,12 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   const chat::cancel_words words_;
   const std::shared_ptr<acknowledger> says_;
   just_said said_; ///< the controller's thread's alone
+  struct begun_turn {
+    std::string owner;
+    scope_path scope;
+    turn_of what;
+  };
+  std::unordered_map<operation_id, begun_turn> begun_; ///< live turns; the controller's thread's alone
 };
 
 } // namespace quell::controller::turns

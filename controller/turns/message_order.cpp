@@ -33,6 +33,7 @@ std::string decision_json(const message_order& order, const message_answer& a) {
   if (a.cancel)
     cancel = {{"id", a.cancel->text()},     {"outcome", a.cancel_outcome},  {"status", a.cancel_status},
               {"operations", a.operations}, {"interrupted", a.interrupted}, {"durable", a.durable}};
+  if (a.words_follow) cancel["words_follow"] = true;
   const bool acknowledges = a.decision == message_answer::decided::cancel;
   return text_of({{"message", a.message ? json(a.message->text()) : json()},
                   {"id", order.client_id.empty() ? json() : json(order.client_id)},

@@ -49,7 +49,8 @@ struct message_answer {
   std::string cancel_outcome, cancel_status;
   std::uint64_t operations = 0; ///< that it covers
   std::vector<std::string> interrupted;
-  bool is_acknowledged = false; ///< of a repeat: the word that follows a stop was said before
+  bool words_follow = false;    ///< a model is asked for a word about the stop; told to those who watch
+  bool is_acknowledged = false; ///< of a repeat: all that follows a stop was said before
   bool durable = true;
 };
 

@@ -41,11 +41,13 @@ class real_swarm final : public swarm {
     desk_->take(std::move(order), std::move(done));
   }
   void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
+  void find_cancel(cancel_id id, reply<result<bool>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
   void signal(const actor_signal& s) override;
   void ended(const ended_operation& e) override;
   void heard(const storage::event_record& e) override {
+    if (e.type == "cancel_settled" && e.cancel) desk_->settled(*e.cancel);
     if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
   }
   void stop() override;
@@ -61,6 +63,7 @@ class real_swarm final : public swarm {
   void begin(const queued& next);
   void prepare(const queued& next, storage::queries& store);
   void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
+  static bool is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept);
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
   bool is_on_its_way(const operation_id& turn) const;
@@ -117,11 +120,25 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   std::reverse(kept->begin(), kept->end());
   auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
   if (told.messages.empty()) return give_up(next, "its message is not there");
+  const auto what =
+      is_refused_stop(next.turn, *kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
+  parts_->heart.ask(
+      [this, turn = next.turn, what, owner = (*row)->owner.id, scope = next.scope](ledger& l, moment now) {
+        if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
+        return std::function<void()>([] {});
+      });
   find_tools(parts_, *agent, {next.turn, next.turn, (*row)->owner},
              [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
                if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
                launch(next, row, std::move(told), std::move(tools));
              });
+}
+
+bool real_swarm::is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept) {
+  return std::any_of(kept.begin(), kept.end(), [&](const storage::kept_message& k) {
+    return k.message.turn == turn && k.message.role == storage::message_role::user &&
+           read_kept(k.message.decision).standing == standing::none;
+  });
 }
 
 void real_swarm::launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools) {
@@ -227,6 +244,7 @@ bool real_swarm::is_on_its_way(const operation_id& turn) const {
 
 void real_swarm::ended(const ended_operation& e) {
   parts_->who.ended(e);
+  desk_->ended(e.id);
   std::optional<scope_path> scope;
   {
     const std::lock_guard lock(guard_);
@@ -265,6 +283,14 @@ void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<
       if (decided && agent) agent->decide(call, d.approved, d.reason);
       done(decided);
     };
+  });
+}
+
+void real_swarm::find_cancel(cancel_id id, reply<result<bool>> done) {
+  parts_->lookups->run([id, done = std::move(done)](storage::queries& store) {
+    const auto known = store.cancel(id);
+    if (!known) return done(tl::unexpected(known.error()));
+    done(known->has_value());
   });
 }
 

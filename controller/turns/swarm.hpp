@@ -31,6 +31,8 @@ class swarm {
   virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
+  /// Whether a cancel of this id was ever accepted, also in an earlier life.
+  virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
   /// The client that owned the turn has gone.
   virtual void disconnected(operation_id turn) = 0;
   virtual std::optional<turn_now> look(const operation_id& turn) const = 0;

@@ -28,14 +28,14 @@ address_split without_address(std::string_view text, const std::vector<std::stri
   for (const auto& name : names) {
     if (!starts_with_name(from, name)) continue;
     auto rest = from.substr(name.size());
-    if (trimmed(rest).find_first_not_of("?!.:,") == std::string_view::npos) return {true, whole};
+    if (trimmed(rest).find_first_not_of("?!.:,") == std::string_view::npos) return {true, false, whole};
     if (rest.front() == ':' || rest.front() == ',') {
       rest.remove_prefix(1);
-      return {true, trimmed(rest)};
+      return {true, false, trimmed(rest)};
     }
-    if (has_at && (rest.front() == ' ' || rest.front() == '\t')) return {true, trimmed(rest)};
+    if (has_at && (rest.front() == ' ' || rest.front() == '\t')) return {true, false, trimmed(rest)};
   }
-  return {false, whole};
+  return {false, false, whole};
 }
 
 std::optional<approval_text> read_approval(std::string_view text) {

@@ -10,7 +10,8 @@ namespace quell::integrations::chat {
 
 struct address_split {
   bool is_addressed = false;
-  std::string_view text; ///< without the address and the blanks around it
+  bool answers_others = false; ///< a reply to what another person said, as far as the service tells
+  std::string_view text;       ///< without the address and the blanks around it
 };
 
 /// `clanky: stop`, `Clanky, stop` and `@clanky stop` are addressed to `clanky`; `clanky stop` is not: it may be talk

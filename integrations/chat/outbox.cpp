@@ -24,14 +24,18 @@ outbox::~outbox() = default;
 std::optional<outbox::books::next_step> outbox::books::next(place& in, boot_time now) {
   if (in.flying) return std::nullopt;
   std::optional<next_step> best;
-  for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
-    if (!needs_action(*p)) continue;
-    boot_time at = std::max(in.not_before, not_before);
-    at = std::max({at, p->is_urgent() ? in.tokens.urgent_at() : in.tokens.free_at(),
-                   p->is_urgent() ? tokens.urgent_at() : tokens.free_at()});
-    if (p->is_posted && p->is_open) at = std::max(at, p->shown_at + rules.edit_every);
-    if (!best || at < best->at) best = next_step{p, at};
-    if (best->at <= now) break;
+  for (const bool of_stops : {true, false}) { // what tells of a stop goes before everything else
+    for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
+      if (p->tells_stop() != of_stops || !needs_action(*p)) continue;
+      boot_time at = std::max({in.not_before, not_before, p->not_before});
+      // An edit that says "stopped" waits for nothing but the service's own word.
+      if (!p->is_posted || !p->tells_stop())
+        at = std::max({at, p->is_urgent() ? in.tokens.urgent_at() : in.tokens.free_at(),
+                       p->is_urgent() ? tokens.urgent_at() : tokens.free_at()});
+      if (p->is_posted && p->is_open) at = std::max(at, p->shown_at + rules.edit_every);
+      if (!best || at < best->at) best = next_step{p, at};
+      if (best->at <= now) return best;
+    }
   }
   return best;
 }
@@ -44,7 +48,7 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
   a.message = p->message;
   a.text = p->what == part_kind::reaction ? p->text : rendered(*p);
   if (a.what == action_kind::post) a.reply_to = p->reply_to;
-  a.is_urgent = p->is_urgent();
+  a.is_urgent = p->tells_stop();
   a.turn = p->turn;
   a.is_live = p->is_live();
   a.asks = p->asks;
@@ -64,7 +68,7 @@ std::vector<action> outbox::due(boot_time now, std::size_t most) {
     for (std::size_t seen = 0; seen < b.places.size() && actions.size() < most; ++seen, ++i) {
       if (i == b.places.end()) i = b.places.begin();
       const auto step = b.next(i->second, now);
-      if (step && step->at <= now && step->part->is_urgent() == urgent)
+      if (step && step->at <= now && step->part->tells_stop() == urgent)
         actions.push_back(b.send(i->first, i->second, step->part, now));
     }
   }
@@ -107,14 +111,13 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     p->is_shown_live = was.is_live;
     p->shown_at = now;
     if (was.what == action_kind::post) p->message = how.what == outcome::sent ? how.message : "";
-    if (was.what == action_kind::post && p->message.empty()) return b.freeze(in, p);
+    const bool is_final = p->message.empty() || (p->what == part_kind::acknowledgement && !b.rules.can_edit);
+    if (was.what == action_kind::post && is_final) return b.freeze(in, p);
   } else if (is_refused) {
     if (was.what == action_kind::edit) {
       b.freeze(in, p);
-    } else if (was.what == action_kind::react && !b.rules.words.stopped.empty()) {
-      p->what = part_kind::acknowledgement;
-      p->text = b.one_message(b.rules.words.stopped);
-      p->reply_to = std::exchange(p->message, {});
+    } else if (was.what == action_kind::react && p->notice != 0 && !b.rules.words.stopping.empty()) {
+      b.in_words(in, p);
     } else {
       ++b.dropped;
       in.parts.erase(p);
@@ -148,21 +151,15 @@ void outbox::note(const scope_path& scope, std::string text, std::string reply_t
   books_->bound(to);
 }
 
-void outbox::drop(const operation_id& turn, boot_time now) {
-  (void)now;
-  const auto found = books_->replies.find(turn);
-  if (found == books_->replies.end()) return;
-  found->second.is_over = true;
-  if (const auto at = books_->places.find(found->second.scope); at != books_->places.end())
-    books_->drop(at->second, turn);
-}
+void outbox::drop(const operation_id& turn, boot_time) { books_->drop_reply(turn); }
 
-void outbox::drop_all(const scope_path& at_or_below, boot_time now) {
-  (void)now;
-  for (auto& [turn, r] : books_->replies)
-    if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
-  for (auto& [scope, place] : books_->places)
-    if (scope.is_at_or_below(at_or_below)) books_->drop_parts(place);
+void outbox::drop_all(const scope_path& at_or_below, boot_time) { books_->drop_below(at_or_below); }
+
+void outbox::stopping(const scope_path& scope, const cancel_id& cancel, boot_time now) {
+  auto& in = books_->at(scope, now);
+  auto& notice = books_->notice_of(in, {}, cancel);
+  notice.more_follows = false;
+  books_->begin_notice(in, notice, now);
 }
 
 std::size_t outbox::places() const { return books_->places.size(); }

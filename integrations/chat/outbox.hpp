@@ -25,10 +25,16 @@ namespace quell::integrations::chat {
 
 /// What people read beside replies. "" = not said.
 struct outbox_words {
-  std::string stopped = "🛑 Stopped.";                    ///< the acknowledgement where a reaction cannot be
-  std::string stop_mark = "⏹ stopped";                    ///< below a reply that was stopped (services with edits)
-  std::string ended_early = "⚠️ The reply ended early"; ///< before `: <reason>.`
-  std::string left_out = "[…]";                             ///< in place of what was dropped because too much waited
+  // Of a stop, quell's own: what is on its way, what is proven, and what is not known.
+  std::string stopping = "🛑 stopping…";     ///< the acknowledgement, until the cancel has settled
+  std::string stopped = "🛑 stopped";          ///< the same once everything is proven to have ended
+  std::string stopped_reaction = "✅";            ///< beside the reaction, where that was all
+  std::string stopping_mark = "⏹ stopping…"; ///< below a reply that is being stopped (services with edits)
+  std::string stop_mark = "⏹ stopped";         ///< below it once everything is proven to have ended
+  std::string cut_mark = "⏹ cut off";          ///< below one that ended early for another reason
+  std::string not_confirmed = "⚠️ not known to have ended: "; ///< before `1 of 3`
+  std::string ended_early = "⚠️ The reply ended early";       ///< before `: <reason>.`
+  std::string left_out = "[…]";   ///< in place of what was dropped because too much waited
   std::string working = "⏳ ";     ///< before the name of a tool that runs (services with edits)
   std::string nothing_said = "✓"; ///< in place of a tool's line, where a reply ends without a text
   std::string wants_approval = "✋ Waiting for approval: "; ///< before the tool's name and its input
@@ -41,7 +47,9 @@ struct outbox_rules {
   bool can_react = true;
   /// Messages carry buttons (Stop on a live reply): the end of a reply is then an edit even if its text is the same.
   bool has_buttons = false;
-  bool one_line = false;         ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
+  bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
+  /// Where messages cannot be edited: a stop that is proven sooner is told once, not first as being on its way.
+  milliseconds tell_stopping_after{1000};
   milliseconds edit_every{1000}; ///< the same message is edited no more often
   pace of_place{milliseconds{0}, 1};
   /// Where not all places are alike; beats `of_place`. May be empty.
@@ -110,7 +118,8 @@ class outbox {
 
   /// An event, in commit order; one whose id is not above the last one's is ignored. Reads turn_start, text_delta,
   /// tool_start, tool_result, turn_complete, turn_abort, message_decided, acknowledgement, approval_required,
-  /// approval_resolved, cancel_fenced, operation_cancelling; all others are ignored.
+  /// approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and how operations ended; all others are
+  /// ignored.
   /// Sub-agents' texts are not shown, only those of turns.
   void told(const event& e, boot_time now);
 
@@ -118,6 +127,12 @@ class outbox {
   /// read from message_decided; needed where a decision may be known earlier, and where the service repeats a stop
   /// whose acknowledgement was told to this place in an earlier life, which may not have sent it. Twice does no harm.
   void heard(const scope_path& place, const decision& what, std::string service_id, boot_time now);
+
+  /// A message that is no turn: a word to stop where only what waits here was still talking ends that.
+  void passed_by(const scope_path& place, const decision& what, boot_time now);
+
+  /// A stop that was no message (a command): told at `place` from now on as one that was said is.
+  void stopping(const scope_path& place, const cancel_id& cancel, boot_time now);
 
   /// A short text of the connector itself (the answer to a command), behind what waits there.
   void note(const scope_path& place, std::string text, std::string reply_to, boot_time now);

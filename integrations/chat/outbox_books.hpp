@@ -25,6 +25,10 @@ struct part {
   std::string message{};  ///< reaction: of whom; else once posted: the service's id
   std::string reply_to{};
   std::optional<question> asks{};
+  std::uint64_t notice = 0;          ///< the stop that it tells of
+  std::optional<cancel_id> cancel{}; ///< that it tells of
+  bool awaits_proof = false;         ///< it changes once the cancel has settled
+  boot_time not_before{};
   // What the service shows:
   bool is_posted = false;
   std::string shown{};
@@ -33,6 +37,7 @@ struct part {
   boot_time shown_at{};
 
   bool is_urgent() const { return what == part_kind::acknowledgement || what == part_kind::reaction; }
+  bool tells_stop() const { return is_urgent() || !mark.empty(); }
   bool is_live() const { return what == part_kind::reply ? is_open : asks && asks->is_open; }
 };
 
@@ -46,6 +51,16 @@ struct flight {
   bool is_live = false;
 };
 
+/// A stop as it is told in a place: one message, from "stopping" to what became of it.
+struct stop_notice {
+  std::optional<message_id> message; ///< that said it; none: a command
+  std::optional<cancel_id> cancel;
+  bool more_follows = true; ///< also if everything is proven to have ended, more will be told of it
+  std::string reacted{};    ///< the service's id of the message that got a reaction instead
+  std::string reply_to{};   ///< the service's id of the message that it answers
+  std::uint64_t number = 0;
+};
+
 struct place {
   explicit place(pace p) : tokens(p) {}
 
@@ -57,7 +72,14 @@ struct place {
   boot_time failing_since{};
   boot_time touched{};
   std::deque<std::pair<message_id, std::string>> heard{}; ///< the newest messages, with the service's ids
-  std::deque<message_id> acknowledged{};                  ///< the newest stops to which a word or a reaction was added
+  /// The service's id of a message; "" = not known (any more).
+  std::string known_as(const std::optional<message_id>& message) const {
+    for (const auto& [known, name] : heard)
+      if (known == message) return name;
+    return {};
+  }
+  std::deque<message_id> acknowledged{}; ///< the newest stops of which everything is told
+  std::deque<stop_notice> stops{};       ///< of which more is to be told
 };
 
 struct reply {
@@ -80,6 +102,9 @@ struct outbox::books {
   std::uint64_t last_number = 0;
   std::uint64_t dropped = 0;
   std::optional<scope_path> last_served{};
+  struct settled_stop;
+  std::deque<settled_stop> settled{}; ///< the newest
+  std::uint64_t last_notice = 0;
 
   using position = std::list<part>::iterator;
 
@@ -91,8 +116,37 @@ struct outbox::books {
   void close(place& in, const operation_id& turn);
   part& add(place& to, part p);
   void add_urgent(place& to, part p);
-  void drop(place& in, const operation_id& turn);
-  void drop_parts(place& in);
+  void drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel = {},
+            const std::string* mark = nullptr);
+  void drop_parts(place& in, const std::optional<cancel_id>& cancel = {});
+  void drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel = {});
+  void drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel = {});
+
+  // Stops (outbox_stops.cpp):
+  /// What an event `acknowledgement` says.
+  struct told_stop {
+    std::optional<message_id> message;
+    std::optional<cancel_id> cancel;
+    std::string text, reaction;
+    std::string state; ///< of quell's own texts; "" = the text is a model's, said after the proof
+  };
+  void acknowledge(place& in, const told_stop& told, boot_time now);
+  /// The notice of this stop, a new one if there is none. Valid until the next one is made or closed.
+  stop_notice& notice_of(place& in, const std::optional<message_id>& message, const std::optional<cancel_id>& cancel);
+  /// It is being stopped; if the cancel has settled already, that.
+  void begin_notice(place& in, stop_notice& n, boot_time now);
+  void in_words(place& in, position reaction);
+  /// What became of `cancel` decides the mark below this part.
+  void await(part& p, const std::optional<cancel_id>& cancel) const;
+  /// The turn has ended: what is below its reply is settled with this cancel, or was no cancel's doing.
+  void mark_ended(const scope_path& at, const operation_id& turn, const std::optional<cancel_id>& cancel);
+  struct stop_end {
+    bool is_proven = false;
+    std::string mark; ///< below what was stopped
+  };
+  stop_end end_mark(bool is_proven, std::uint64_t not_confirmed, std::uint64_t operations) const;
+  void settle(const cancel_id& cancel, stop_end end);
+  const stop_end* end_of(const std::optional<cancel_id>& cancel) const;
   void freeze(place& in, position p);
   void sweep(place& in);
   void bound(place& in);
@@ -110,7 +164,18 @@ struct outbox::books {
  private:
   position open_part(place& in, const operation_id& turn);
   position split(place& in, position p);
+  enum class more : std::uint8_t { follows, none };
+  void show(place& in, const stop_notice& n, const std::string& text, more what, boot_time not_before = {});
+  void react(place& in, const stop_notice& n, const std::string& reaction);
+  position shown_of(place& in, const stop_notice& n);
+  void close_notice(place& in, std::uint64_t number);
+  void settle_notices(place& in, const cancel_id& cancel, const stop_end& end);
   void forget_one();
+};
+
+struct outbox::books::settled_stop {
+  cancel_id cancel;
+  stop_end end;
 };
 
 } // namespace quell::integrations::chat

@@ -40,13 +40,8 @@ std::string_view behind(std::string_view text, std::uint64_t count) {
   return text.substr(at);
 }
 
+std::optional<cancel_id> cancel_of(const json& data) { return cancel_id::parse(text_of(data, "cancel")); }
 std::optional<message_id> message_of(const json& data) { return message_id::parse(text_of(data, "message")); }
-
-std::string known_as(const place& in, const std::optional<message_id>& message) {
-  for (const auto& [known, name] : in.heard)
-    if (known == message) return name;
-  return {};
-}
 
 void remember(place& in, const message_id& message, std::string name) {
   if (name.empty()) return;
@@ -92,7 +87,7 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
   const auto found = b.replies.find(turn);
   const bool was_dropped = found != b.replies.end() && found->second.is_over;
   auto& in = b.at(e.scope, now);
-  b.drop(in, turn);
+  b.drop(in, turn, {}, reason == "user" ? nullptr : &b.rules.words.cut_mark);
   if (!was_dropped && (reason == "timeout" || reason == "error" || reason == "interrupted") &&
       !b.rules.words.ended_early.empty()) {
     part p;
@@ -104,30 +99,17 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
 }
 
 void decided_message(outbox& o, outbox::books& b, const event& e, const json& data, boot_time now) {
-  if (const auto id = message_of(data)) remember(b.at(e.scope, now), *id, text_of(data, "id"));
-  const auto why = text_of(data, "why");
+  const auto id = message_of(data);
+  if (id) remember(b.at(e.scope, now), *id, text_of(data, "id"));
   // "nothing_active" was a word to stop, too: what is done but still waits to be sent is not wanted either.
-  if (text_of(data, "decision") == "cancel" || why == "nothing_active") o.drop_all(e.scope, now);
-}
-
-/// Once for each message, in words or with a reaction.
-void acknowledge(outbox::books& b, place& in, const std::optional<message_id>& stop, const std::string& text,
-                 const std::string& reaction) {
-  if (stop && std::find(in.acknowledged.begin(), in.acknowledged.end(), *stop) != in.acknowledged.end()) return;
-  if (stop) in.acknowledged.push_back(*stop);
-  if (in.acknowledged.size() > most_heard) in.acknowledged.pop_front();
-  const auto target = known_as(in, stop);
-  part p;
-  if (text.empty() && b.rules.can_react && !target.empty()) {
-    p.what = part_kind::reaction;
-    p.text = reaction;
-    p.message = target;
-  } else {
-    p.what = part_kind::acknowledgement;
-    p.text = b.one_message(text.empty() ? b.rules.words.stopped : text);
-    p.reply_to = target;
-  }
-  if (!p.text.empty()) b.add_urgent(in, std::move(p));
+  if (text_of(data, "why") == "nothing_active") o.drop_all(e.scope, now);
+  if (text_of(data, "decision") != "cancel") return;
+  const auto& stop = member(data, "cancel");
+  const auto cancel = cancel_id::parse(text_of(stop, "id"));
+  b.drop_below(e.scope, cancel);
+  if (!id || !cancel || stop.value("words_follow", json()) != true) return;
+  auto& in = b.at(e.scope, now);
+  b.begin_notice(in, b.notice_of(in, *id, cancel), now);
 }
 
 void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
@@ -167,14 +149,14 @@ void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
   b.sweep(in);
 }
 
-void fenced(outbox& o, const event& e, const json& data, boot_time now) {
+void fenced(outbox::books& b, const event& e, const json& data) {
   const auto& target = member(data, "target");
   if (const auto scope = scope_path::parse(text_of(target, "scope")); scope && !target.contains("owner"))
-    o.drop_all(*scope, now);
+    b.drop_below(*scope, cancel_of(data));
   else if (const auto id = operation_id::parse(text_of(target, "operation")))
-    o.drop(*id, now);
+    b.drop_reply(*id, cancel_of(data));
   else if (target.contains("everything"))
-    o.drop_all(e.scope, now);
+    b.drop_below(e.scope, cancel_of(data));
 }
 
 void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_time now) {
@@ -207,7 +189,7 @@ void outbox::told(const event& e, boot_time now) {
     say_delta(b, *e.operation, e, data, now);
   else if (e.type == "turn_start" && is_turn) {
     auto& r = reply_of(b, *e.operation, e);
-    r.reply_to = known_as(b.at(e.scope, now), message_of(data));
+    r.reply_to = b.at(e.scope, now).known_as(message_of(data));
   } else if (e.type == "turn_complete" && is_turn)
     complete(b, *e.operation, e, data, now);
   else if (e.type == "turn_abort" && is_turn)
@@ -217,22 +199,36 @@ void outbox::told(const event& e, boot_time now) {
   else if (e.type == "message_decided")
     decided_message(*this, b, e, data, now);
   else if (e.type == "acknowledgement")
-    acknowledge(b, b.at(e.scope, now), message_of(data), text_of(data, "text"), text_of(data, "reaction"));
+    b.acknowledge(
+        b.at(e.scope, now),
+        {message_of(data), cancel_of(data), text_of(data, "text"), text_of(data, "reaction"), text_of(data, "state")},
+        now);
   else if (e.type == "approval_required")
     ask(b, e, data, now);
   else if (e.type == "approval_resolved")
     answer(b, e, data, now);
   else if (e.type == "cancel_fenced")
-    fenced(*this, e, data, now);
+    fenced(b, e, data);
+  else if (e.type == "cancel_settled" && cancel_of(data))
+    b.settle(*cancel_of(data), b.end_mark(data.value("proven", json()) == true, number_of(data, "not_confirmed"),
+                                          number_of(data, "operations")));
   else if (e.type == "operation_cancelling" && e.operation)
-    drop(*e.operation, now);
+    b.drop_reply(*e.operation, cancel_of(data));
+  else if (is_turn && e.type.starts_with("operation_") && e.type != "operation_created" &&
+           e.type != "operation_started" && e.type != "operation_paused" && e.type != "operation_resumed")
+    b.mark_ended(e.scope, *e.operation, cancel_of(data));
+}
+
+void outbox::passed_by(const scope_path& scope, const decision& what, boot_time now) {
+  if (what.what == decided::ignored && what.why == "nothing_active") drop_all(scope, now);
 }
 
 void outbox::heard(const scope_path& scope, const decision& what, std::string service_id, boot_time now) {
+  passed_by(scope, what, now);
   if (!what.message) return;
   auto& in = books_->at(scope, now);
   remember(in, *what.message, std::move(service_id));
-  if (what.is_acknowledged) acknowledge(*books_, in, *what.message, {}, stop_reaction);
+  if (what.is_acknowledged) books_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
 }
 
 } // namespace quell::integrations::chat

@@ -142,6 +142,14 @@ void outbox::books::close(place& in, const operation_id& turn) {
 
 /// The message cannot be edited (any more): what it does not show goes into a new one.
 void outbox::books::freeze(place& in, position p) {
+  if (p->what == part_kind::acknowledgement && p->text != p->shown) { // what became of the stop meanwhile
+    auto next = *p;
+    next.is_posted = false;
+    next.message.clear();
+    next.shown.clear();
+    next.sent_bytes = 0;
+    in.parts.insert(std::next(p), std::move(next));
+  }
   if (p->what == part_kind::reply && (p->is_open || p->sent_bytes < p->text.size())) {
     part rest;
     rest.what = part_kind::reply;
@@ -155,9 +163,11 @@ void outbox::books::freeze(place& in, position p) {
 }
 
 /// What was not sent is dropped. A message in flight cannot be called back, but nothing is added to it.
-void outbox::books::drop(place& in, const operation_id& turn) {
+void outbox::books::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
+                         const std::string* mark) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
+    if (here->turn == turn && here->awaits_proof && cancel && !here->cancel) await(*here, cancel);
     if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
     const bool flies = is_flying(in, here);
     if (!here->is_posted && !flies) {
@@ -171,25 +181,45 @@ void outbox::books::drop(place& in, const operation_id& turn) {
     here->is_doomed = true;
     here->status.clear();
     if (here->asks) here->asks->is_open = false;
-    if (rules.can_edit && is_cut && here->what == part_kind::reply) here->mark = rules.words.stop_mark;
+    if (rules.can_edit && is_cut && here->what == part_kind::reply) {
+      here->mark = mark ? *mark : rules.words.stopping_mark;
+      here->awaits_proof = !mark;
+      if (!mark) await(*here, cancel);
+    }
     if (here->text.empty() && here->mark.empty()) here->text = here->shown; // nothing else to show in its place
   }
   sweep(in);
 }
 
 /// The same for all that waits in a place, whoever it is of.
-void outbox::books::drop_parts(place& in) {
+void outbox::books::drop_parts(place& in, const std::optional<cancel_id>& cancel) {
   std::vector<operation_id> turns;
   for (const auto& p : in.parts)
     if (p.turn && std::find(turns.begin(), turns.end(), *p.turn) == turns.end()) turns.push_back(*p.turn);
-  for (const auto& turn : turns) drop(in, turn);
+  for (const auto& turn : turns) drop(in, turn, cancel);
+}
+
+void outbox::books::drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel) {
+  const auto found = replies.find(turn);
+  if (found == replies.end()) return;
+  found->second.is_over = true;
+  if (const auto at = places.find(found->second.scope); at != places.end()) drop(at->second, turn, cancel);
+}
+
+void outbox::books::drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel) {
+  for (auto& [turn, r] : replies)
+    if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
+  for (auto& [scope, place] : places)
+    if (scope.is_at_or_below(at_or_below)) drop_parts(place, cancel);
 }
 
 /// Takes out what is shown as it should be and will not change.
 void outbox::books::sweep(place& in) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
-    if (is_flying(in, here) || here->is_live() || (here->what == part_kind::reply && here->is_open)) continue;
+    if (is_flying(in, here) || here->awaits_proof || here->is_live() ||
+        (here->what == part_kind::reply && here->is_open))
+      continue;
     if (!needs_action(*here)) in.parts.erase(here);
   }
 }

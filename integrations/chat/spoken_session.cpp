@@ -26,6 +26,7 @@ void spoken_session::take(const scope_path& place, const address_split& words, c
                           std::vector<std::string> names, boot_time now) {
   if (words.is_addressed && answers_question(place, words.text, by)) return;
   const bool is_cancel = is_cancel_ && is_cancel_(words.text, names);
+  if (is_cancel && words.answers_others && !words.is_addressed) return; // it tells somebody else to stop
   if (!words.is_addressed && only_addressed_ && !is_cancel) return;
   // Bounded: a flood is answered by silence, but never a stop.
   if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
@@ -35,7 +36,7 @@ void spoken_session::take(const scope_path& place, const address_split& words, c
   message.id = std::move(id);
   message.text = words.text;
   message.author = by;
-  message.addressed = words.is_addressed;
+  message.addressed = words.is_addressed || !only_addressed_;
   message.bot_names = std::move(names);
   undecided_.emplace(++last_mark_, place);
   heard_.push_back({last_mark_, std::move(message)});
@@ -51,6 +52,7 @@ bool spoken_session::answers_question(const scope_path& place, std::string_view 
 }
 
 void spoken_session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
+  if (const auto it = undecided_.find(mark); what && it != undecided_.end()) outbox_.passed_by(it->second, *what, now);
   close(mark, what ? nullptr : &what.error(), "Not taken: ", now);
 }
 

@@ -103,6 +103,12 @@ void web_connector::stop_work(stop_order order, std::function<void(result<stop_a
   at_.stop(std::move(order), back<result<stop_answer>>(std::move(done)));
 }
 
+void web_connector::stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done) {
+  if (auto* remembers = dynamic_cast<signed_stops*>(&at_))
+    return remembers->stop_once(std::move(once), back<result<stop_answer>>(std::move(done)));
+  stop_work(std::move(once.order), std::move(done));
+}
+
 void web_connector::approve(operation_id call, bool approved, person by, std::string reason,
                             std::function<void(result<void>)> done) {
   at_.approve(call, approved, std::move(by), std::move(reason), back<result<void>>(std::move(done)));

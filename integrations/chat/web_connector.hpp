@@ -12,6 +12,7 @@
 
 #include "integrations/chat/chat.hpp"
 #include "integrations/chat/outbox.hpp"
+#include "integrations/chat/signed_stop.hpp"
 #include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat {
@@ -43,6 +44,8 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   /// Hands it to quelld; `done` is called on the loop's thread.
   void say(said message, std::function<void(result<decision>)> done);
   void stop_work(stop_order order, std::function<void(result<stop_answer>)> done);
+  /// The same for one that may be replayed.
+  void stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done);
   void approve(operation_id call, bool approved, person by, std::string reason, std::function<void(result<void>)> done);
 
   /// `job` once, at least so much later.

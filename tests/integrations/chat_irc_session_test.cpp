@@ -167,7 +167,7 @@ TEST_CASE("with everything heard, talk is a message too") {
   w.channel("\x01"
             "ACTION waves\x01");
   REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.addressed == false);
+  CHECK(w.heard[0].message.addressed == true); // what is not addressed would start nothing
   CHECK(w.heard[1].message.text == "waves");
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a stop drops what was not sent, and the acknowledgement comes first")
   w.tells("turn_abort", dev, turn_number(1), R"({"reason":"user"})");
   w.passes(120s);
   CHECK(count_of(w.out, "old ") == before);
-  CHECK(count_of(w.out, "PRIVMSG #dev :OK, I stopped the build.") == 1);
+  CHECK(count_of(w.out, "PRIVMSG #dev :🛑 stopped OK, I stopped the build.") == 1);
 }
 
 TEST_CASE("no line is longer than 512 bytes with our prefix in front, whatever the text") {

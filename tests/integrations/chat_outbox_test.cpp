@@ -78,7 +78,7 @@ TEST_CASE("a stop drops what was not sent, and the acknowledgement goes first") 
   s.tell("acknowledgement", turn, acknowledged(said_stop, "Stopped the list.", ""));
   s.pump();
   CHECK(s.said.size() == 5);
-  CHECK(s.said.back() == "post Stopped the list.");
+  CHECK(s.said.back() == "post 🛑 stopped Stopped the list.");
   s.run_dry();
   CHECK(s.said.size() == 5);
 }
@@ -107,13 +107,13 @@ TEST_CASE("where a reaction cannot be, a short text is") {
     s.tell("message_decided", turn, decision_of(said_stop, "m7", "cancel", "cancel_word"));
     s.tell("acknowledgement", turn, acknowledged(said_stop, "", "🛑"));
     s.pump();
-    CHECK(s.said == strings{"post 🛑 Stopped."});
+    CHECK(s.said == strings{"post 🛑 stopping…"});
   }
   SECTION("the message is not known any more") {
     played_service s{outbox_rules{}};
     s.tell("acknowledgement", turn, acknowledged(said_stop, "", "🛑"));
     s.pump();
-    CHECK(s.said == strings{"post 🛑 Stopped."});
+    CHECK(s.said == strings{"post 🛑 stopping…"});
   }
   SECTION("the service refuses it") {
     played_service s{outbox_rules{}};
@@ -123,7 +123,7 @@ TEST_CASE("where a reaction cannot be, a short text is") {
     REQUIRE(a.size() == 1);
     s.box.done(a[0].number, {GENERATE(outcome::refused, outcome::unknown)}, s.now);
     s.pump();
-    CHECK(s.said == strings{"post 🛑 Stopped."});
+    CHECK(s.said == strings{"post 🛑 stopping…"});
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("nothing is added to a reply after its stop, whatever is told late") {
   s.tell("message_decided", turn, decision_of(said_stop, "m2", "cancel", "cancel_word"));
   s.delta(turn, 19, " and yet more");
   s.run_dry();
-  CHECK(s.said == strings{"post Some words", "edit 1 Some words\n⏹ stopped"});
+  CHECK(s.said == strings{"post Some words", "edit 1 Some words\n⏹ stopping…"});
   s.abort(turn);
   s.run_dry();
   CHECK(s.said.size() == 2);
@@ -175,7 +175,7 @@ TEST_CASE("a post in flight when the stop comes is marked once it is known, and 
   SECTION("it was done") {
     s.box.done(a[0].number, s.perform(a[0]), s.now);
     s.run_dry();
-    CHECK(s.messages["1"] == "Some\n⏹ stopped");
+    CHECK(s.messages["1"] == "Some\n⏹ stopping…");
   }
   SECTION("the service asked for patience") {
     s.box.done(a[0].number, {outcome::later, {}, milliseconds{500}}, s.now);
@@ -278,7 +278,7 @@ TEST_CASE("a Stop button silences the reply before any event says so") {
   s.box.drop(turn, s.now);
   s.delta(turn, 3, "def");
   s.run_dry();
-  CHECK(s.messages["1"] == "abc\n⏹ stopped");
+  CHECK(s.messages["1"] == "abc\n⏹ stopping…");
   CHECK_FALSE(s.asked.back().is_live);
 }
 

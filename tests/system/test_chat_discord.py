@@ -87,6 +87,7 @@ def test_a_message_is_answered_by_a_reply_that_is_edited(world):
 def test_who_is_meant(world):
     c, d, _ = world
     d.message("not to you", mention=False)
+    d.message("stop", mention=False)  # to somebody else: nothing runs here
     d.message("from a bot", author={"id": "6", "username": "b", "bot": True})
     d.message("from a webhook", webhook_id="12")
     d.message("somebody came", type=7)
@@ -119,6 +120,10 @@ def test_stop_in_the_middle_of_a_reply(world):
     c, d, m = world
     d.message("runs")
     until(lambda: processes.marked(m), "the command to run")
+    d.message("stop!", mention=False, type=19, referenced_message={"author": {"id": "77"}})  # to somebody else
+    d.message("directly", direct=True)
+    wait_text(d, "You said directly.")
+    assert processes.marked(m)
     stop = d.message("stop!", mention=False)  # a cancel word needs no mention
     until(lambda: not processes.marked(m), "the command to be gone")
     until(lambda: not c.live(), "the turn to be over")

@@ -47,6 +47,7 @@ def irc(tmp_path):
 def test_questions_are_answered_where_they_were_asked(irc):
     server, c, mia = irc
     mia.say("#dev", "nobody is meant")
+    mia.say("#dev", "stop")  # to somebody else: nothing runs here
     mia.say("#DEV", "Clanky: hello")
     assert mia.wait_text("You said") == "You said hello."
     mia.say("clanky", "hi there")

@@ -53,11 +53,13 @@ def test_a_message_is_answered_by_edits_of_one_message_that_answers_it(world):
 def test_in_groups_only_what_is_addressed_counts_and_stops_do_always(world):
     telegram, c = world
     telegram.say("hello everybody", chat=-100)
+    telegram.say("stop", chat=-100)  # to somebody else: nothing runs here
     telegram.say("@clanky_bot hello", chat=-100, topic=9)
     telegram.see(lambda all: all and all[0]["text"] == "You said hello.", "the answer in the topic", chat=-100, topic=9)
     telegram.say("/ask endless", chat=-100)
     telegram.see(lambda all: all and len(all[0]["text"]) > 20, "the reply to begin", chat=-100)
     telegram.say("/stop@other_bot", chat=-100)
+    telegram.say("stop", chat=-100, reply_to_message={"message_id": 1, "from": {"id": 77, "is_bot": False, "first_name": "Tom"}})
     stop = telegram.say("never mind", chat=-100)
     until(lambda: (-100, stop) in telegram.reactions, "the acknowledgement")
     [turn] = until(lambda: c.operations(scope="telegram/-100", kind="turn", status="cancelled"), "the reply to be stopped")

@@ -124,6 +124,52 @@ def test_who_may_stop_by_voice(world, fields, why, standing):
         c.cancel(scope="voice")
 
 
+def test_speaking_twice_makes_nobody_an_owner(world):
+    c, _ = world
+    running = c.say("voice/room", "endless")
+    tom = {"author": {"id": "tom", "name": "Tom"}, "modality": "voice"}
+    waits = c.post("voice/room", "and the weather?", **tom)
+    assert waits.json["turn"]["status"] == "pending"
+    for _ in range(3):
+        refused = c.post("voice/room", "stop", **tom)
+        assert (refused.json["decision"], refused.json["why"]) == ("turn", "no_standing"), refused.body
+    assert c.operation(running)["status"] == "running"
+    # What he said and is being answered is his.
+    mine = c.post("voice/hall", "endless", **tom).json["turn"]["id"]
+    c.wait_event(mine, "text_delta")
+    stop = c.post("voice/hall", "stop", **tom)
+    assert stop.json["decision"] == "cancel" and stop.json["detected"]["standing"] == "speaker_owns", stop.body
+    c.cancel(everything=True)
+
+
+def test_a_refused_stop_that_is_being_answered_gives_no_standing():
+    m = marker()
+    answers = [{"when": {"user": "stop"}, "steps": [{"endless": "what do you mean ", "chunk": 5, "delay_ms": 10}]}, *script(m)]
+    with TurnCluster(answers) as c:
+        tom = {"author": {"id": "tom", "name": "Tom"}, "modality": "voice"}
+        task = c.start("sleep", "1000", scope="voice/room")
+        c.wait_status(task["id"], "running")
+        first = c.post("voice/room", "stop", **tom).json
+        assert first["why"] == "no_standing"
+        c.wait_event(first["turn"]["id"], "text_delta")
+        for _ in range(2):
+            again = c.post("voice/room", "stop", **tom).json
+            assert (again["decision"], again["why"]) == ("turn", "no_standing"), again
+        assert c.operation(task["id"])["status"] == "running"
+        c.cancel(everything=True)
+
+
+@pytest.mark.parametrize("text, why", [("stop", "nothing_active"), ("never mind", "nothing_active"), ("hello", "not_addressed")])
+def test_what_does_not_address_the_bot_starts_nothing(world, text, why):
+    c, _ = world
+    answer = c.post("chat", text, addressed=False)
+    assert (answer.status, answer.json["decision"], answer.json["why"]) == (200, "ignored", why), answer.body
+    assert not c.operations(scope="chat") and not c.messages("chat")
+    running = c.say("chat", "endless")
+    assert c.post("chat", "stop", addressed=False).json["decision"] == "cancel", "what runs is stopped by anyone"
+    assert c.ended(running)["status"] == "cancelled"
+
+
 def test_an_empty_message_is_ignored(world):
     c, _ = world
     answer = c.post("chat", " \n ")
@@ -185,7 +231,7 @@ def test_a_reaction_takes_the_place_of_a_model_that_is_slow_or_down(answers):
         voice = c.post("voice", "stop", modality="voice").json
         assert acknowledgement(c, text["message"])["reaction"] == "\U0001F6D1"
         said = acknowledgement(c, voice["message"])
-        assert said["text"] == "Okay, stopped." and said["reaction"] is None, said
+        assert said["text"] == "Okay, stopping." and said["reaction"] is None, said
         c.check_scope("chat")
 
 

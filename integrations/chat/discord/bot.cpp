@@ -219,9 +219,12 @@ void bot::heard(const std::string& type, const std::string& data) {
   const auto guild = message->scope.segments()[1];
   if (!may_speak_in(guild == "dm" ? std::string_view() : guild)) return;
   if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
-  if (settings_.only_addressed && !message->addressed.value_or(true) &&
-      !(settings_.is_cancel && settings_.is_cancel(message->text, message->bot_names)))
-    return;
+  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(message->text, message->bot_names);
+  if (!message->addressed.value_or(true)) {
+    if (is_cancel && answers_another(data)) return; // it tells somebody else to stop
+    if (settings_.only_addressed && !is_cancel) return;
+    if (!settings_.only_addressed) message->addressed = true;
+  }
   say(std::move(*message));
 }
 

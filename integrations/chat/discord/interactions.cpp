@@ -70,9 +70,13 @@ void bot::order_stop(const interaction& i) {
   if (i.what == asked::stop_turn) order.operation = i.target;
   order.by = i.by;
   order.reason = i.what == asked::stop ? "/stop" : "Stop button";
-  host_.stop(std::move(order), [weak = weak_from_this(), id = i.id](result<stop_answer> what) {
+  const auto place = i.what == asked::stop ? i.scope : std::nullopt; // a button's reply is marked
+  host_.stop(std::move(order), [weak = weak_from_this(), id = i.id, place](result<stop_answer> what) {
     if (const auto self = weak.lock())
-      self->run([bot = self.get(), id, what = std::move(what)] { bot->answer(id, words_of(what), false); });
+      self->run([bot = self.get(), id, place, what = std::move(what)] {
+        bot->answer(id, words_of(what), false);
+        if (place && what && what->operations > 0) bot->outbox_.stopping(*place, what->cancel, web_loop::now());
+      });
   });
 }
 

@@ -135,6 +135,12 @@ std::optional<said> read_message(std::string_view text, std::string_view own_id)
   return s;
 }
 
+bool answers_another(std::string_view text) {
+  const auto message = json::parse(text, nullptr, false);
+  const auto whom = text_of(member_of(member_of(message, "referenced_message"), "author"), "id");
+  return !whom.empty() && whom != text_of(member_of(message, "author"), "id");
+}
+
 result<interaction> read_interaction(std::string_view text) {
   const auto body = json::parse(text, nullptr, false);
   const auto type = number_of(body, "type", 0);

@@ -23,6 +23,8 @@ std::string channel_of(const scope_path& scope);
 /// if it mentions the bot, answers it, or is a direct message. nullopt: of a bot, of a webhook, of the system, without
 /// text, or no message at all.
 std::optional<said> read_message(std::string_view json, std::string_view own_id);
+/// Whether it is a reply to what another person said (or a bot; whether that is us `addressed` tells).
+bool answers_another(std::string_view message);
 
 enum class asked : std::uint8_t { ping, ask, stop, stop_turn, approve, deny, other };
 

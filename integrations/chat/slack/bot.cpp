@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,7 @@ web_answer only_for_you(const std::string& text) {
 }
 
 std::string stopped_text(const stop_answer& a) {
+  if (a.outcome == "repeated") return "That was done already.";
   if (a.outcome == "nothing_live" || (a.operations == 0 && a.outcome != "joined"))
     return a.outcome == "already_finished" ? "That has finished already." : "Nothing is running here.";
   return "Stopping " + std::to_string(a.operations) + (a.operations == 1 ? " operation." : " operations.");
@@ -40,7 +42,7 @@ std::string stopped_text(const stop_answer& a) {
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)) {}
+    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)), began_(seconds_now()) {}
 
 void bot::begin() { introduce(); }
 
@@ -127,9 +129,9 @@ void bot::take_message(message m, const answer& done) {
   if (thread.empty() && settings_.in_threads && !m.is_direct && !is_cancel) thread = m.ts;
   const auto where = scope(m.team, m.channel, thread);
   if (!where || m.ts.size() > 128 || m.user.size() > 128) return done({200, ""});
-  if (!m.is_addressed && !is_cancel && settings_.only_addressed &&
-      (m.thread.empty() || !threads_.contains(where->text())))
-    return done({200, ""});
+  const bool is_meant =
+      m.is_addressed || !settings_.only_addressed || (!m.thread.empty() && threads_.contains(where->text()));
+  if (!is_meant && !is_cancel) return done({200, ""});
   if (m.text.size() > most_text) {
     box.note(*where, "That is too long for me: at most 64 KiB at a time.", m.ts, web_loop::now());
     events_.add(key);
@@ -140,7 +142,7 @@ void bot::take_message(message m, const answer& done) {
   s.id = m.ts;
   s.text = m.text;
   s.author = {m.user, m.user};
-  s.addressed = m.is_addressed;
+  s.addressed = is_meant;
   s.bot_names = std::move(names);
   const auto then = [this, key, where = *where, ts = m.ts, done](const result<decision>& d) {
     if (d) box.heard(where, *d, ts, web_loop::now());
@@ -186,10 +188,13 @@ void bot::take_command(const web_call& c, const answer& done) {
   if (std::find(stops.begin(), stops.end(), read->name) == stops.end()) return say_command(*read, *where, done);
   stop_order order{*where, {}, {read->user, read->user_name}, read->text.empty() ? read->name : read->text};
   if (order.reason.size() > 500) order.reason.resize(fitting(order.reason, 500, length_unit::bytes));
-  box.drop_all(*where, web_loop::now());
-  in_turn(read->channel, [this, order, done](const std::function<void()>& next) {
-    stop_work(order, [this, done, next](const result<stop_answer>& a) {
+  const auto at = std::chrono::seconds(std::strtoll(c.header("x-slack-request-timestamp").c_str(), nullptr, 10));
+  signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
+  if (!once.is_from_before) box.drop_all(*where, web_loop::now());
+  in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
+    stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);
+      if (a && a->operations > 0) box.stopping(where, a->cancel, web_loop::now());
       done(only_for_you(a ? stopped_text(*a) : "That could not be stopped: " + a.error().detail));
       next();
     });

@@ -43,6 +43,7 @@ class bot final : public web_connector {
                                          const std::string& thread);
 
   slack_settings settings_;
+  const std::int64_t began_; ///< seconds: what was signed until then may be known to an earlier life
   std::map<std::string, std::deque<step>> lines_; ///< by channel; the first one of each is being decided
   std::string user_, name_;                       ///< who we are, once Slack has said so
   unsigned introductions_ = 0;

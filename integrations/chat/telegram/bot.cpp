@@ -153,13 +153,14 @@ void bot::take_message(const message& m, const taken& done) {
   for (const auto& name : {me_.username, me_.name})
     if (!name.empty()) names.push_back(name);
   const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
+  if (is_cancel && m.answers_others && !m.is_addressed) return done(true); // it tells somebody else to stop
   if (!m.is_addressed && !is_cancel && settings_.only_addressed) return done(true);
   said s;
   s.scope = *where;
   s.id = m.id;
   s.text = m.text;
   s.author = {m.user, m.user_name};
-  s.addressed = m.is_addressed;
+  s.addressed = m.is_addressed || !settings_.only_addressed;
   s.bot_names = std::move(names);
   say(std::move(s), [this, where = *where, id = m.id, done](const result<decision>& d) {
     if (d) box.heard(where, *d, id, web_loop::now());

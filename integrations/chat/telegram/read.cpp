@@ -106,8 +106,13 @@ std::variant<nothing, message, pressed> read_message(const json& from, const sel
   if (m.text.empty()) m.text = trimmed(text_of(from, "caption"));
   if (m.chat.empty() || m.id.empty() || m.user.empty() || m.text.empty()) return nothing{};
   m.is_private = text_of(member(from, "chat"), "type") == "private";
-  const auto& answered = member(member(from, "reply_to_message"), "from");
-  m.is_addressed = m.is_private || (me.id != 0 && number_of(answered, "id") == me.id);
+  const auto& answered = member(from, "reply_to_message");
+  const auto& whom = member(answered, "from");
+  m.is_addressed = m.is_private || (me.id != 0 && number_of(whom, "id") == me.id);
+  // Each message of a topic "answers" the one that opened it.
+  const bool opens_topic = !m.topic.empty() && id_text(answered, "message_id") == m.topic;
+  const auto id = id_text(whom, "id");
+  m.answers_others = !id.empty() && !opens_topic && number_of(whom, "id") != me.id && id != m.user;
   if (!take_command(m, me)) return nothing{};
   if (m.command.empty()) take_mention(m, me);
   return m;

@@ -28,7 +28,8 @@ struct message {
   std::string text;    ///< without a mention of the bot at its beginning; a command without its slash and target
   std::string command; ///< `stop`, `start`, …, lower case; "" = none
   bool is_private = false;
-  bool is_addressed = false; ///< private, a mention, a reply to the bot, or a command
+  bool answers_others = false; ///< a reply to what another person said
+  bool is_addressed = false;   ///< private, a mention, a reply to the bot, or a command
 };
 
 /// A button below one of our messages.

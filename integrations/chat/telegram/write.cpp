@@ -63,7 +63,8 @@ web_request request_of(const telegram_settings& s, const action& a) {
   if (a.what != action_kind::post && !about) return {};
   if (a.what == action_kind::react) {
     // A bot may only use what Telegram lists; of stop signs there is none.
-    const std::string shown = a.text.starts_with("🛑") ? "👌" : a.text;
+    // Bots may use few reactions; a later one takes the place of an earlier one.
+    const std::string shown = a.text.starts_with("🛑") ? "👌" : a.text.starts_with("✅") ? "👍" : a.text;
     body["message_id"] = *about;
     body["reaction"] = json::array({{{"type", "emoji"}, {"emoji", shown}}});
     return call(s, "setMessageReaction", text_of(body));

@@ -26,6 +26,14 @@ std::string delivery_id(const element& e, const std::string& room, const jid& fr
                                                     : std::string();
 }
 
+/// A reply (XEP-0461) to somebody in the room who is neither the speaker nor us.
+bool answers_another(const element& e, std::string_view speaker, const std::vector<std::string>& our_names) {
+  const auto* reply = e.child("reply", "urn:xmpp:reply:0");
+  const auto to = reply ? read_jid(reply->attribute("to")) : std::nullopt;
+  if (!to || to->resource.empty() || to->resource == speaker) return false;
+  return std::find(our_names.begin(), our_names.end(), to->resource) == our_names.end();
+}
+
 } // namespace
 
 void session::hear(const element& e, boot_time now) {
@@ -52,6 +60,7 @@ void session::hear(const element& e, boot_time now) {
   if (names[0] != settings_.nick) names.push_back(settings_.nick);
   auto split = without_address(body->text, names);
   if (!is_room) split.is_addressed = true;
+  split.answers_others = is_room && answers_another(e, from->resource, names);
   if (blank(split.text)) return;
   const person by{short_id(is_room ? from->full() : from->bare), is_room ? from->resource : from->bare};
   take(*place, split, by, delivery_id(e, is_room ? from->bare : "", *from), std::move(names), now);

@@ -1,0 +1,20 @@
+// What the store knows about stops: names of what is not known to have ended, and what was told of a stop before.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "controller/turns/stop_story.hpp"
+#include "storage/queries.hpp"
+
+namespace quell::controller::turns {
+
+/// The first few of them, with their names.
+std::vector<not_known> named(const std::vector<stuck_operation>& stuck, storage::queries& store);
+/// The first few of what this settled cancel covered and is not known to have ended.
+std::vector<not_known> not_known_of(const cancel_id& cancel, storage::queries& store);
+/// What was told last about each of these messages.
+std::unordered_map<message_id, stop_telling> told_before(const std::vector<storage::message_record>& stops,
+                                                         storage::queries& store);
+
+} // namespace quell::controller::turns

@@ -1,0 +1,276 @@
+// How a stop is told in a chat: "stopping" at the fence, "stopped" with the proof, and never the other way round.
+#include "tests/integrations/chat_outbox_world.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+using namespace quell::integrations::chat::testing;
+
+namespace {
+
+using strings = std::vector<std::string>;
+
+const operation_id turn = operation_id::fresh();
+const message_id said_stop = message_id::fresh(), said_again = message_id::fresh();
+const cancel_id the_cancel = cancel_id::fresh(), another = cancel_id::fresh();
+
+/// A service, and a stop that goes its way in it.
+struct stop_world : played_service {
+  using played_service::played_service;
+
+  void tells(const std::string& type, const std::string& data, const std::optional<operation_id>& of = {}) {
+    event e;
+    e.id = ++events;
+    e.type = type;
+    e.scope = place();
+    e.operation = of;
+    e.root = of;
+    e.data = data;
+    box.told(e, now);
+  }
+  static std::string of(const cancel_id& cancel) { return R"("cancel":")" + cancel.text() + '"'; }
+  void decides(const message_id& m = said_stop, const std::string& id = "m7", bool words_follow = true) {
+    tells("message_decided", R"({"message":")" + m.text() + R"(","id":")" + id +
+                                 R"(","decision":"cancel","why":"cancel_word","cancel":{"id":")" + the_cancel.text() +
+                                 (words_follow ? R"(","words_follow":true}})" : R"("}})"));
+  }
+  void acknowledges(const std::string& text, const std::string& state = "", const message_id& m = said_stop) {
+    tells("acknowledgement", R"({"message":")" + m.text() + R"(","cancel":")" + the_cancel.text() + R"(","text":)" +
+                                 quoted(text) + R"(,"reaction":null)" +
+                                 (state.empty() ? "" : R"(,"state":")" + state + '"') + "}");
+  }
+  void reacts(const message_id& m = said_stop) {
+    tells("acknowledgement",
+          R"({"message":")" + m.text() + R"(","cancel":")" + the_cancel.text() + R"(","text":null,"reaction":"🛑"})");
+  }
+  void settles(bool is_proven = true, const cancel_id& cancel = the_cancel) {
+    tells("cancel_settled", "{" + of(cancel) +
+                                (is_proven ? R"(,"proven":true,"operations":3,"not_confirmed":0})"
+                                           : R"(,"proven":false,"operations":3,"not_confirmed":1})"));
+  }
+};
+
+outbox_rules lines() {
+  outbox_rules r;
+  r.can_edit = r.can_react = false;
+  r.one_line = true;
+  return r;
+}
+
+} // namespace
+
+TEST_CASE("at the fence a message says stopping, and the same one says stopped once that is proven") {
+  stop_world s{outbox_rules{}};
+  s.decides();
+  s.pump();
+  CHECK(s.said == strings{"post 🛑 stopping…"});
+  SECTION("the words come after the proof") {
+    s.settles();
+    s.pump();
+    CHECK(s.messages["1"] == "🛑 stopped");
+    s.acknowledges("I have stopped.");
+    s.run_dry();
+    CHECK(s.messages["1"] == "🛑 stopped\nI have stopped.");
+  }
+  SECTION("the proof is not there for a long time") {
+    s.acknowledges("🛑 stopping…", "stopping");
+    s.acknowledges("⚠️ still stopping, not proven: exec", "unproven");
+    s.run_dry();
+    CHECK(s.messages["1"] == "⚠️ still stopping, not proven: exec");
+    s.settles();
+    s.acknowledges("🛑 stopped", "stopped");
+    s.run_dry();
+    CHECK(s.messages["1"] == "🛑 stopped");
+  }
+  SECTION("it never comes") {
+    s.settles(false);
+    s.acknowledges("⚠️ not known to have ended: exec", "unconfirmed");
+    s.run_dry();
+    CHECK(s.messages["1"] == "⚠️ not known to have ended: exec");
+    s.acknowledges("I have stopped."); // whatever is told late
+    s.run_dry();
+    CHECK(s.messages["1"] == "⚠️ not known to have ended: exec");
+  }
+  SECTION("another cancel settles") {
+    s.settles(true, another);
+    s.run_dry();
+    CHECK(s.messages["1"] == "🛑 stopping…");
+  }
+  CHECK(s.order.size() == 1);
+}
+
+TEST_CASE("a model that has no words leaves quell's own") {
+  stop_world s{outbox_rules{}};
+  s.decides();
+  s.pump();
+  s.reacts();
+  s.run_dry();
+  CHECK(s.said == strings{"post 🛑 stopping…"});
+  s.settles();
+  s.run_dry();
+  CHECK(s.messages["1"] == "🛑 stopped");
+}
+
+TEST_CASE("without edits the end is told in a second message, and a stop that is proven at once in one") {
+  stop_world s{lines()};
+  s.decides();
+  s.pump();
+  CHECK(s.said.empty());
+  SECTION("at once") {
+    s.settles();
+    s.run_dry();
+    CHECK(s.said.empty());
+    s.acknowledges("I have stopped.");
+    s.run_dry();
+    CHECK(s.said == strings{"post 🛑 stopped I have stopped."});
+  }
+  SECTION("later") {
+    s.pass(milliseconds{1000});
+    s.pump();
+    CHECK(s.said == strings{"post 🛑 stopping…"});
+    s.acknowledges("🛑 stopping…", "stopping");
+    s.run_dry();
+    CHECK(s.said.size() == 2); // said by quelld: more follows
+    s.settles();
+    s.acknowledges("I have stopped.");
+    s.run_dry();
+    CHECK(s.said.back() == "post 🛑 stopped I have stopped.");
+    CHECK(s.said.size() == 3);
+  }
+  SECTION("later, without words") {
+    s.pass(milliseconds{1000});
+    s.pump();
+    s.reacts();
+    s.settles();
+    s.run_dry();
+    CHECK(s.said == strings{"post 🛑 stopping…", "post 🛑 stopped"});
+  }
+  SECTION("the end comes while the first one is on its way") {
+    s.pass(milliseconds{1000});
+    const auto a = s.box.due(s.now);
+    REQUIRE(a.size() == 1);
+    s.settles();
+    s.acknowledges("Fine.");
+    s.box.done(a[0].number, s.perform(a[0]), s.now);
+    s.run_dry();
+    CHECK(s.said == strings{"post 🛑 stopping…", "post 🛑 stopped Fine."});
+  }
+}
+
+TEST_CASE("a reaction is followed by another one with the proof, and by words without it") {
+  stop_world s{outbox_rules{}};
+  s.decides(said_stop, "m7", false);
+  s.reacts();
+  s.run_dry();
+  CHECK(s.said == strings{"react m7 🛑"});
+  SECTION("proven") {
+    s.settles();
+    s.run_dry();
+    CHECK(s.said == strings{"react m7 🛑", "react m7 ✅"});
+  }
+  SECTION("not") {
+    s.settles(false);
+    s.run_dry();
+    CHECK(s.said.size() == 1);
+    s.acknowledges("⚠️ not known to have ended: exec", "unconfirmed");
+    s.run_dry();
+    CHECK(s.said.back() == "post ⚠️ not known to have ended: exec");
+    CHECK(s.asked.back().reply_to == "m7");
+  }
+}
+
+TEST_CASE("the mark below a reply follows the cancel that ended it, whichever is told first") {
+  stop_world s{outbox_rules{}};
+  s.start(turn);
+  s.delta(turn, 0, "Some words");
+  s.pump();
+  SECTION("a word") {
+    s.decides(said_stop, "m7", false);
+    s.run_dry();
+    CHECK(s.messages["1"] == "Some words\n⏹ stopping…");
+    s.abort(turn);
+    s.settles();
+  }
+  SECTION("a cancel that settles before anything else is told") {
+    s.settles();
+    s.tells("operation_cancelling", "{" + s.of(the_cancel) + "}", turn);
+  }
+  SECTION("a button, which knows no cancel yet") {
+    s.box.drop(turn, s.now);
+    s.run_dry();
+    CHECK(s.messages["1"] == "Some words\n⏹ stopping…");
+    s.abort(turn);
+    s.tells("operation_cancelled", "{" + s.of(the_cancel) + "}", turn);
+    s.settles();
+  }
+  s.run_dry();
+  CHECK(s.messages["1"] == "Some words\n⏹ stopped");
+  CHECK(s.box.waiting() == 0);
+}
+
+TEST_CASE("the mark does not say stopped without a proof") {
+  stop_world s{outbox_rules{}};
+  s.start(turn);
+  s.delta(turn, 0, "Some words");
+  s.pump();
+  SECTION("not all is known to have ended") {
+    s.tells("operation_cancelling", "{" + s.of(the_cancel) + "}", turn);
+    s.settles(false);
+    s.run_dry();
+    CHECK(s.messages["1"] == "Some words\n⚠️ not known to have ended: 1 of 3");
+  }
+  SECTION("it was no cancel that ended it") {
+    s.abort(turn, "superseded");
+    s.run_dry();
+    CHECK(s.messages["1"] == "Some words\n⏹ cut off");
+  }
+  SECTION("the button came too late") {
+    s.box.drop(turn, s.now);
+    s.tells("operation_completed", "{}", turn);
+    s.run_dry();
+    CHECK(s.messages["1"] == "Some words\n⏹ cut off");
+  }
+}
+
+TEST_CASE("the mark of a stop waits for no pace") {
+  outbox_rules r;
+  r.of_place = {milliseconds{60'000}, 1};
+  r.of_all = {milliseconds{60'000}, 1};
+  stop_world s{r};
+  s.start(turn);
+  s.delta(turn, 0, "Some words");
+  s.pump(); // the only token
+  s.decides(said_stop, "m7", false);
+  s.pump();
+  CHECK(s.said.back() == "edit 1 Some words\n⏹ stopping…");
+  s.settles();
+  s.pump();
+  CHECK(s.said.back() == "edit 1 Some words\n⏹ stopped");
+}
+
+TEST_CASE("a command is told as a word is, and a message that was never decided here too") {
+  stop_world s{outbox_rules{}};
+  SECTION("a command") {
+    s.box.stopping(played_service::place(), the_cancel, s.now);
+    s.pump();
+    CHECK(s.messages["1"] == "🛑 stopping…");
+    s.settles();
+  }
+  SECTION("a command whose cancel has settled") {
+    s.settles();
+    s.box.stopping(played_service::place(), the_cancel, s.now);
+  }
+  SECTION("the end of what an earlier life had begun to tell") { s.acknowledges("🛑 stopped", "stopped"); }
+  s.run_dry();
+  CHECK(s.messages["1"] == "🛑 stopped");
+}
+
+TEST_CASE("a place forgets stops that never end, but not what they say") {
+  stop_world s{outbox_rules{}};
+  for (int i = 0; i < 100; ++i) s.decides(message_id::fresh(), "m" + std::to_string(i));
+  s.run_dry();
+  CHECK(s.order.size() == 100);
+  s.settles();
+  s.run_dry();
+  CHECK(s.box.waiting() == 0);
+  CHECK(s.messages["100"] == "🛑 stopped");
+}
