@@ -1,8 +1,9 @@
 // Reading the store: lists are found as keys, then each row is read by its key, all in one read transaction.
-#include "storage/queries.hpp"
+#include "storage/limited_queries.hpp"
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
 
 #include "storage/binding.hpp"
 #include "storage/faults.hpp"
@@ -25,7 +26,7 @@ class snapshot {
   SQLite::Database& database_;
 };
 
-class sqlite_queries final : public queries {
+class sqlite_queries final : public limited_queries {
  public:
   sqlite_queries(std::string directory, std::unique_ptr<SQLite::Database> database)
       : directory_(std::move(directory)), database_(std::move(database)),
@@ -33,7 +34,14 @@ class sqlite_queries final : public queries {
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
         cancel_by_seq_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE seq = ?"),
-        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"), history_(*database_) {}
+        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"), history_(*database_) {
+    constexpr int steps_between_looks = 2'000; // of the virtual machine: some ten microseconds
+    const auto look = [](void* self) { return static_cast<sqlite_queries*>(self)->must_end() ? 1 : 0; };
+    sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
+  }
+
+  void limit(read_budget budget) override { budget_ = std::move(budget); }
+  std::optional<std::uint64_t> cut_at() const override { return cut_at_; }
 
   result<std::optional<operation_record>> operation(const operation_id& id) override {
     return guarded<std::optional<operation_record>>([&] { return one(operation_by_id_, id, read_operation); });
@@ -119,10 +127,17 @@ class sqlite_queries final : public queries {
  private:
   template <class T, class Body>
   result<T> guarded(Body body) try {
+    cut_at_.reset();
+    if (is_abandoned()) return failure("abandoned", "nobody waits for this any more");
     return body();
   } catch (const std::exception& e) {
+    if (is_abandoned()) return failure("abandoned", "nobody waits for this any more");
+    if (must_end()) return failure("too_slow", "reading took too long and was given up");
     return tl::unexpected(to_fault(e, directory_, "read"));
   }
+
+  bool is_abandoned() const { return budget_.abandoned && budget_.abandoned->load(std::memory_order_relaxed); }
+  bool must_end() const { return is_abandoned() || read_budget::clock::now() >= budget_.end; }
 
   template <class Id, class Read>
   auto one(SQLite::Statement& statement, const Id& id, Read read) -> std::optional<decltype(read(statement))> {
@@ -135,8 +150,10 @@ class sqlite_queries final : public queries {
   template <class Record, class Read>
   result<std::vector<Record>> page(const result<search>& what, SQLite::Statement& by_key, Read read) {
     if (!what) return tl::unexpected(what.error());
+    const auto found = find(*database_, *what, [this] { return read_budget::clock::now() >= budget_.until; });
+    if (found.cut_at) cut_at_ = static_cast<std::uint64_t>(*found.cut_at);
     std::vector<Record> records;
-    for (const auto key : find(*database_, *what)) {
+    for (const auto key : found.keys) {
       const rewind always{by_key};
       binder(by_key).integer(key);
       if (by_key.executeStep()) records.push_back(read(by_key));
@@ -150,6 +167,8 @@ class sqlite_queries final : public queries {
   };
 
   std::string directory_;
+  read_budget budget_;
+  std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> database_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_;
   history_reader history_;
@@ -158,6 +177,12 @@ class sqlite_queries final : public queries {
 } // namespace
 
 result<std::unique_ptr<queries>> queries::open(const std::string& directory) {
+  auto opened = limited_queries::open(directory);
+  if (!opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<queries>(std::move(*opened));
+}
+
+result<std::unique_ptr<limited_queries>> limited_queries::open(const std::string& directory) {
   try {
     constexpr int busy_timeout_ms = 5'000;
     auto database = std::make_unique<SQLite::Database>(directory + "/" + database_file,

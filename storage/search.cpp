@@ -111,7 +111,9 @@ search_plan plan(SQLite::Database& database, const search& what) {
   return result;
 }
 
-fragment walk_statement(const search& what, const std::string& index) {
+namespace {
+
+fragment walk(const search& what, const std::string& index, const std::optional<std::int64_t>& last) {
   fragment f;
   f.add("SELECT " + qualified(what) + " FROM " + what.table +
         (index.empty() ? " NOT INDEXED" : " INDEXED BY " + index));
@@ -120,33 +122,95 @@ fragment walk_statement(const search& what, const std::string& index) {
     f.add(" WHERE " + qualified(what) + " > ?", parameter::of(what.ascending ? what.after : 0));
   else
     f.add(" WHERE " + qualified(what) + " < ?", parameter::of(what.after));
+  if (last) f.add(" AND " + qualified(what) + (what.ascending ? " <= ?" : " >= ?"), parameter::of(*last));
   add_tests(f, what);
   f.add(" ORDER BY " + qualified(what) + (what.ascending ? " ASC" : " DESC"));
   f.add(" LIMIT ?", parameter::of(static_cast<std::uint64_t>(what.limit)));
   return f;
 }
 
-std::vector<std::int64_t> find(SQLite::Database& database, const search& what) {
-  if (what.limit == 0) return {};
-  const auto chosen = plan(database, what);
-  if (chosen.what == search_plan::how::nothing) return {};
-  if (chosen.what == search_plan::how::walk) return keys_of(database, walk_statement(what, chosen.index));
+/// Rows of a walk between two looks at the clock: few at first, because most pages are full soon.
+constexpr std::uint64_t first_slice_rows = 256, most_slice_rows = 4096;
+
+/// The last key of the next slice: of the rows that `index` leads to, whether they pass the other tests or not. Nullopt
+/// if fewer are left.
+std::optional<std::int64_t> end_of_slice(SQLite::Database& database, const search& what, const std::string& index,
+                                         std::uint64_t rows) {
+  search bare = what;
+  std::erase_if(bare.conditions, [&](const condition& c) { return index.empty() || c.ordered_index != index; });
+  auto f = walk(bare, index, std::nullopt);
+  f.parameters.back() = parameter::of(std::uint64_t{1});
+  f.add(" OFFSET ?", parameter::of(rows - 1));
+  const auto keys = keys_of(database, f);
+  if (keys.empty()) return std::nullopt;
+  return keys.front();
+}
+
+/// Nothing but what the index answers by itself is asked: then the walk meets only rows that pass.
+bool meets_only_rows_that_pass(const search& what, const std::string& index) {
+  return std::all_of(what.conditions.begin(), what.conditions.end(),
+                     [&](const condition& c) { return !index.empty() && c.ordered_index == index; });
+}
+
+found_keys walk_in_slices(SQLite::Database& database, search what, const std::string& index,
+                          const std::function<bool()>& is_time_over) {
+  found_keys found;
+  const auto limit = what.limit;
+  for (auto rows = first_slice_rows;; rows = std::min(2 * rows, most_slice_rows)) {
+    const auto last = end_of_slice(database, what, index, rows);
+    what.limit = limit - static_cast<std::uint32_t>(found.keys.size());
+    const auto keys = keys_of(database, walk(what, index, last));
+    found.keys.insert(found.keys.end(), keys.begin(), keys.end());
+    if (!last || found.keys.size() >= limit) return found;
+    if (is_time_over()) {
+      found.cut_at = last;
+      return found;
+    }
+    what.after = static_cast<std::uint64_t>(*last);
+  }
+}
+
+found_keys test_candidates(SQLite::Database& database, const search& what, const std::vector<std::int64_t>& candidates,
+                           const std::function<bool()>& is_time_over) {
   fragment f;
   f.add("SELECT 1 FROM " + what.table + " NOT INDEXED WHERE " + qualified(what) + " = ?",
         parameter::of(std::int64_t{0}));
   add_tests(f, what);
   SQLite::Statement test(database, f.sql);
   bind_all(test, f.parameters);
-  std::vector<std::int64_t> keys;
-  for (const auto key : chosen.candidates) {
-    if (keys.size() >= what.limit) break;
+  found_keys found;
+  std::size_t tested = 0;
+  for (const auto key : candidates) {
+    if (found.keys.size() >= what.limit) break;
     const auto after = static_cast<std::int64_t>(what.after);
     if (what.after != 0 && (what.ascending ? key <= after : key >= after)) continue;
     test.bind(1, key);
-    if (test.executeStep()) keys.push_back(key);
+    if (test.executeStep()) found.keys.push_back(key);
     test.reset();
+    if (++tested % 64 == 0 && found.keys.size() < what.limit && is_time_over()) {
+      found.cut_at = key;
+      break;
+    }
   }
-  return keys;
+  return found;
+}
+
+} // namespace
+
+fragment walk_statement(const search& what, const std::string& index) { return walk(what, index, std::nullopt); }
+
+found_keys find(SQLite::Database& database, const search& what, const std::function<bool()>& is_time_over) {
+  if (what.limit == 0) return {};
+  const auto chosen = plan(database, what);
+  if (chosen.what == search_plan::how::nothing) return {};
+  if (chosen.what == search_plan::how::candidates)
+    return test_candidates(database, what, chosen.candidates, is_time_over);
+  if (meets_only_rows_that_pass(what, chosen.index)) return {keys_of(database, walk_statement(what, chosen.index)), {}};
+  return walk_in_slices(database, what, chosen.index, is_time_over);
+}
+
+std::vector<std::int64_t> find(SQLite::Database& database, const search& what) {
+  return find(database, what, [] { return false; }).keys;
 }
 
 } // namespace quell::storage

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -76,7 +77,15 @@ struct search_plan {
 search_plan plan(SQLite::Database& database, const search& what);
 /// The statement of a walk along `index` ("" = the table), without its parameters' values.
 fragment walk_statement(const search& what, const std::string& index);
-/// The keys that pass, in order, at most `limit`. Throws SQLite::Exception.
+
+/// Keys in list order, and how far the search came.
+struct found_keys {
+  std::vector<std::int64_t> keys;
+  std::optional<std::int64_t> cut_at; ///< its time was over behind this key; nothing before it is missing
+};
+/// The keys that pass, in order, at most `limit`. Looks at `is_time_over` between slices of a few thousand rows. Throws
+/// SQLite::Exception.
+found_keys find(SQLite::Database& database, const search& what, const std::function<bool()>& is_time_over);
 std::vector<std::int64_t> find(SQLite::Database& database, const search& what);
 
 void bind_all(SQLite::Statement& statement, const std::vector<parameter>& parameters);
