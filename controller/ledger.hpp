@@ -26,9 +26,13 @@ struct ledger_settings {
   std::size_t max_depth = 64;                  ///< of the tree; deeper: 422 invalid_field /parent
   std::size_t max_children = 100'000;
   std::size_t max_tombstones_per_token = 10'000;
-  milliseconds worker_lease{10000};    ///< for dead_by of tasks without their own
-  milliseconds longest_lease{60000};   ///< the longest that a worker is ever granted: a handover's
-  std::size_t leaves_per_step = 1'000; ///< how much one `step` rolls out
+  // 0 = no limit:
+  std::size_t max_live_per_author = 0;
+  std::size_t max_live_per_scope = 0;   ///< in a scope and everything below it; the root has `max_live_operations`
+  std::size_t max_turns_per_author = 0; ///< that run or wait
+  milliseconds worker_lease{10000};     ///< for dead_by of tasks without their own
+  milliseconds longest_lease{60000};    ///< the longest that a worker is ever granted: a handover's
+  std::size_t leaves_per_step = 1'000;  ///< how much one `step` rolls out
 };
 
 /// Why, and by whose order, work was stopped by something that is no cancel.
@@ -43,6 +47,7 @@ struct requirement {
   std::map<std::string, std::string> on;
   std::uint32_t slots = 1;
   std::optional<containment> least;
+  std::uint8_t line = 0; ///< authors of different lines wait apart, so that each line gets its share of slots
   friend auto operator<=>(const requirement&, const requirement&) = default;
 };
 

@@ -14,7 +14,9 @@ void placement::enqueue(const requirement& need, const operation_id& id) {
   auto [found, is_new] = queues_.try_emplace(need);
   waiting_queue& q = found->second;
   if (is_new) q.need = &found->first;
-  q.entries.push_back({id, ++arrivals_});
+  auto& turn = last_turn_[need.line];
+  turn = std::max(turn, turn_) + 1;
+  q.entries.push_back({id, {turn, ++arrivals_}});
   if (is_new) return make_ready(q);
   notes_due_ = notes_due_ || q.blocked;
   if (q.entries.size() >= q.sweep_at) sweep(q);
@@ -39,7 +41,7 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
   std::size_t starts = 0;
   while (!ready_.empty() && starts < max_starts && drops > 0) {
     waiting_queue& q = *ready_.begin()->second;
-    const std::uint64_t head = q.entries.front().arrival;
+    const auto head = q.entries.front().arrival;
     if (!drop_stale_heads(q, drops)) continue;
     if (q.entries.front().arrival != head) continue; // another queue may have the oldest head now
     refresh_candidates(q);
@@ -51,6 +53,7 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
     const operation_id id = q.entries.front().id;
     auto order = ledger_.assign(id, worker->name(), now);
     ready_.erase({head, &q});
+    turn_ = std::max(turn_, head.turn);
     pop_head(q);
     if (q.entries.empty())
       forget(q);
@@ -164,7 +167,7 @@ void placement::release(waiting_queue& q) {
 }
 
 void placement::sweep(waiting_queue& q) {
-  const std::uint64_t head = q.entries.front().arrival;
+  const auto head = q.entries.front().arrival;
   std::size_t noted_left = 0, index = 0;
   const auto is_stale = [&](const waiting_queue::entry& e) {
     const bool keep = e.arrival == head || ledger_.is_placeable(e.id); // the head's place is known elsewhere

@@ -1,5 +1,7 @@
-// Which pending task goes where. One first-in-first-out queue per requirement; the queue with the oldest head is tried
-// first, and a head that fits nowhere now does not hold up the others.
+// Which pending task goes where. One first-in-first-out queue per requirement and line of authors; the queue whose head
+// has the lowest turn is tried first, and a head that fits nowhere now does not hold up the others. Each line gives its
+// tasks turns one after the other and never below the turn that was placed last, so a thousand tasks of one author wait
+// behind each other and the first task of the next author waits behind one of them.
 //
 // A head that needs much could wait for ever while small tasks take each slot that becomes free. So a queue whose head
 // was passed over often enough reserves one worker: nothing younger is placed there until the head fits.
@@ -22,9 +24,14 @@
 namespace quell::controller {
 
 struct waiting_queue {
+  /// Its line's turn, then when it came: a long line waits behind itself, not others behind it.
+  struct place {
+    std::uint64_t turn = 0, number = 0;
+    friend auto operator<=>(const place&, const place&) = default;
+  };
   struct entry {
     operation_id id;
-    std::uint64_t arrival;
+    place arrival;
   };
   const requirement* need = nullptr;
   std::deque<entry> entries;
@@ -77,8 +84,10 @@ class placement {
   roster& workers_;
   ledger& ledger_;
   queue_map queues_;
-  std::set<std::pair<std::uint64_t, waiting_queue*>> ready_; ///< by the arrival of the head
+  std::set<std::pair<waiting_queue::place, waiting_queue*>> ready_; ///< by the place of the head
   std::uint64_t arrivals_ = 0;
+  std::uint64_t turn_ = 0;                          ///< of what was placed last
+  std::map<std::uint8_t, std::uint64_t> last_turn_; ///< that was given to this line
   std::uint64_t placements_ = 0;
   std::uint64_t roster_version_ = 1;
   bool retry_ = false;

@@ -23,6 +23,7 @@
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
 #include "controller/ledger/operation.hpp"
+#include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
 
@@ -175,7 +176,7 @@ class core final : public ledger, public actor_books, public external_books {
   outlined outline_of(index x) const;
   bool never_sent(index x) const;
   std::uint32_t slots_of(index x) const;
-  requirement requirement_of(const task_spec& spec) const;
+  requirement requirement_of(const task_spec& spec, const std::string& author) const;
   void offer(index x); ///< to the placing, if it may be placed
 
   // record.cpp: rows, events and seqs
@@ -203,6 +204,7 @@ class core final : public ledger, public actor_books, public external_books {
   std::optional<refusal> refuse_parent(const operation_id& id) const;
   std::optional<refusal> refuse_scope(const create_order& order, const scope_path& scope) const;
   std::optional<refusal> refuse_size(index parent) const;
+  std::optional<refusal> refuse_share(const create_order& order, const scope_path& scope) const;
   outcome<std::vector<index>> superseded_by(const create_order& order, const scope_path& scope, index parent) const;
   refusal stale(const std::optional<found_stop>& stop, const std::string& otherwise) const;
   refusal stale_by(const cancel_id& id, const storage::cancel_target& target, std::uint64_t seq) const;
@@ -328,6 +330,7 @@ class core final : public ledger, public actor_books, public external_books {
   id_index by_id_;
   scope_tree scopes_;
   interner<std::string> owners_;
+  author_counts authors_;               ///< by interned owner
   interner<std::string> workers_;       ///< never let go: as many as were ever enrolled
   interner<std::string> sessions_;      ///< of runtimes that own external operations
   std::vector<index> session_heads_;    ///< by interned session

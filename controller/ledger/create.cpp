@@ -115,6 +115,28 @@ std::optional<refusal> core::refuse_size(index parent) const {
   return std::nullopt;
 }
 
+std::optional<refusal> core::refuse_share(const create_order& order, const scope_path& scope) const {
+  const auto full = [](const std::string& whose, std::size_t count, const std::string& what, const char* key) {
+    return because("too_many_operations", whose + " has " + std::to_string(count) + " live " + what +
+                                              ", which is its limit (limits." + key + "); wait until some have ended");
+  };
+  const auto& author = order.owner ? order.owner->id : order.by.owner.id;
+  if (const index known = owners_.find(author); known != none) {
+    const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
+    if (most > 0 && authors_.live(known) >= most)
+      return full("author " + author, authors_.live(known), "operations", "operations_per_author");
+    if (order.kind == quell::kind::turn && most_turns > 0 && authors_.turns(known) >= most_turns)
+      return full("author " + author, authors_.turns(known), "turns", "turns_per_author");
+  }
+  if (settings_.max_live_per_scope == 0) return std::nullopt;
+  for (std::optional<scope_path> at = scope; at; at = at->parent()) {
+    const index known = scopes_.find(at->text());
+    if (known == none || scopes_[known].live < settings_.max_live_per_scope) continue;
+    return full("scope " + at->text(), scopes_[known].live, "operations", "operations_per_scope");
+  }
+  return std::nullopt;
+}
+
 outcome<std::vector<index>> core::superseded_by(const create_order& order, const scope_path& scope,
                                                 index parent) const {
   if (!order.supersede) return std::vector<index>{};
@@ -174,6 +196,7 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
     return refuse(because("forbidden", "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
   if (auto r = refuse_scope(order, *scope)) return refuse(std::move(*r));
   if (auto r = refuse_size(known_parent)) return refuse(std::move(*r));
+  if (auto r = refuse_share(order, *scope)) return refuse(std::move(*r));
   auto older = superseded_by(order, *scope, known_parent);
   if (!older) return refuse(std::move(older.error()));
   if (!older->empty()) stop_operations(*older, stop_cause::superseded, now);

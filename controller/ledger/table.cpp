@@ -37,11 +37,12 @@ index core::add_operation(const storage::operation_record& r) {
   n.on_parent_end = r.on_parent_end;
   n.detached = r.detached;
   n.owner = owners_.hold(r.owner.id);
+  authors_.add(n.owner, r.kind);
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   n.parent = r.parent ? find(*r.parent) : none;
   if (n.kind == quell::kind::task) {
-    n.need = needs_.hold(requirement_of(r.task));
+    n.need = needs_.hold(requirement_of(r.task, r.owner.id));
     n.spec = spec_blob(r.task);
   }
   if (n.kind == quell::kind::external) enter_external(x, read_external_block(r.block));
@@ -102,6 +103,7 @@ void core::remove_operation(index x) {
     if (n.next_sibling != none) operations_[n.next_sibling].previous_sibling = n.previous_sibling;
   }
   if (n.external) leave_external(x);
+  authors_.remove(n.owner, n.kind);
   owners_.release(n.owner);
   if (n.waiting != none) reasons_.release(n.waiting);
   if (n.need != none) needs_.release(n.need);
@@ -196,9 +198,9 @@ std::uint32_t core::slots_of(index x) const {
   return n.need == none ? 0 : needs_[n.need].slots;
 }
 
-requirement core::requirement_of(const task_spec& spec) const {
-  return {spec.worker, spec.on, spec.slots,
-          spec.least_containment ? spec.least_containment : settings_.min_containment};
+requirement core::requirement_of(const task_spec& spec, const std::string& author) const {
+  return {spec.worker, spec.on, spec.slots, spec.least_containment ? spec.least_containment : settings_.min_containment,
+          line_of_author(author)};
 }
 
 void core::offer(index x) {

@@ -56,6 +56,26 @@ TEST_CASE("within a queue the first in is the first out") {
   for (std::size_t i = 0; i < 5; ++i) CHECK(starts[i].operation == ids[i]);
 }
 
+TEST_CASE("the first task of another author waits behind one of a long queue, not behind all of it") {
+  fleet_world c;
+  auto& w = c.worker_joins("w1", 1);
+  std::vector<operation_id> flood;
+  for (int i = 0; i < 10; ++i) flood.push_back(c.placed(c.needs()));
+  auto another = c.needs();
+  another.line = 1;
+  const auto late = c.placed(another);
+  for (int i = 0; i < 3; ++i) {
+    c.ends(w.all<wire::start>().back().operation);
+    c.place();
+    c.acknowledges("w1");
+  }
+  const auto starts = w.all<wire::start>();
+  REQUIRE(starts.size() == 4);
+  CHECK(starts[1].operation == flood[1]);
+  CHECK(starts[2].operation == late);
+  CHECK(starts[3].operation == flood[2]);
+}
+
 TEST_CASE("name, labels, containment and size of a worker must be right") {
   fleet_world c;
   c.enrolled("w1", {{"zone", "a"}});

@@ -1,0 +1,53 @@
+// Shares of authors and scopes: what one may have alive, and that it comes back with each end.
+#include <catch2/catch.hpp>
+
+#include "tests/controller/ledger/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+namespace {
+
+std::string refused(const outcome<created>& made) { return made ? "" : made.error().error.code; }
+
+ledger_settings with(std::size_t per_author, std::size_t per_scope, std::size_t turns) {
+  ledger_settings s;
+  s.max_live_per_author = per_author;
+  s.max_live_per_scope = per_scope;
+  s.max_turns_per_author = turns;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("an author has so many live operations and no more, and others are not held up", "[quotas]") {
+  world w(with(2, 0, 0));
+  w.task("a1", {.scope = in("s"), .owner = "alice"});
+  w.task("a2", {.scope = in("t"), .owner = "alice"});
+  const auto third = w.try_task("a3", {.scope = in("s"), .owner = "alice"});
+  REQUIRE(refused(third) == "too_many_operations");
+  CHECK(third.error().error.detail ==
+        "author alice has 2 live operations, which is its limit (limits.operations_per_author); wait until some have "
+        "ended");
+  CHECK(refused(w.try_task("b1", {.scope = in("s"), .owner = "bob"})) == "");
+  w.cancel_task("a1");
+  w.roll_out();
+  CHECK(refused(w.try_task("a4", {.scope = in("s"), .owner = "alice"})) == "");
+}
+
+TEST_CASE("a scope and what lies below it share one limit", "[quotas]") {
+  world w(with(0, 2, 0));
+  w.task("x", in("team/a"));
+  w.task("y", in("team/b/c"));
+  CHECK(refused(w.try_task("z", {.scope = in("team/d")})) == "too_many_operations");
+  CHECK(refused(w.try_task("z", {.scope = in("team")})) == "too_many_operations");
+  CHECK(refused(w.try_task("z", {.scope = in("teams")})) == "");
+}
+
+TEST_CASE("what a restart finds alive counts", "[quotas]") {
+  world w(with(1, 0, 0));
+  w.task("x", in("s"));
+  w.restart();
+  CHECK(refused(w.try_task("y", {.scope = in("s")})) == "too_many_operations");
+}
