@@ -43,8 +43,13 @@ struct config {
   milliseconds defaults_tombstones{24 * 3600 * 1000};
   // [limits]
   std::uint64_t limits_operations = 2'000'000;
+  std::uint64_t limits_operations_per_author = 1'000'000; ///< as the next two: 0 = no limit
+  std::uint64_t limits_operations_per_scope = 1'000'000;
+  std::uint64_t limits_turns_per_author = 2000;
   std::uint64_t limits_connections = 4096;
-  std::uint64_t limits_requests_per_second = 5000; ///< of one token; 0 = no limit
+  std::uint64_t limits_bytes_per_day = 64ULL << 30; ///< of one token; 0 = no limit
+  std::uint64_t limits_requests_per_second = 5000;  ///< of one token; 0 = no limit
+  std::uint64_t limits_streams_per_token = 1000;    ///< 0 = no limit
   // [log]
   std::string log_level = "info";
   std::string log_format = "text"; ///< or json

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/external_books.hpp"
+#include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 
 namespace quell::controller {
@@ -35,6 +36,11 @@ class service {
   /// Answers when fenced (or at once for a dry run or a refusal). Waiting for signalled or settled is done with
   /// `view_cancel` and events.
   virtual void cancel(cancel_order order, reply<outcome<cancel_view>> done) = 0;
+  /// The same, unless `claim` was taken before it begins: then it does nothing and never answers. Of `live_target` work
+  /// that is not live the answer is `operation_not_found`, and nothing is recorded.
+  enum class may_target : std::uint8_t { anything, live_target };
+  virtual void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
+                              reply<outcome<cancel_view>> done) = 0;
   virtual void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) = 0;
   virtual void declare_worker_dead(std::string worker, std::string reason, caller by,
                                    reply<outcome<std::size_t>> done) = 0;

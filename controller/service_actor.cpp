@@ -32,6 +32,19 @@ class actor_service final : public service {
       c.cancel(order, fresh, done, clock_now());
     });
   }
+  void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
+                      reply<outcome<cancel_view>> done) override {
+    ask([order = std::move(order), what, claim = std::move(claim), fresh = cancel_id::fresh(),
+         done = std::move(done)](core& c) {
+      if (!claim->take()) return; // withdrawn: nobody waits for the answer
+      const auto* target = std::get_if<storage::target_operation>(&order.target);
+      if (what == may_target::anything || target == nullptr || c.books().view(target->id, clock_now()))
+        return c.cancel(order, fresh, done, clock_now());
+      const refusal absent{{"operation_not_found", "operation " + target->id.text() + " is not live", {}}, {}, {}};
+      // What the ledger knows may not be on disk yet, where the caller looks next.
+      c.turn([&](ledger&, fleet&, moment) { return [done, absent] { done(tl::unexpected(absent)); }; }, clock_now());
+    });
+  }
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
     with(std::move(done), [id, reason = std::move(reason), by = std::move(by)](ledger& l, fleet&, moment now) {
       auto done = l.declare_dead(id, reason, by, now);

@@ -27,6 +27,7 @@
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "controller/limit_settings.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
 #include "controller/webhooks/start.hpp"
@@ -219,7 +220,7 @@ void process::start_actor() {
   c.ledger.default_grace = s.defaults_grace;
   c.ledger.min_containment = s.defaults_min_containment;
   c.ledger.tombstone_keep = s.defaults_tombstones;
-  c.ledger.max_live_operations = s.limits_operations;
+  set_limits(c.ledger, s);
   c.ledger.worker_lease = s.workers_lease;
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);
   c.fleet = {s.workers_heartbeat, s.workers_lease, s.workers_handover};
@@ -297,7 +298,6 @@ result<void> process::start_gateway() {
   g.tls_key = s.http_tls_key;
   g.metrics_public = s.http_metrics_public;
   g.cors_origins = cors_origins(s);
-  g.requests_per_second = static_cast<double>(s.limits_requests_per_second);
   const auto& said = options_.turns.chat;
   g.is_stop_word = [words = std::make_shared<chat::cancel_words>(said.words, said.bot_names)](
                        const std::string& text, const std::vector<std::string>& names) {
@@ -307,7 +307,7 @@ result<void> process::start_gateway() {
   g.insecure = s.http_insecure;
   g.worker_lease = s.workers_lease;
   g.keep_operations = s.store_keep_operations;
-  g.max_connections = s.limits_connections;
+  set_limits(g, s);
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;

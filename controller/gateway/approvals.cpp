@@ -18,16 +18,19 @@ bool was_decided_so(const storage::operation_record& row, bool approved) {
 
 /// The same by its event, which tells an approved call that was then cancelled from one that was cancelled first.
 /// Nothing if it is not kept any more.
-awaitable<std::optional<bool>> was_told_so(core& gw, operation_id call, bool approved) {
+awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved) {
   storage::event_filter told;
   told.below = call;
   told.types = {"approval_resolved"};
-  auto job = [told](storage::queries& q) { return q.events(told); };
-  const auto events = co_await gw.read<std::vector<storage::event_record>>(job);
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
-  for (const auto& e : events)
-    if (e.operation == call) co_return e.data.find(word) != std::string::npos;
-  co_return std::nullopt;
+  while (true) {
+    auto job = [told](storage::queries& q) { return q.events(told); };
+    const auto part = co_await x.list<storage::event_record>(job);
+    for (const auto& e : part.rows)
+      if (e.operation == call) co_return e.data.find(word) != std::string::npos;
+    if (!part.cut_at) co_return std::nullopt;
+    told.after = *part.cut_at;
+  }
 }
 
 /// The human behind the token, as claimed.
@@ -53,7 +56,7 @@ awaitable<response> decide(exchange& x, bool approved) {
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   std::optional<bool> repeated;
-  if (!done) repeated = co_await was_told_so(gw, id, approved);
+  if (!done) repeated = co_await was_told_so(x, id, approved);
   if (!done && !repeated.value_or(was_decided_so(shown.row, approved)))
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +

@@ -40,4 +40,11 @@ void give_up_waiting() {
                     "repeat the request with the same id"};
 }
 
+void say_withdrawn() {
+  throw problem{.code = "storage_unavailable",
+                .detail = "the controller did not begin with this within 30 s, so it was withdrawn: nothing was done; "
+                          "repeat the request",
+                .headers = {{"Retry-After", "1"}}};
+}
+
 } // namespace quell::controller::http

@@ -12,6 +12,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "controller/gateway/problem.hpp"
+#include "controller/order_claim.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -68,21 +69,45 @@ struct answer_slot {
 
 [[noreturn]] void give_up_waiting();
 
-/// Calls `start(reply)` and waits for the one answer, which may come on any thread. Throws the problem `internal` when
-/// none comes.
+/// Brings the answer to its place, from any thread.
 template <class T>
-awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::function<void(T)>)> start) {
-  auto slot = std::make_shared<answer_slot<T>>(std::move(io));
-  start([slot](T value) {
+std::function<void(T)> reply_to(std::shared_ptr<answer_slot<T>> slot) {
+  return [slot = std::move(slot)](T value) {
     auto kept = std::make_shared<T>(std::move(value));
     post_to(*slot->io, [slot, kept] {
       slot->value = std::move(*kept);
       slot->arrived.notify();
     });
-  });
+  };
+}
+
+/// Calls `start(reply)` and waits for the one answer, which may come on any thread. When none comes `give_up` throws
+/// the problem that says so.
+template <class T>
+awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::function<void(T)>)> start,
+                 void (*give_up)() = give_up_waiting) {
+  auto slot = std::make_shared<answer_slot<T>>(std::move(io));
+  start(reply_to(slot));
   co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + controller_patience);
-  if (!slot->value) give_up_waiting();
+  if (!slot->value) give_up();
   co_return std::move(*slot->value);
+}
+
+[[noreturn]] void say_withdrawn();
+
+/// The same for an order that must not be left in doubt: if it was not begun in time it is withdrawn, and the problem
+/// says that nothing was done; else its answer is waited for as long as it takes, for it comes with its commit.
+template <class T>
+awaitable<T> ask_for_sure(std::shared_ptr<io_context> io, std::shared_ptr<order_claim> claim,
+                          std::function<void(std::function<void(T)>)> start,
+                          std::chrono::milliseconds begun_within = controller_patience) {
+  auto slot = std::make_shared<answer_slot<T>>(std::move(io));
+  start(reply_to(slot));
+  while (true) {
+    co_await slot->arrived.wait_until(std::chrono::steady_clock::now() + begun_within);
+    if (slot->value) co_return std::move(*slot->value);
+    if (claim->take()) say_withdrawn();
+  }
 }
 
 } // namespace quell::controller::http

@@ -122,7 +122,7 @@ std::string pointer_part(std::string_view text) {
 }
 
 void body_reader::complain(std::string_view name, std::string message, std::string code) {
-  errors_.push_back({std::move(code), pointer(name), std::move(message)});
+  if (errors_.size() < most_errors) errors_.push_back({std::move(code), pointer(name), std::move(message)});
 }
 
 const nlohmann::json* body_reader::take(const char* name) {
@@ -243,7 +243,8 @@ const nlohmann::json* body_reader::object(const char* name) {
 
 void body_reader::finish() {
   for (const auto& [name, value] : object_.items())
-    if (!known_.contains(name)) complain(pointer_part(name), "is not a field of this request", "unknown_field");
+    if (errors_.size() < most_errors && !known_.contains(name))
+      complain(pointer_part(name), "is not a field of this request", "unknown_field");
 }
 
 } // namespace quell::controller::http

@@ -22,6 +22,8 @@ namespace quell::controller::http {
 inline constexpr std::size_t max_json_depth = 32;
 /// Durations in requests, as on the wire: 10 years.
 inline constexpr std::uint64_t max_duration_ms = 3653ULL * 24 * 3600 * 1000;
+/// Of one body that are told; who sends more learns of them once these are gone.
+inline constexpr std::size_t most_errors = 64;
 inline constexpr std::uint64_t max_seq = (1ULL << 53) - 1;
 
 /// The object in `text` with null members taken out ("null = as if absent"). An empty text is {}. Problems: `bad_json`

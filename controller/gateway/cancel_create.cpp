@@ -1,7 +1,7 @@
 // POST /v1/cancels and POST /v1/operations/{id}/cancel: from request to fence by the shortest way.
 #include <algorithm>
 
-#include "controller/gateway/cancel_body.hpp"
+#include "controller/gateway/cancel_perform.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/rights.hpp"
 
@@ -35,12 +35,10 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
   auto& gw = x.gw;
   if (order.id && !order.dry_run) {
     order.has_ended = true;
-    auto kept = co_await gw.answer<outcome<cancel_view>>(
-        [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
+    auto kept = co_await order_cancel(gw, std::move(order));
     if (!kept) throw from_refusal(kept.error());
-    const auto status_code = cancel_http_status(*kept);
-    auto text = co_await cancel_text(gw, std::move(*kept), max_unproven_listed);
-    co_return json_answer(std::move(text), status_code);
+    cancel_request without_wait;
+    co_return co_await answer_performed(x, std::move(without_wait), std::move(*kept));
   }
   cancel_view view;
   view.record.target = order.target;
@@ -62,7 +60,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
 /// A cancel whose id the client chose and that is in the store already.
 awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& order) {
   if (!order.id || order.dry_run) co_return std::nullopt;
-  auto known = co_await find_cancel(x.gw, *order.id);
+  auto known = co_await find_cancel(x.gw, *order.id, lane::urgent);
   if (!known) co_return std::nullopt;
   const bool visible = co_await sees(x, known->record);
   if (!visible || known->record.fingerprint != order.fingerprint)
@@ -81,33 +79,11 @@ awaitable<> check_own_id(exchange& x, const cancel_order& order) {
   const auto* target = std::get_if<storage::target_operation>(&order.target);
   if (target && target->id == same)
     throw from_errors({{"bad_id", "/id", "is the id of the operation to cancel; the cancel needs one of its own"}});
-  const auto taken = co_await find_row(x.gw, same);
+  const auto taken = co_await find_row(x.gw, same, lane::urgent);
   if (taken)
     throw problem{.code = "id_conflict",
                   .detail =
                       "the id " + order.id->text() + " belongs to an operation; every object has an id of its own"};
-}
-
-bool has_reached(const cancel_view& view, cancel_status wanted) {
-  return static_cast<int>(view.record.status) >= static_cast<int>(wanted);
-}
-
-/// Waits until the cancel has reached `wanted` or the time is over; `view` is as of then.
-awaitable<cancel_view> wait_for(core& gw, cancel_view view, cancel_status wanted, patience until) {
-  if (has_reached(view, wanted)) co_return view;
-  const auto id = view.record.id;
-  const auto first_outcome = view.record.outcome;
-  auto wake = std::make_shared<signal>(*gw.io);
-  const auto ticket = gw.hub.watch(id, wake);
-  while (!gw.stopping) {
-    auto fresh = co_await find_cancel(gw, id);
-    if (fresh) view = std::move(*fresh);
-    view.record.outcome = first_outcome; // `joined` is about this request, not about the cancel
-    if (has_reached(view, wanted)) break;
-    const bool woken = co_await wake->wait_until(until);
-    if (!woken) break;
-  }
-  co_return view;
 }
 
 awaitable<response> dry_run(exchange& x, cancel_view view) {
@@ -127,8 +103,50 @@ awaitable<response> dry_run(exchange& x, cancel_view view) {
   co_return json_answer(dry_run_json(view, shown));
 }
 
-awaitable<response> perform(exchange& x, cancel_request asked) {
+/// The ledger knows all that lives, so it is asked first, and whether the caller sees the target is its to judge: such
+/// a cancel waits for no read of the store. Nullopt: the target is not live.
+awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request& asked) {
   auto& gw = x.gw;
+  auto answered = co_await order_cancel(gw, asked.order, service::may_target::live_target);
+  if (!answered) {
+    const bool is_of_one = std::holds_alternative<storage::target_operation>(asked.order.target);
+    if (!is_of_one || answered.error().error.code != "operation_not_found") throw from_refusal(answered.error());
+    co_return std::nullopt;
+  }
+  if (asked.order.dry_run) co_return co_await dry_run(x, std::move(*answered));
+  co_return co_await answer_performed(x, asked, std::move(*answered));
+}
+
+/// What is not live has ended, or was never here.
+awaitable<response> cancel_absent(exchange& x, cancel_request asked, operation_id id) {
+  auto& gw = x.gw;
+  auto& order = asked.order;
+  auto row = co_await find_row(gw, id, lane::urgent);
+  if (!row && order.must_exist) throw no_such_operation(id);
+  const bool visible = row && co_await sees(x, *row);
+  // A dry run does not tell what others have: for the ledger, too, there is none.
+  const bool is_hidden = row && !visible && order.dry_run && !order.must_exist && !x.who.task;
+  if (row && !visible && !is_hidden) throw no_such_operation(id);
+  if (visible) {
+    if (x.who.task == row->id)
+      throw problem{.code = "forbidden",
+                    .detail = "a task's token may cancel what is below its operation, not the operation itself"};
+    if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
+    order.must_exist = true; // it ended between the two looks: that must not leave a tombstone
+  }
+  auto answered = co_await order_cancel(gw, order);
+  if (!answered) {
+    if (answered.error().error.code == "operation_not_found") {
+      row = co_await find_row(gw, id, lane::urgent);
+      if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
+    }
+    throw from_refusal(answered.error());
+  }
+  if (order.dry_run) co_return co_await dry_run(x, std::move(*answered));
+  co_return co_await answer_performed(x, asked, std::move(*answered));
+}
+
+awaitable<response> perform(exchange& x, cancel_request asked) {
   auto& order = asked.order;
   check_rights(x, order);
   order.by_token = x.who;
@@ -137,43 +155,10 @@ awaitable<response> perform(exchange& x, cancel_request asked) {
   auto repeat = co_await repeated(x, order);
   if (repeat) co_return std::move(*repeat);
   co_await check_own_id(x, order);
-  const auto* target = std::get_if<storage::target_operation>(&order.target);
-  if (target) {
-    auto row = co_await find_row(gw, target->id);
-    if (!row && order.must_exist) throw no_such_operation(target->id);
-    const bool visible = row && co_await sees(x, *row);
-    // A dry run does not tell what others have: for the ledger, too, there is none.
-    const bool is_hidden = row && !visible && order.dry_run && !order.must_exist && !x.who.task;
-    if (row && !visible && !is_hidden) throw no_such_operation(target->id);
-    if (visible) {
-      if (x.who.task == row->id)
-        throw problem{.code = "forbidden",
-                      .detail = "a task's token may cancel what is below its operation, not the operation itself"};
-      if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
-      order.must_exist = true; // it may end before the ledger looks: that must not leave a tombstone
-    }
-  }
-  const auto kept = order;
-  auto answered = co_await gw.answer<outcome<cancel_view>>(
-      [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
-  if (!answered) {
-    if (const auto* ended = std::get_if<storage::target_operation>(&kept.target);
-        ended && answered.error().error.code == "operation_not_found") {
-      auto row = co_await find_row(gw, ended->id);
-      if (row && is_terminal(row->hot.now)) co_return co_await already_finished(x, kept);
-    }
-    throw from_refusal(answered.error());
-  }
-  auto view = std::move(*answered);
-  if (kept.dry_run) co_return co_await dry_run(x, std::move(view));
-  gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
-  if (asked.wait != cancel_status::fenced) {
-    const auto until = std::chrono::steady_clock::now() + asked.wait_for;
-    view = co_await wait_for(gw, std::move(view), asked.wait, until);
-  }
-  const auto status_code = cancel_http_status(view);
-  auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);
-  co_return json_answer(std::move(text), status_code);
+  auto done = co_await cancel_live(x, asked);
+  if (done) co_return std::move(*done);
+  const auto id = std::get<storage::target_operation>(order.target).id;
+  co_return co_await cancel_absent(x, std::move(asked), id);
 }
 
 } // namespace

@@ -71,11 +71,12 @@ awaitable<response> get_cancel(exchange& x) {
   query.finish();
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   auto wake = std::make_shared<signal>(*gw.io);
-  std::shared_ptr<void> ticket;
+  std::shared_ptr<void> ticket, held;
+  if (!wait.empty()) held = x.hold();
   if (!wait.empty()) ticket = gw.hub.watch(id, wake);
   auto view = co_await visible_cancel(x, id);
   while (!wait.empty() && static_cast<int>(view.record.status) < static_cast<int>(wait.front()) && !gw.stopping) {
-    const bool woken = co_await wake->wait_until(until);
+    const bool woken = co_await x.wait(wake, until);
     view = co_await visible_cancel(x, id);
     if (!woken) break;
   }
@@ -89,14 +90,15 @@ awaitable<response> list_cancels(exchange& x) {
   if (list.filter.operation) co_await visible_row(x, *list.filter.operation);
   const auto filter = list.filter;
   auto job = [filter](storage::queries& q) { return q.cancels(filter); };
-  auto rows = co_await gw.read<std::vector<storage::cancel_record>>(job);
+  auto part = co_await x.list<storage::cancel_record>(job);
+  auto& rows = part.rows;
   const auto open =
       co_await gw.answer<std::vector<cancel_view>>([&gw](auto reply) { gw.controller.open_cancels(std::move(reply)); });
   json_writer to;
   to.open_object().key("cancels").open_array();
   std::uint32_t taken = 0;
   std::uint64_t last_seq = 0;
-  bool more = rows.size() >= filter.limit;
+  bool more = part.cut_at || rows.size() >= filter.limit;
   for (auto& row : rows) {
     if (taken == list.limit) {
       more = true;
@@ -115,6 +117,7 @@ awaitable<response> list_cancels(exchange& x) {
     auto text = co_await cancel_text(gw, std::move(view), max_unproven_listed);
     to.raw(text);
   }
+  if (part.cut_at && taken < list.limit) last_seq = *part.cut_at;
   to.close_array();
   to.field("next_cursor",
            more && last_seq > 0 ? std::optional(to_text(seq_cursor{filter.ascending, last_seq})) : std::nullopt);

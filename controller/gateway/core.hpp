@@ -4,10 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
+#include "controller/gateway/connection_table.hpp"
 #include "controller/gateway/event_hub.hpp"
 #include "controller/gateway/external_hub.hpp"
 #include "controller/gateway/metrics_book.hpp"
@@ -31,10 +32,15 @@ struct task_owner {
   scope_path scope;
 };
 
+/// Connections beyond the limit on which only cancels are answered.
+inline constexpr std::size_t reserved_connections = 64;
+
 struct core {
   core(gateway_options o, service& s, output_store& out, std::shared_ptr<io_context> context)
       : options(std::move(o)), controller(s), output(out), io(std::move(context)), hub(*io, options.max_lag_events),
-        externals(*io), rates({2 * options.requests_per_second, options.requests_per_second}) {}
+        externals(*io), rates({2 * options.requests_per_second, options.requests_per_second}),
+        bytes({options.bytes_per_day, options.bytes_per_day / 86'400}),
+        connections(options.max_connections, reserved_connections) {}
 
   gateway_options options;
   service& controller;
@@ -47,36 +53,24 @@ struct core {
   external_hub externals;
   metrics_book metrics;
   peer_budgets rates; ///< requests, by token
+  peer_budgets bytes; ///< of bodies, by token
   recent<cancel_id, cancel_words> cancel_reasons{4096};
   recent<operation_id, std::string> titles{16'384};
   recent<operation_id, task_owner> task_owners{4096};
-  std::size_t connections = 0, event_streams = 0, turned_away = 0;
+  connection_table connections;
+  std::size_t event_streams = 0;
+  std::unordered_map<std::string, std::size_t> held; ///< streams and long polls by token; no zeros
   bool stopping = false;
-  /// A connection from which no whole request has come yet.
-  struct unread_connection {
-    std::chrono::steady_clock::time_point since;
-    std::function<void()> close;
-  };
-  std::map<std::uint64_t, unread_connection> unread; ///< the longest waiting first
-  std::uint64_t next_unread = 1;
-  /// Makes room for a new connection: nobody who only waits may keep somebody else out. False if all are at work, or
-  /// have waited for less than `at_least`.
-  bool drop_longest_waiting(std::chrono::steady_clock::duration at_least = {}) {
-    if (unread.empty() || std::chrono::steady_clock::now() - unread.begin()->second.since < at_least) return false;
-    const auto close = std::move(unread.begin()->second.close);
-    unread.erase(unread.begin());
-    close();
-    return true;
-  }
 
   /// An answer of the controller: `call(reply)` calls one method of `controller`.
   template <class T>
   awaitable<T> answer(std::function<void(std::function<void(T)>)> call) {
     return ask<T>(io, std::move(call));
   }
+  /// Rows by id, output files. Lists have their own threads: `exchange::list`.
   template <class T>
-  awaitable<T> read(std::function<result<T>(storage::queries&)> job) {
-    return store->read<T>(std::move(job));
+  awaitable<T> read(std::function<result<T>(storage::queries&)> job, lane where = lane::rows) {
+    return store->read<T>(where, std::move(job));
   }
 };
 

@@ -18,7 +18,7 @@ struct look {
 } // namespace
 
 awaitable<kept_events> read_shown_events(core& gw, storage::event_filter filter) {
-  auto job = [filter](storage::queries& q) -> result<look> {
+  auto job = [filter](storage::queries& q) -> result<std::vector<look>> {
     look seen;
     // Before the events: what comes in between is seen the next time.
     auto newest = q.newest_event();
@@ -30,12 +30,15 @@ awaitable<kept_events> read_shown_events(core& gw, storage::event_filter filter)
     auto events = q.events(filter);
     if (!events) return tl::unexpected(events.error());
     seen.events = std::move(*events);
-    return seen;
+    return std::vector<look>{std::move(seen)};
   };
-  auto seen = co_await gw.read<look>(job);
+  std::function<result<std::vector<look>>(storage::queries&)> read = job;
+  list_share share{"quell itself", nullptr};
+  auto part = co_await gw.store->list<look>(std::move(share), std::move(read));
+  auto& seen = part.rows.front();
   kept_events found;
-  found.is_whole = seen.events.size() < filter.limit;
-  const auto last = seen.events.empty() ? filter.after : seen.events.back().id;
+  found.is_whole = !part.cut_at && seen.events.size() < filter.limit;
+  const auto last = part.cut_at ? *part.cut_at : seen.events.empty() ? filter.after : seen.events.back().id;
   found.looked_to = found.is_whole ? std::max(last, seen.newest) : last;
   if (filter.after > 0 && seen.oldest && *seen.oldest > filter.after + 1) found.lost = *seen.oldest - filter.after - 1;
   const bool sees_audit = std::find(filter.types.begin(), filter.types.end(), "audit") != filter.types.end();

@@ -2,6 +2,7 @@
 #include "controller/gateway/event_stream.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "controller/turns/stop_story.hpp"
@@ -20,10 +21,13 @@ bool is_end_of(const storage::event_record& e, const operation_id& id) {
 
 } // namespace
 
-awaitable<std::vector<storage::event_record>> read_kept(core& gw, storage::event_filter filter) {
-  auto job = [filter](storage::queries& q) { return q.events(filter); };
-  auto events = co_await gw.read<std::vector<storage::event_record>>(job);
-  co_return events;
+awaitable<list_part<storage::event_record>> read_kept(core& gw, const events_request& asked,
+                                                      storage::event_filter filter) {
+  std::function<result<std::vector<storage::event_record>>(storage::queries&)> job = [filter](storage::queries& q) {
+    return q.events(filter);
+  };
+  list_share share{asked.who, nullptr, std::numeric_limits<std::size_t>::max()};
+  co_return co_await gw.store->list<storage::event_record>(std::move(share), std::move(job));
 }
 
 bool text_merger::add(const rendered_event& event) {
@@ -97,10 +101,11 @@ awaitable<bool> event_stream::replay() {
   while (!to_.closed() && !gw_.stopping) {
     watcher_->lagging = false;
     filter.after = last_;
-    auto events = co_await read_kept(gw_, filter);
-    if (events.empty() && !watcher_->lagging) break;
-    if (events.empty()) continue;
-    const auto newest = events.back().id;
+    auto part = co_await read_kept(gw_, asked_, filter);
+    auto& events = part.rows;
+    if (events.empty() && !part.cut_at && !watcher_->lagging) break;
+    if (events.empty() && !part.cut_at) continue;
+    const auto newest = part.cut_at ? *part.cut_at : events.back().id;
     std::erase_if(events, [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
     const auto rendered = co_await render_events(gw_, std::move(events));
     std::string frames;

@@ -17,9 +17,12 @@ struct events_request {
   std::optional<operation_id> exactly; ///< only of this operation, not of those below
   std::optional<std::uint64_t> after;
   bool sees_audit = false;
+  std::string who; ///< for the share of reading: the token, or what of quell itself reads
 };
 
-awaitable<std::vector<storage::event_record>> read_kept(core& gw, storage::event_filter filter);
+/// As much of what is kept as one turn of `asked.who` allows. Streams are as many as a token may have and wait.
+awaitable<list_part<storage::event_record>> read_kept(core& gw, const events_request& asked,
+                                                      storage::event_filter filter);
 
 /// Text that is held back for a while, so that a chat service is not asked to edit a message for every word.
 class text_merger {

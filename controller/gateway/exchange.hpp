@@ -2,10 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "controller/gateway/client_link.hpp"
 #include "controller/gateway/core.hpp"
 #include "controller/gateway/request.hpp"
 #include "controller/orders.hpp"
@@ -34,6 +38,7 @@ struct response {
   std::function<awaitable<>(stream_writer&)> stream = {};
   /// False once the stream must end: its token was revoked or has expired. Asked before each write.
   std::function<bool()> may_go_on = {};
+  std::string holder = {}; ///< of a stream: the token that it is for
 };
 
 struct exchange {
@@ -46,7 +51,50 @@ struct exchange {
   /// Set when the token asks too often and this request may yet turn out to be a cancel, which is never refused for
   /// load: who finds that it is none throws it.
   std::optional<problem> too_often = {};
+  std::shared_ptr<const std::atomic<bool>> abandoned = {}; ///< once the client is watched
+
+  /// The token, for what is shared out among tokens.
+  std::string share_key() const { return token ? token->text() : who.task ? who.task->text() : "admin"; }
+  /// Counts as this many requests more. Throws `rate_limited`. holding.cpp
+  void charge(std::size_t requests);
+  bool is_abandoned() const { return abandoned && *abandoned; }
+  /// Counts as one that watches while the ticket lives. Throws `rate_limited` if this token has too many. holding.cpp
+  [[nodiscard]] std::shared_ptr<void> hold();
+  /// The connection may make room for others from now on, and is watched: whoever hangs up is waited for no more.
+  void begin_watching();
+  /// True once `wake` is notified, false at `until` or when the client has gone.
+  awaitable<bool> wait(std::shared_ptr<signal> wake, patience until);
+  /// As much of a list as its time allows. It is dropped when the client goes.
+  template <class T>
+  awaitable<list_part<T>> list(std::function<result<std::vector<T>>(storage::queries&)> job) {
+    if (!abandoned && req.client) abandoned = req.client->watch();
+    return gw.store->list<T>({share_key(), abandoned}, std::move(job));
+  }
 };
+
+/// A larger body is read by the threads of the lists, in its token's turn: it would hold up all others here.
+inline constexpr std::size_t large_body_bytes = 32 * 1024;
+
+/// The body, read and checked by `read`; its problem is thrown.
+template <class T>
+awaitable<T> checked_body(exchange& x, tl::expected<T, problem> (*read)(std::string_view)) {
+  if (x.req.body.size() <= large_body_bytes) {
+    auto small = read(x.req.body);
+    if (!small) throw std::move(small.error());
+    co_return std::move(*small);
+  }
+  using kept = std::shared_ptr<tl::expected<T, problem>>;
+  const auto text = std::make_shared<const std::string>(std::move(x.req.body));
+  const auto job = [text, read](storage::queries&) -> result<std::vector<kept>> {
+    return std::vector<kept>{std::make_shared<tl::expected<T, problem>>(read(*text))};
+  };
+  std::function<result<std::vector<kept>>(storage::queries&)> queued = job;
+  list_share share{x.share_key(), nullptr, std::numeric_limits<std::size_t>::max()}; // what ends work is never refused
+  auto part = co_await x.gw.store->list<kept>(std::move(share), std::move(queued));
+  auto& found = *part.rows.front();
+  if (!found) throw std::move(found.error());
+  co_return std::move(*found);
+}
 
 using handler = awaitable<response> (*)(exchange&);
 

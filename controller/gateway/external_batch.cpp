@@ -29,7 +29,8 @@ awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, co
 awaitable<response> create_batch(exchange& x) {
   auto& gw = x.gw;
   need(x, right::create_external);
-  auto items = value_or_throw(read_creates(x.req.body));
+  auto items = co_await checked_body(x, read_creates);
+  x.charge(items.empty() ? 0 : items.size() - 1);
   std::vector<operation_id> chosen;
   for (const auto& item : items)
     if (item && item->id) chosen.push_back(*item->id);

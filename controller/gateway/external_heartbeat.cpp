@@ -43,7 +43,7 @@ awaitable<response> heartbeat_one(exchange& x) {
 
 awaitable<response> heartbeat_many(exchange& x) {
   need(x, right::create_external);
-  auto order = value_or_throw(read_heartbeat(x.req.body));
+  auto order = co_await checked_body(x, read_heartbeat);
   order.by = x.who;
   const auto answer = co_await beat(x.gw, std::move(order));
   co_return json_answer(heartbeats_json(answer));

@@ -123,7 +123,7 @@ awaitable<response> external_stopped(exchange& x) { co_return co_await end_one(x
 
 awaitable<response> end_externals(exchange& x) {
   need(x, right::create_external);
-  auto items = value_or_throw(read_reports(x.req.body));
+  auto items = co_await checked_body(x, read_reports);
   std::vector<owner_report> reports;
   for (auto& item : items)
     if (item) reports.push_back(std::move(*item));

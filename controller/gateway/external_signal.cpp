@@ -145,13 +145,14 @@ awaitable<response> get_signal(exchange& x) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   auto watcher = gw.externals.watch(id); // before the controller is asked
   const auto end = gw.hub.watch(id, watcher->arrived);
+  x.begin_watching();
   while (true) {
     const auto found = co_await ask_signal(gw, id, x.who);
     if (!found) co_await explain_not_live(x, id);
     if (x.req.wants_event_stream()) co_return as_stream(x, std::move(watcher), end);
     if (*found) co_return json_answer(signal_json(**found));
     if (gw.stopping) co_return nothing_yet();
-    const bool woken = co_await watcher->arrived->wait_until(until);
+    const bool woken = co_await x.wait(watcher->arrived, until);
     if (!woken) co_return nothing_yet();
   }
 }

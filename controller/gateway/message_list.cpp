@@ -62,7 +62,6 @@ void write_message(json_writer& to, const storage::kept_message& kept) {
 } // namespace
 
 awaitable<response> list_messages(exchange& x) {
-  auto& gw = x.gw;
   need(x, right::read);
   if (x.who.task)
     throw problem{.code = "forbidden",
@@ -86,7 +85,8 @@ awaitable<response> list_messages(exchange& x) {
   filter.scope = scopes.front();
   need_scope(x, filter.scope);
   auto job = [filter](storage::queries& q) { return q.messages(filter); };
-  const auto kept = co_await gw.read<std::vector<storage::kept_message>>(job);
+  const auto part = co_await x.list<storage::kept_message>(job);
+  const auto& kept = part.rows;
   json_writer to;
   to.open_object().key("messages").open_array();
   for (const auto& m : kept) write_message(to, m);

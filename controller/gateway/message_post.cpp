@@ -27,7 +27,7 @@ awaitable<response> post_message(exchange& x) {
   auto& gw = x.gw;
   if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
   need(x, right::converse);
-  auto request = value_or_throw(read_message(x.req.body));
+  auto request = co_await checked_body(x, read_message);
   auto& order = request.order;
   need_scope(x, order.scope);
   if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.text, order.bot_names)))
@@ -38,9 +38,14 @@ awaitable<response> post_message(exchange& x) {
   order.by = x.who;
   const bool streams = x.req.wants_event_stream();
   std::uint64_t after = 0;
-  if (streams) after = co_await gw.read<std::uint64_t>([](storage::queries& q) { return q.newest_event(); });
-  auto call = [&gw, &order](auto reply) { gw.options.turns->take(order, std::move(reply)); };
-  const auto decided = co_await gw.answer<outcome<turns::message_answer>>(call);
+  const auto newest = [](storage::queries& q) { return q.newest_event(); };
+  if (streams) after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
+  order.claim = std::make_shared<order_claim>();
+  using decision = outcome<turns::message_answer>;
+  std::function<void(std::function<void(decision)>)> call = [&gw, &order](auto reply) {
+    gw.options.turns->take(order, std::move(reply));
+  };
+  const auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
   if (!decided) throw from_refusal(decided.error());
   auto body = turns::decision_json(order, *decided);
   using what = turns::message_answer::decided;
@@ -56,6 +61,7 @@ awaitable<response> post_message(exchange& x) {
     co_return answer;
   }
   events_request asked;
+  asked.who = x.share_key();
   if (decided->is_duplicate) after = 0;
   if (decided->decision == what::cancel) {
     asked.filter.scopes = {order.scope};

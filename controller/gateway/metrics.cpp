@@ -75,7 +75,7 @@ void write_events(metrics_text& to, core& gw) {
 
 void write_http(metrics_text& to, const core& gw) {
   to.family("quell_http_connections", "gauge", "Open HTTP connections.");
-  to.sample(std::uint64_t{gw.connections});
+  to.sample(std::uint64_t{gw.connections.size()});
   to.family("quell_http_event_streams", "gauge", "Open event streams.");
   to.sample(std::uint64_t{gw.event_streams});
   to.family("quell_http_requests_total", "counter", "HTTP requests by status code of the answer.");

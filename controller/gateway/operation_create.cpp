@@ -171,7 +171,7 @@ awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<o
 
 awaitable<response> create_operation(exchange& x) {
   auto& gw = x.gw;
-  auto order = value_or_throw(read_create(x.req.body));
+  auto order = co_await checked_body(x, read_create);
   std::vector<operation_id> chosen;
   if (order.id) chosen.push_back(*order.id);
   const auto known = co_await look_up(gw, std::move(chosen));

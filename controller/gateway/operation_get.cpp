@@ -16,12 +16,13 @@ awaitable<response> get_operation(exchange& x) {
   query.finish();
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   auto wake = std::make_shared<signal>(*gw.io);
-  std::shared_ptr<void> ticket;
+  std::shared_ptr<void> ticket, held;
+  if (wait) held = x.hold();
   if (wait) ticket = gw.hub.watch(id, wake); // before the row is read: an end in between wakes us
   auto row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   while (wait && !is_terminal(shown.row.hot.now) && !gw.stopping) {
-    const bool woken = co_await wake->wait_until(until);
+    const bool woken = co_await x.wait(wake, until);
     row = co_await visible_row(x, id);
     shown = co_await present_one(gw, std::move(row));
     if (!woken) break;

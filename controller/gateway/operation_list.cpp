@@ -109,9 +109,9 @@ awaitable<response> list_operations(exchange& x) {
     filter.limit = list.statuses.empty() ? list.limit - found + 1 : page_rows;
     if (last_seq > 0) filter.after_seq = last_seq;
     auto job = [filter](storage::queries& q) { return q.operations(filter); };
-    auto rows = co_await gw.read<std::vector<storage::operation_record>>(job);
-    more = rows.size() >= filter.limit;
-    const auto shown = co_await present(gw, std::move(rows));
+    auto part = co_await x.list<storage::operation_record>(job);
+    more = part.cut_at || part.rows.size() >= filter.limit;
+    const auto shown = co_await present(gw, std::move(part.rows));
     for (const auto& op : shown) {
       if (found == list.limit) {
         more = true;
@@ -123,6 +123,10 @@ awaitable<response> list_operations(exchange& x) {
         continue;
       write_operation(to, op, gw.options.worker_lease);
       ++found;
+    }
+    if (part.cut_at && found < list.limit) { // the client goes on from here, behind others who wait
+      last_seq = *part.cut_at;
+      break;
     }
   }
   to.close_array();

@@ -175,9 +175,12 @@ awaitable<response> output_events(exchange& x) {
   auto& gw = x.gw;
   const auto asked = read_request(x);
   auto row = co_await output_owner(x);
+  auto held = x.hold();
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [&gw, row = std::move(row), asked](stream_writer& to) { return write_events(gw, row, asked, to); };
+  answer.stream = [&gw, row = std::move(row), asked, held = std::move(held)](stream_writer& to) {
+    return write_events(gw, row, asked, to);
+  };
   co_return answer;
 }
 

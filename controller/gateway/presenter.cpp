@@ -45,8 +45,9 @@ awaitable<> learn_reasons(core& gw, const std::vector<shown_operation>& shown) {
 
 } // namespace
 
-awaitable<std::optional<operation_record>> find_row(core& gw, operation_id id) {
-  co_return co_await gw.read<std::optional<operation_record>>([id](storage::queries& q) { return q.operation(id); });
+awaitable<std::optional<operation_record>> find_row(core& gw, operation_id id, lane where) {
+  auto job = [id](storage::queries& q) { return q.operation(id); };
+  co_return co_await gw.read<std::optional<operation_record>>(job, where);
 }
 
 awaitable<std::vector<operation_record>> find_rows(core& gw, std::vector<operation_id> ids) {
@@ -151,11 +152,12 @@ cancel_view view_of_row(cancel_record row) {
   return view;
 }
 
-awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id) {
+awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id, lane where) {
   auto open = co_await gw.answer<std::optional<cancel_view>>(
       [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
   if (open) co_return open;
-  auto row = co_await gw.read<std::optional<cancel_record>>([id](storage::queries& q) { return q.cancel(id); });
+  auto job = [id](storage::queries& q) { return q.cancel(id); };
+  auto row = co_await gw.read<std::optional<cancel_record>>(job, where);
   if (!row) co_return std::nullopt;
   co_return view_of_row(std::move(*row));
 }

@@ -17,13 +17,13 @@ namespace quell::controller::http {
 awaitable<std::vector<shown_operation>> present(core& gw, std::vector<storage::operation_record> rows);
 awaitable<shown_operation> present_one(core& gw, storage::operation_record row);
 /// The committed row, nullopt if there is none.
-awaitable<std::optional<storage::operation_record>> find_row(core& gw, operation_id id);
+awaitable<std::optional<storage::operation_record>> find_row(core& gw, operation_id id, lane where = lane::rows);
 /// Those of these that there are, in their order.
 awaitable<std::vector<storage::operation_record>> find_rows(core& gw, std::vector<operation_id> ids);
 std::string operation_text(const core& gw, const shown_operation& op);
 
 /// A cancel as it is now: the controller's word while it is open, else the committed row; nullopt if there is none.
-awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id);
+awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id, lane where = lane::rows);
 /// A settled (or otherwise committed) cancel as a view.
 cancel_view view_of_row(storage::cancel_record row);
 /// Fills in the titles of the first `most` of `unproven`.

@@ -14,6 +14,7 @@
 
 namespace quell::controller::http {
 
+class client_link;
 using name_value = std::pair<std::string, std::string>;
 
 struct request {
@@ -29,6 +30,7 @@ struct request {
   std::vector<name_value> headers; ///< all of them, names in lower case
   bool is_relayed = false;         ///< it came over the Unix socket
   boot_time received{};            ///< when the last byte of it had been read
+  client_link* client = nullptr;   ///< lives as long as the answer is made; none in tests
 
   bool wants_event_stream() const;
 };

@@ -50,7 +50,7 @@ awaitable<> authenticate_task(exchange& x, operation_id id) {
   if (views.empty() || !views.front())
     throw unauthenticated("the operation of this task token has ended, and its token with it");
   if (!gw.task_owners.find(id)) {
-    const auto row = co_await find_row(gw, id);
+    const auto row = co_await find_row(gw, id, lane::urgent);
     if (!row) throw unauthenticated("the operation of this task token is not known here");
     gw.task_owners.put(id, {row->owner, row->scope});
   }

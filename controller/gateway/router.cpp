@@ -20,7 +20,8 @@ namespace quell::controller::http {
 namespace {
 
 enum class access : std::uint8_t { open, token };
-enum class body_kind : std::uint8_t { none, json, bytes };
+/// `small`: JSON of a few fields.
+enum class body_kind : std::uint8_t { none, small, json, bytes };
 /// What a token's rate means for a route. Cancels are never refused for load.
 enum class load : std::uint8_t { counted, may_be_cancel, cancel };
 
@@ -34,7 +35,7 @@ struct route {
 };
 
 constexpr auto routes = std::to_array<route>({
-    {"POST", "/v1/cancels", create_cancel, access::token, body_kind::json, load::cancel},
+    {"POST", "/v1/cancels", create_cancel, access::token, body_kind::small, load::cancel},
     {"GET", "/v1/cancels", list_cancels},
     {"GET", "/v1/cancels/*", get_cancel},
     {"POST", "/v1/operations", create_operation, access::token, body_kind::json},
@@ -42,22 +43,22 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/operations/batch", create_batch, access::token, body_kind::json},
     {"POST", "/v1/operations/end", end_externals, access::token, body_kind::json, load::cancel},
     {"POST", "/v1/operations/heartbeat", heartbeat_many, access::token, body_kind::json, load::cancel},
-    {"POST", "/v1/operations/*/start", start_external, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/start", start_external, access::token, body_kind::small},
     {"POST", "/v1/operations/*/complete", complete_external, access::token, body_kind::json},
     {"POST", "/v1/operations/*/fail", fail_external, access::token, body_kind::json},
-    {"POST", "/v1/operations/*/stopped", external_stopped, access::token, body_kind::json, load::cancel},
-    {"POST", "/v1/operations/*/heartbeat", heartbeat_one, access::token, body_kind::json, load::cancel},
+    {"POST", "/v1/operations/*/stopped", external_stopped, access::token, body_kind::small, load::cancel},
+    {"POST", "/v1/operations/*/heartbeat", heartbeat_one, access::token, body_kind::small, load::cancel},
     {"GET", "/v1/operations/*/signal", get_signal},
     {"GET", "/v1/signals", get_signals},
     {"GET", "/v1/operations/*", get_operation},
-    {"POST", "/v1/operations/*/cancel", cancel_operation, access::token, body_kind::json, load::cancel},
-    {"POST", "/v1/operations/*/resolve", resolve_operation, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/cancel", cancel_operation, access::token, body_kind::small, load::cancel},
+    {"POST", "/v1/operations/*/resolve", resolve_operation, access::token, body_kind::small},
     {"GET", "/v1/operations/*/output", get_output},
     {"POST", "/v1/operations/*/input", post_input, access::token, body_kind::bytes},
-    {"POST", "/v1/operations/*/resize", post_resize, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/resize", post_resize, access::token, body_kind::small},
     {"GET", "/v1/operations/*/events", get_operation_events},
-    {"POST", "/v1/operations/*/approve", approve, access::token, body_kind::json},
-    {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::json},
+    {"POST", "/v1/operations/*/approve", approve, access::token, body_kind::small},
+    {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::small},
     {"POST", "/v1/messages", post_message, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/v1/messages", list_messages},
     {"POST", "/v1/chat/*/*", chat_call, access::open, body_kind::bytes},
@@ -66,15 +67,15 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/scopes", list_scopes},
     {"GET", "/v1/status", get_status},
     {"GET", "/v1/workers", list_workers},
-    {"POST", "/v1/workers", add_worker, access::token, body_kind::json},
+    {"POST", "/v1/workers", add_worker, access::token, body_kind::small},
     {"GET", "/v1/workers/*", get_worker},
     {"DELETE", "/v1/workers/*", remove_worker},
-    {"POST", "/v1/workers/*/drain", drain_worker, access::token, body_kind::json},
-    {"POST", "/v1/workers/*/resume", resume_worker, access::token, body_kind::json},
-    {"POST", "/v1/workers/*/resolve", resolve_worker, access::token, body_kind::json},
+    {"POST", "/v1/workers/*/drain", drain_worker, access::token, body_kind::small},
+    {"POST", "/v1/workers/*/resume", resume_worker, access::token, body_kind::small},
+    {"POST", "/v1/workers/*/resolve", resolve_worker, access::token, body_kind::small},
     {"GET", "/v1/audit", list_audit},
     {"GET", "/v1/tokens", list_tokens},
-    {"POST", "/v1/tokens", create_token, access::token, body_kind::json},
+    {"POST", "/v1/tokens", create_token, access::token, body_kind::small},
     {"DELETE", "/v1/tokens/*", delete_token},
     {"GET", "/api/turns/active", active_turns},
     {"POST", "/api/turns/*/abort", abort_turn, access::token, body_kind::none, load::cancel},
@@ -132,7 +133,11 @@ const route& find_route(exchange& x) {
 
 /// An empty content type with an empty body is fine: there is nothing to misread.
 void check_content_type(const exchange& x, const route& to) {
-  if (to.body != body_kind::json || x.req.body.empty()) return;
+  if (to.body == body_kind::small && x.req.body.size() > large_body_bytes)
+    throw problem{.code = "too_large",
+                  .detail = "the body is larger than " + std::to_string(large_body_bytes) +
+                            " bytes, which nothing that is asked here needs"};
+  if (to.body == body_kind::bytes || to.body == body_kind::none || x.req.body.empty()) return;
   auto type = x.req.content_type.substr(0, x.req.content_type.find(';'));
   std::transform(type.begin(), type.end(), type.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -148,7 +153,7 @@ void check_content_type(const exchange& x, const route& to) {
 void check_rate(exchange& x, const route& to) {
   auto& gw = x.gw;
   if (gw.options.requests_per_second <= 0 || to.rate == load::cancel || (!x.token && !x.who.task)) return;
-  if (gw.rates.take(x.token ? x.token->text() : x.who.task->text(), 1, x.req.received)) return;
+  if (gw.rates.take(x.share_key(), 1, x.req.received)) return;
   problem p{.code = "rate_limited",
             .detail = "token '" + x.who.token_name + "' sends more than " +
                       std::to_string(static_cast<std::uint64_t>(gw.options.requests_per_second)) +
@@ -160,17 +165,48 @@ void check_rate(exchange& x, const route& to) {
   x.too_often = std::move(p);
 }
 
+/// While all connections are at work the few that are left are for cancels.
+void check_reserve(exchange& x, const route& to) {
+  if (to.rate == load::cancel || !x.req.client || !x.req.client->is_reserved()) return;
+  problem p{.code = "rate_limited",
+            .detail = "there are " + std::to_string(x.gw.options.max_connections) +
+                      " connections, which is the limit, and all are at work; come again later. Cancels are always "
+                      "taken.",
+            .headers = {{"Retry-After", "1"}}};
+  if (to.rate == load::counted) throw p;
+  x.too_often = std::move(p);
+}
+
+/// A day's bytes are there at once and come back steadily.
+void check_bytes(exchange& x, const route& to) {
+  auto& gw = x.gw;
+  if (gw.options.bytes_per_day <= 0 || x.req.body.empty() || to.rate == load::cancel || (!x.token && !x.who.task))
+    return;
+  if (gw.bytes.take(x.share_key(), static_cast<double>(x.req.body.size()), x.req.received)) return;
+  problem p{.code = "rate_limited",
+            .detail = "token '" + x.who.token_name +
+                      "' has sent what it may in a day (limits.bytes_per_day); wait, or ask an admin. Cancels are "
+                      "always taken.",
+            .headers = {{"Retry-After", "60"}}};
+  ++gw.metrics.refused_for_rate;
+  if (to.rate == load::counted) throw p;
+  x.too_often = std::move(p);
+}
+
 awaitable<response> handle(exchange& x) {
   const auto& to = find_route(x);
+  check_reserve(x, to);
   if (x.gw.stopping && to.who == access::token)
     throw problem{.code = "shutting_down",
                   .detail = "quelld is shutting down; nothing was done, repeat the request when it is back"};
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
-  if (to.body == body_kind::json)
+  if (to.body == body_kind::json || to.body == body_kind::small)
     query_reader(x.req).finish(); // whoever writes ?dry_run=true must not be misunderstood
   check_rate(x, to);
+  check_bytes(x, to);
   auto answer = co_await to.handle(x);
+  answer.holder = x.share_key();
   if (answer.stream && x.token)
     answer.may_go_on = [&gw = x.gw, id = *x.token] {
       return gw.tokens.is_good(id, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()));

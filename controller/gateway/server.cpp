@@ -35,7 +35,7 @@ namespace quell::controller::http {
 namespace {
 
 constexpr std::chrono::seconds stop_patience{3};
-constexpr std::size_t most_turned_away = 64; ///< at a time, with an answer
+constexpr std::chrono::seconds between_log_lines{10};
 
 constexpr std::chrono::seconds renewal_interval{1};
 
@@ -48,17 +48,19 @@ std::string first_line(const std::string& path) {
 
 /// At most half of the descriptors go into connections (a stream takes two): the store, output files and workers need
 /// theirs.
-std::size_t connections_within_limits(std::size_t wanted) {
+gateway_options within_limits(gateway_options o) {
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
-  return std::clamp<std::size_t>(files.rlim_cur / 2, 16, std::max<std::size_t>(wanted, 16));
+  if (::getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY) return o;
+  o.max_connections = std::min(o.max_connections, std::max<std::size_t>(files.rlim_cur / 2, 16));
+  return o;
 }
 
 class running_gateway : public gateway {
  public:
   running_gateway(gateway_options options, service& controller, output_store& output)
       : io_(std::make_shared<boost::asio::io_context>(1)),
-        core_(std::make_shared<core>(std::move(options), controller, output, io_)), tcp_(*io_), unix_(*io_) {}
+        core_(std::make_shared<core>(within_limits(std::move(options)), controller, output, io_)), tcp_(*io_),
+        unix_(*io_) {}
 
   ~running_gateway() override { stop(); }
 
@@ -66,7 +68,6 @@ class running_gateway : public gateway {
     auto& options = core_->options;
     if (options.task_token_key.empty())
       return failure("bad_options", "the gateway needs a key for task tokens; none was given");
-    options.max_connections = std::min(options.max_connections, connections_within_limits(options.max_connections));
     auto tls = load_tls(options.tls_cert, options.tls_key);
     if (!tls) return tl::unexpected(tls.error());
     tls_ = *tls;
@@ -134,8 +135,7 @@ class running_gateway : public gateway {
       core_->hub.close();
       core_->externals.close();
       renewal_.notify();
-      while (core_->drop_longest_waiting()) {
-      }
+      core_->connections.close_idle();
     });
     {
       std::unique_lock lock(mutex_);
@@ -177,31 +177,44 @@ class running_gateway : public gateway {
           spdlog::warn("HTTP connections cannot be accepted and wait ({}); with too many open files, raise ulimit -n",
                        error.message());
         }
-        gw->drop_longest_waiting(std::chrono::seconds(1));
+        gw->connections.make_room(std::chrono::steady_clock::now(), std::chrono::seconds(1));
         signal pause(*gw->io);
         co_await pause.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
         continue;
       }
-      if (gw->connections >= gw->options.max_connections && !gw->drop_longest_waiting()) {
-        if (!tls && gw->turned_away < most_turned_away)
-          boost::asio::co_spawn(*gw->io, turn_away(gw, std::move(socket), counted()), boost::asio::detached);
-        continue; // else closed at once: a client that retries finds room or does not
-      }
-      boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls), boost::asio::detached);
+      const auto where = place_for_another(*gw);
+      if (!where) continue; // the socket closes: a client that retries finds room or does not
+      auto peer = peer_of(socket);
+      auto entered = connection::enter(gw, std::move(peer), *where);
+      boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls, std::move(entered)), boost::asio::detached);
     }
   }
 
-  awaitable<> serve(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls) {
+  /// Beyond the limit there are places for cancels alone.
+  std::optional<connection_table::place> place_for_another(core& gw) {
+    auto& all = gw.connections;
+    if (!all.is_full()) return connection_table::place::ordinary;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= silent_about_limit_until_) {
+      silent_about_limit_until_ = now + between_log_lines;
+      spdlog::warn("HTTP connections are at their limit of {}: {}", gw.options.max_connections, all.summary());
+    }
+    if (all.make_room(now)) return connection_table::place::ordinary;
+    if (!all.is_reserve_full() || all.make_room_in_reserve()) return connection_table::place::reserved;
+    return std::nullopt;
+  }
+
+  awaitable<> serve(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+                    std::shared_ptr<connection> place) {
+    if (place->must_go) co_return;
     const int yes = 1;
     ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes,
                  sizeof yes); // fails on a Unix socket, which needs none
     const auto here = counted();
-    ++gw->connections;
-    const std::shared_ptr<void> connection(nullptr, [gw](void*) { --gw->connections; });
     if (tls)
-      co_await serve_tls(gw, std::move(socket), tls);
+      co_await serve_tls(gw, std::move(socket), tls, std::move(place));
     else
-      co_await serve_plain(gw, std::move(socket));
+      co_await serve_plain(gw, std::move(socket), std::move(place));
   }
 
   /// While the ticket lives there is a coroutine that `stop` waits for.
@@ -284,6 +297,7 @@ class running_gateway : public gateway {
   std::mutex mutex_;
   std::condition_variable all_ended_;
   std::size_t running_ = 0;
+  std::chrono::steady_clock::time_point silent_about_limit_until_{}; ///< the io thread's
 };
 
 } // namespace

@@ -43,7 +43,9 @@ struct gateway_options {
   milliseconds worker_lease{10'000}; ///< shown for tasks that asked for none of their own
   // Limits:
   double requests_per_second = 0; ///< of one token, twice as many at once; 0 = no limit. Cancels always pass
+  double bytes_per_day = 0; ///< of requests' bodies of one token, as many at once; 0 = no limit. Cancels always pass
   std::size_t max_connections = 4096;
+  std::size_t streams_per_token = 1000; ///< event streams, output streams and long polls; 0 = no limit
   std::size_t max_header_bytes = 32 * 1024;
   std::size_t max_body_bytes = 1024 * 1024;
   milliseconds idle_timeout{60'000};               ///< between requests, and for each write

@@ -13,10 +13,34 @@ namespace quell::controller::http {
 /// TCP and Unix sockets alike.
 using any_socket = boost::asio::generic::stream_protocol::socket;
 
+/// A connection's place in the table, from accept to end.
+class connection {
+ public:
+  using phase = connection_table::phase;
+  static std::shared_ptr<connection> enter(std::shared_ptr<core> gw, std::string peer, connection_table::place where);
+  ~connection();
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+
+  /// What ends it when it must make room; none = not yet, or no longer.
+  std::function<void()> close;
+  bool must_go = false; ///< it had to make room
+  bool is_reserved = false;
+  void move(phase to);
+  void watches_for(const std::string& token);
+
+ private:
+  explicit connection(std::shared_ptr<core> gw) : gw_(std::move(gw)) {}
+  std::shared_ptr<core> gw_;
+  connection_table::id id_ = 0;
+};
+
 /// Serves the connection until it ends; never throws. `tls` null = plain.
-awaitable<> serve_plain(std::shared_ptr<core> gw, any_socket socket);
-/// Says that there are too many connections (all of them at work) and closes.
-awaitable<> turn_away(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<void> here);
-awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
+awaitable<> serve_plain(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<connection> place);
+awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+                      std::shared_ptr<connection> place);
+
+/// Who sends: an IPv4 address, the network of an IPv6 one, or `local` for a Unix socket.
+std::string peer_of(const any_socket& socket);
 
 } // namespace quell::controller::http

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <optional>
@@ -26,6 +27,7 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/clock_now.hpp"
+#include "controller/gateway/client_link.hpp"
 #include "controller/gateway/head_check.hpp"
 #include "controller/gateway/reply_text.hpp"
 #include "controller/gateway/router.hpp"
@@ -42,7 +44,7 @@ using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
 struct hangup {
   explicit hangup(boost::asio::io_context& io) : probe(io) {}
   any_socket probe;
-  bool gone = false;
+  std::atomic<bool> gone = false; ///< read by other threads too
   std::shared_ptr<signal> wake;
   void tell() {
     gone = true;
@@ -56,15 +58,21 @@ struct hangup {
 };
 
 template <class Stream>
-class session_loop {
+class session_loop final : public client_link {
  public:
-  session_loop(std::shared_ptr<core> gw, Stream& stream) : gw_(std::move(gw)), stream_(stream) {}
-  ~session_loop() { gw_->unread.erase(waiting_); }
+  session_loop(std::shared_ptr<core> gw, Stream& stream, std::shared_ptr<connection> place)
+      : gw_(std::move(gw)), stream_(stream), place_(std::move(place)) {
+    place_->close = [this] { close(); };
+  }
+  ~session_loop() override {
+    place_->close = {};
+    if (watch_) watch_->finish();
+  }
   session_loop(const session_loop&) = delete;
   session_loop& operator=(const session_loop&) = delete;
 
   awaitable<> run() {
-    while (!gw_->stopping) {
+    while (!gw_->stopping && !place_->must_go) {
       parser_.emplace();
       parser_->header_limit(static_cast<std::uint32_t>(gw_->options.max_header_bytes));
       parser_->body_limit(gw_->options.max_body_bytes);
@@ -74,15 +82,32 @@ class session_loop {
       const bool keep_alive = parser_->get().keep_alive();
       const bool chunks_possible = parser_->get().version() >= 11;
       const bool head_only = req.method == "HEAD";
+      req.client = this;
+      place_->move(connection::phase::at_work);
       auto answer = co_await answer_request(*gw_, std::move(req));
+      if (place_->must_go) co_return;
       bool go_on = false;
       if (answer.stream && !head_only)
         go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible, chunks_possible);
       else
-        go_on = co_await write_answer(std::move(answer), keep_alive, head_only);
+        go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved, head_only);
+      if (watch_) watch_->finish();
+      watch_.reset();
       if (!go_on) co_return;
     }
   }
+
+  std::shared_ptr<const std::atomic<bool>> watch() override {
+    if (!watch_) watch_ = start_watch();
+    return {watch_, &watch_->gone};
+  }
+  void wake_on_close(std::shared_ptr<signal> wake) override {
+    watch();
+    if (watch_->gone) wake->notify();
+    watch_->wake = std::move(wake);
+  }
+  void watches_for(const std::string& token) override { place_->watches_for(token); }
+  bool is_reserved() const override { return place_->is_reserved; }
 
  private:
   using parser = beast::http::request_parser<beast::http::string_body>;
@@ -94,10 +119,8 @@ class session_loop {
   /// False: the connection is over (an answer to a broken request has been written).
   awaitable<bool> read_request(request& req) {
     beast::error_code error;
-    waiting_ = gw_->next_unread++;
-    gw_->unread[waiting_] = {std::chrono::steady_clock::now(), [this] { beast::get_lowest_layer(stream_).cancel(); }};
+    place_->move(connection::phase::idle);
     co_await read_bytes(error);
-    gw_->unread.erase(waiting_);
     req.id = request_id::fresh();
     if (error) {
       co_await refuse(error, req.id);
@@ -232,6 +255,7 @@ class session_loop {
   }
 
   awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
+    place_->move(connection::phase::writing); // it is the client's turn: to read
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
     if (!head_only) text += answer.body;
     const bool alive = co_await write_all(std::move(text));
@@ -297,9 +321,11 @@ class session_loop {
   awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
     const auto form =
         chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
+    place_->watches_for(answer.holder);
     bool alive = co_await write_all(reply_head(answer, form));
     if (!alive) co_return false;
-    const auto end = start_watch();
+    watch();
+    const auto end = watch_;
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
@@ -315,18 +341,31 @@ class session_loop {
       }
     }
     end->finish();
+    watch_.reset();
     // Half a stream must not look like a whole one: without the last chunk the client sees that it was cut.
     if (!complete || end->gone || !chunked) co_return false;
     alive = co_await write_all(std::move(last_chunk));
     co_return alive&& keep_alive && !gw_->stopping;
   }
 
+  /// To make room: whatever waits for the socket fails, and whoever waits for something else is woken.
+  void close() {
+    beast::error_code ignored;
+    auto& lowest = beast::get_lowest_layer(stream_);
+    lowest.socket().shutdown(any_socket::shutdown_both, ignored);
+    lowest.close();
+    if (!watch_) return;
+    watch_->finish();
+    watch_->tell();
+  }
+
   std::shared_ptr<core> gw_;
   Stream& stream_;
+  std::shared_ptr<connection> place_;
+  std::shared_ptr<hangup> watch_; ///< while somebody asks
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::optional<problem> wrong_head_;
-  std::uint64_t waiting_ = 0; ///< our place among the connections that wait for a request
 };
 
 } // namespace quell::controller::http

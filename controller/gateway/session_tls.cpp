@@ -5,17 +5,25 @@
 
 namespace quell::controller::http {
 
-awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls) {
+awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+                      std::shared_ptr<connection> place) {
   using tls_stream = boost::asio::ssl::stream<plain_stream>;
   try {
     tls_stream stream(plain_stream(std::move(socket)), *tls);
     beast::error_code error;
+    place->close = [&stream] { stream.next_layer().close(); };
+    const std::shared_ptr<void> closable(nullptr, [place](void*) { place->close = {}; });
     stream.next_layer().expires_after(std::chrono::seconds(10));
     co_await stream.async_handshake(boost::asio::ssl::stream_base::server,
                                     boost::asio::redirect_error(boost::asio::use_awaitable, error));
-    if (error) co_return;
-    session_loop<tls_stream> loop(gw, stream);
-    co_await loop.run();
+    if (error || place->must_go) co_return;
+    {
+      session_loop<tls_stream> loop(gw, stream, place);
+      co_await loop.run();
+    }
+    if (place->must_go) co_return;
+    place->close = [&stream] { stream.next_layer().close(); };
+    place->move(connection::phase::idle);
     stream.next_layer().expires_after(std::chrono::seconds(2));
     co_await stream.async_shutdown(boost::asio::redirect_error(boost::asio::use_awaitable, error));
   } catch (const std::exception& e) {

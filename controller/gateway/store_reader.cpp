@@ -1,57 +1,167 @@
-// The pool of reading threads and their connections.
+// The reading threads, their connections and their queues.
 #include "controller/gateway/store_reader.hpp"
 
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <vector>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "controller/gateway/fair_queue.hpp"
 
 namespace quell::controller::http {
 
-struct store_reader::pool {
-  explicit pool(unsigned count) : threads(count) {}
+namespace {
 
-  std::unique_ptr<storage::queries> take() {
-    const std::lock_guard lock(mutex);
-    auto connection = std::move(idle.back()); // as many connections as threads: there is one
-    idle.pop_back();
-    return connection;
-  }
-  void give_back(std::unique_ptr<storage::queries> connection) {
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(connection));
-  }
+using clock = storage::read_budget::clock;
 
-  std::mutex mutex;
-  std::vector<std::unique_ptr<storage::queries>> idle;
-  boost::asio::thread_pool threads; // last: they end before what they use
+constexpr std::chrono::milliseconds list_time{250};
+/// A list whose single slice takes longer than this is refused.
+constexpr std::chrono::milliseconds most_list_time{10'000};
+/// Threads that read lists yield the processors to those who serve everybody.
+constexpr int niceness_of_lists = 10;
+constexpr unsigned row_threads = 2;
+
+struct queued_list {
+  store_reader::list_job read;
+  std::function<void(fault)> refused;
+  std::shared_ptr<const std::atomic<bool>> abandoned;
+  bool is_dead() const { return abandoned && abandoned->load(std::memory_order_relaxed); }
 };
 
-store_reader::store_reader(unsigned threads, std::shared_ptr<io_context> io)
-    : io_(std::move(io)), pool_(std::make_unique<pool>(threads)) {}
+} // namespace
+
+struct store_reader::threads {
+  std::mutex mutex;
+  std::condition_variable urgent_came, row_came, list_came;
+  std::deque<job> urgent, rows;
+  std::optional<fair_queue<queued_list>> lists;
+  bool stopping = false;
+  std::vector<std::thread> all;
+
+  void serve(std::deque<job>& jobs, std::condition_variable& came, storage::queries& store) {
+    std::unique_lock lock(mutex);
+    while (true) {
+      came.wait(lock, [&] { return stopping || !jobs.empty(); });
+      if (jobs.empty()) return;
+      const auto next = std::move(jobs.front());
+      jobs.pop_front();
+      lock.unlock();
+      next(store);
+      lock.lock();
+    }
+  }
+
+  void serve_lists(storage::limited_queries& store) {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists); // without it they are only less fair
+    std::unique_lock lock(mutex);
+    while (true) {
+      auto next = lists->take();
+      if (!next && stopping) return;
+      if (!next) {
+        list_came.wait(lock);
+        continue;
+      }
+      const auto begun = clock::now();
+      storage::read_budget budget{begun + list_time, begun + most_list_time, next->second.abandoned};
+      if (stopping) budget.end = begun;
+      lock.unlock();
+      store.limit(std::move(budget));
+      next->second.read(store);
+      lock.lock();
+      lists->done(next->first, static_cast<std::uint64_t>((clock::now() - begun).count()));
+      list_came.notify_one(); // one who waited for this caller's share may go on
+    }
+  }
+};
+
+void throw_read_fault(const fault& f) {
+  if (f.code == "abandoned") throw problem{.code = "bad_request", .detail = "the client has gone"};
+  if (f.code == "too_slow")
+    throw problem{.code = "storage_unavailable",
+                  .detail = "this list reads too much; narrow it: by scope, owner, parent, root or status=live"};
+  if (f.code == "too_many_lists")
+    throw problem{.code = "rate_limited",
+                  .detail = std::to_string(most_waiting_lists) +
+                            " lists of this token wait already; wait for their answers, or watch events instead",
+                  .headers = {{"Retry-After", "1"}}};
+  throw problem{.code = "storage_unavailable", .detail = f.detail};
+}
+
+void give_up_reading() {
+  throw problem{.code = "storage_unavailable",
+                .detail = "the store did not answer within 30 s; nothing was done, try again",
+                .headers = {{"Retry-After", "5"}}};
+}
+
+store_reader::store_reader(std::shared_ptr<io_context> io)
+    : io_(std::move(io)), threads_(std::make_unique<threads>()) {}
 
 store_reader::~store_reader() { stop(); }
 
-result<std::unique_ptr<store_reader>> store_reader::open(const std::string& directory, unsigned threads,
+result<std::unique_ptr<store_reader>> store_reader::open(const std::string& directory, unsigned list_threads,
                                                          std::shared_ptr<io_context> io) {
-  auto reader = std::unique_ptr<store_reader>(new store_reader(threads, std::move(io)));
-  for (unsigned i = 0; i < threads; ++i) {
-    auto opened = storage::queries::open(directory);
+  auto reader = std::unique_ptr<store_reader>(new store_reader(std::move(io)));
+  auto& t = *reader->threads_;
+  t.lists.emplace(std::max(1U, list_threads - 1)); // others find a thread at once
+  for (unsigned i = 0; i < 1 + row_threads + list_threads; ++i) {
+    auto opened = storage::limited_queries::open(directory);
     if (!opened) return tl::unexpected(opened.error());
-    reader->pool_->give_back(std::move(*opened));
+    t.all.emplace_back([&t, i, store = std::shared_ptr<storage::limited_queries>(std::move(*opened))] {
+      if (i == 0)
+        t.serve(t.urgent, t.urgent_came, *store);
+      else if (i <= row_threads)
+        t.serve(t.rows, t.row_came, *store);
+      else
+        t.serve_lists(*store);
+    });
   }
   return reader;
 }
 
-void store_reader::stop() { pool_->threads.join(); }
+void store_reader::stop() {
+  {
+    const std::lock_guard lock(threads_->mutex);
+    threads_->stopping = true;
+  }
+  threads_->urgent_came.notify_all();
+  threads_->row_came.notify_all();
+  threads_->list_came.notify_all();
+  for (auto& thread : threads_->all)
+    if (thread.joinable()) thread.join();
+}
 
-void store_reader::run(std::function<void(storage::queries&)> job) {
-  boost::asio::post(pool_->threads, [this, job = std::move(job)] {
-    auto connection = pool_->take();
-    job(*connection);
-    pool_->give_back(std::move(connection));
-  });
+void store_reader::run(lane where, job what) {
+  const bool is_urgent = where == lane::urgent;
+  {
+    const std::lock_guard lock(threads_->mutex);
+    if (threads_->stopping) return; // nobody waits any more
+    (is_urgent ? threads_->urgent : threads_->rows).push_back(std::move(what));
+  }
+  (is_urgent ? threads_->urgent_came : threads_->row_came).notify_one();
+}
+
+void store_reader::run_list(list_share whose, list_job what, std::function<void(fault)> refused) {
+  std::vector<queued_list> dead;
+  bool taken = true;
+  {
+    const std::lock_guard lock(threads_->mutex);
+    if (threads_->stopping) return;
+    const auto is_dead = [](const queued_list& j) { return j.is_dead(); };
+    const auto drop = [&dead](queued_list j) { dead.push_back(std::move(j)); };
+    taken = threads_->lists->put(whose.who, {std::move(what), refused, std::move(whose.abandoned)}, whose.most_waiting,
+                                 is_dead, drop);
+  }
+  for (auto& job : dead) job.refused({"abandoned", "", {}});
+  if (taken)
+    threads_->list_came.notify_one();
+  else
+    refused({"too_many_lists", "", {}});
 }
 
 } // namespace quell::controller::http

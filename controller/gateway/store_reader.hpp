@@ -1,46 +1,104 @@
-// A few threads that read the store, so that the io thread never waits for a disk.
+// Threads that read the store, so that the io thread never waits for a disk: one for what a cancel needs, two for
+// single rows and output, and some, of lower priority, for lists.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "controller/gateway/awaiting.hpp"
-#include "storage/queries.hpp"
+#include "storage/limited_queries.hpp"
 
 namespace quell::controller::http {
 
-/// Each job runs on a thread of the pool with a `storage::queries` of its own.
+enum class lane : std::uint8_t {
+  urgent, ///< what decides whether a cancel is performed: single rows by id, and nothing else
+  rows    ///< rows by id, output files
+};
+
+inline constexpr std::size_t most_waiting_lists = 32; ///< of one token
+
+/// On whose behalf a list is read.
+struct list_share {
+  std::string who; ///< the token; lists of one wait for each other, not others for them
+  std::shared_ptr<const std::atomic<bool>> abandoned; ///< the client has gone; null = nobody tells
+  std::size_t most_waiting = most_waiting_lists;
+};
+
+/// Part of a list, and behind which seq or event id it goes on if its time was over before it was complete.
+template <class T>
+struct list_part {
+  std::vector<T> rows;
+  std::optional<std::uint64_t> cut_at;
+};
+
+[[noreturn]] void throw_read_fault(const fault& f);
+/// Throws that the store did not answer in time.
+[[noreturn]] void give_up_reading();
+
+/// Each job runs with a `storage::queries` of its own.
 class store_reader {
  public:
-  static result<std::unique_ptr<store_reader>> open(const std::string& directory, unsigned threads,
+  static result<std::unique_ptr<store_reader>> open(const std::string& directory, unsigned list_threads,
                                                     std::shared_ptr<io_context> io);
   ~store_reader();
   store_reader(const store_reader&) = delete;
   store_reader& operator=(const store_reader&) = delete;
 
-  /// Runs what is queued and joins.
+  using job = std::function<void(storage::queries&)>;
+  using list_job = std::function<void(storage::limited_queries&)>;
+  /// Runs the rows that are queued, lets lists fail, and joins.
   void stop();
   /// Queues a job. Any thread.
-  void run(std::function<void(storage::queries&)> job);
+  void run(lane where, job what);
+  /// Queues the read of a list, or calls `refused`: too many lists of this token wait, or its client has gone. Any
+  /// thread.
+  void run_list(list_share whose, list_job what, std::function<void(fault)> refused);
 
   /// Waits for what `job` finds; its fault becomes the problem `storage_unavailable`.
   template <class T>
-  awaitable<T> read(std::function<result<T>(storage::queries&)> job) {
+  awaitable<T> read(lane where, std::function<result<T>(storage::queries&)> job) {
     // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a one twice.
     std::function<void(std::function<void(result<T>)>)> start =
-        [this, job = std::move(job)](std::function<void(result<T>)> reply) {
-          run([job, reply = std::move(reply)](storage::queries& q) { reply(job(q)); });
+        [this, where, job = std::move(job)](std::function<void(result<T>)> reply) {
+          run(where, [job, reply = std::move(reply)](storage::queries& q) { reply(job(q)); });
         };
-    auto answer = co_await ask<result<T>>(io_, start);
-    if (!answer) throw problem{.code = "storage_unavailable", .detail = answer.error().detail};
+    auto answer = co_await ask<result<T>>(io_, start, give_up_reading);
+    if (!answer) throw_read_fault(answer.error());
     co_return std::move(*answer);
   }
 
+  /// As much of a list as its time allows. Problems: `rate_limited` if too many lists of this token wait.
+  template <class T>
+  awaitable<list_part<T>> list(list_share whose, std::function<result<std::vector<T>>(storage::queries&)> job) {
+    using answer = result<list_part<T>>;
+    std::function<void(std::function<void(answer)>)> start = [this, whose = std::move(whose),
+                                                              job = std::move(job)](std::function<void(answer)> reply) {
+      const auto refused = [reply](fault f) { reply(tl::unexpected(std::move(f))); };
+      const auto read = [job, reply](storage::limited_queries& q) {
+        auto rows = job(q);
+        if (rows)
+          reply(list_part<T>{std::move(*rows), q.cut_at()});
+        else
+          reply(tl::unexpected(rows.error()));
+      };
+      run_list(whose, read, refused);
+    };
+    auto found = co_await ask<answer>(io_, start, give_up_reading);
+    if (!found) throw_read_fault(found.error());
+    co_return std::move(*found);
+  }
+
  private:
-  struct pool;
-  store_reader(unsigned threads, std::shared_ptr<io_context> io);
+  struct threads;
+  explicit store_reader(std::shared_ptr<io_context> io);
   std::shared_ptr<io_context> io_;
-  std::unique_ptr<pool> pool_;
+  std::unique_ptr<threads> threads_;
 };
 
 } // namespace quell::controller::http

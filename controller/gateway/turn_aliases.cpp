@@ -1,6 +1,7 @@
 // Turn aliases for existing clients (SURFACE 11): /api/turns/active and /api/turns/{id}/abort, in exactly their words.
 #include <nlohmann/json.hpp>
 
+#include "controller/gateway/cancel_perform.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
@@ -54,8 +55,7 @@ awaitable<bool> cancel_turn(exchange& x, operation_id id) {
   order.must_exist = true;
   order.via_channel = channel_of(x.req);
   order.received = x.req.received;
-  const auto done = co_await gw.answer<outcome<cancel_view>>(
-      [&gw, &order](auto reply) { gw.controller.cancel(std::move(order), std::move(reply)); });
+  const auto done = co_await order_cancel(gw, std::move(order));
   if (done) {
     gw.cancel_reasons.put(done->record.id, {done->record.reason, done->record.by});
     co_return done->record.outcome != cancel_outcome::already_finished;
@@ -81,15 +81,16 @@ awaitable<response> active_turns(exchange& x) {
   to.open_object().key("turns").open_array();
   for (std::size_t seen = 0; seen < most_turns;) {
     auto job = [filter](storage::queries& q) { return q.operations(filter); };
-    auto rows = co_await gw.read<std::vector<storage::operation_record>>(job);
-    const auto count = rows.size();
-    const auto shown = co_await present(gw, std::move(rows));
+    auto part = co_await x.list<storage::operation_record>(job);
+    const auto count = part.rows.size();
+    const auto shown = co_await present(gw, std::move(part.rows));
     for (const auto& op : shown) {
       filter.after_seq = op.row.seq;
       if (!is_terminal(op.row.hot.now) && !has_completed(op.row)) write_turn(to, op);
     }
     seen += count;
-    if (count < page_rows) break;
+    if (part.cut_at) filter.after_seq = *part.cut_at;
+    if (!part.cut_at && count < page_rows) break;
   }
   to.close_array();
   to.close_object();
@@ -100,7 +101,7 @@ awaitable<response> abort_turn(exchange& x) {
   need(x, right::cancel);
   const auto id = operation_id::parse(x.arguments.at(0));
   if (!id) co_return no_such_turn();
-  auto row = co_await find_row(x.gw, *id);
+  auto row = co_await find_row(x.gw, *id, lane::urgent);
   if (!row || row->kind != kind::turn) co_return no_such_turn();
   const bool visible = co_await sees(x, *row);
   if (!visible) co_return no_such_turn();
@@ -111,7 +112,7 @@ awaitable<response> abort_turn(exchange& x) {
   bool is_cancelled = row->hot.now == status::cancelled;
   if (!is_cancelled) {
     is_cancelled = co_await cancel_turn(x, *id);
-    row = co_await find_row(x.gw, *id); // it may have ended while we asked
+    row = co_await find_row(x.gw, *id, lane::urgent); // it may have ended while we asked
     if (row && has_completed(*row)) co_return no_such_turn();
   }
   co_return is_cancelled || (row && row->hot.now == status::cancelled) ? aborted(*id) : no_such_turn();

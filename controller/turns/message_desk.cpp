@@ -86,8 +86,8 @@ message_answer ignored(const ledger& l, std::string why) {
 
 } // namespace
 
-message_desk::message_desk(std::shared_ptr<shared_parts> parts, turn_line line)
-    : parts_(std::move(parts)), line_(std::move(line)),
+message_desk::message_desk(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats, turn_line line)
+    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)),
       words_(parts_->settings.chat.words, parts_->settings.chat.bot_names),
       says_(std::make_shared<acknowledger>(parts_)) {}
 
@@ -104,7 +104,7 @@ void message_desk::take(message_order order, answer done) {
 /// The store knows all messages but those of this very moment; `just_said` knows these. What has no id takes the same
 /// way, so that a stop never overtakes what was said before it.
 void message_desk::look_for_repeat(message_order order, answer done) {
-  parts_->lookups->run(
+  repeats_->run(
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](storage::queries& store) mutable {
         if (order.client_id.empty()) return self->judge(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
@@ -170,6 +170,7 @@ void message_desk::judge(message_order order, answer done) {
   const auto received = parts_->heart.now().boot;
   parts_->heart.judge([self = shared_from_this(), order = std::move(order), j = std::move(j), received, is_for_others,
                        done = std::move(done)](ledger& l, moment now) -> heart_link::judgement {
+    if (order.claim && !order.claim->take()) return {{}, [](bool) {}}; // withdrawn: nobody waits for the answer
     if (const auto* same = self->said_.find(order.scope, order.client_id, now.boot))
       return {{}, [done, same = *same](bool) { done(same); }};
     judged why = j;
@@ -297,6 +298,8 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
     if (is_first) self->line_.begin(*a.turn, scope);
   };
 }
+
+void message_desk::stop() { repeats_->stop(); }
 
 void message_desk::pick_up() {
   parts_->lookups->run([self = shared_from_this()](storage::queries& store) {

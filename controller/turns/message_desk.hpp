@@ -29,7 +29,10 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
  public:
   using answer = reply<outcome<message_answer>>;
 
-  message_desk(std::shared_ptr<shared_parts> parts, turn_line line);
+  /// `repeats` looks up whether a message was there before: one row by its key, and nothing else waits there.
+  message_desk(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats, turn_line line);
+  /// Nothing is looked up any more.
+  void stop();
   /// Answers once everything that was decided is durable; a stop also where it could not be made so.
   void take(message_order order, answer done);
   /// After a restart: acknowledges what nobody acknowledged.
@@ -60,6 +63,7 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   void repeat(const storage::message_record& known, storage::queries& store, const message_order& order, answer done);
 
   std::shared_ptr<shared_parts> parts_;
+  const std::unique_ptr<errands> repeats_;
   const turn_line line_;
   const chat::cancel_words words_;
   const std::shared_ptr<acknowledger> says_;

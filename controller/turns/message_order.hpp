@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 
 namespace quell::controller::turns {
@@ -27,6 +29,7 @@ struct message_order {
   std::optional<bool> addressed;
   std::optional<std::uint32_t> humans_present;
   std::vector<std::string> bot_names; ///< beside the configured ones
+  std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = it cannot be withdrawn
 };
 
 /// Why a cancel word of this author counts, or does not.

@@ -33,8 +33,8 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string
 
 class real_swarm final : public swarm {
  public:
-  explicit real_swarm(std::shared_ptr<shared_parts> parts)
-      : parts_(std::move(parts)), desk_(std::make_shared<message_desk>(parts_, line_of_turns())) {}
+  real_swarm(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats)
+      : parts_(std::move(parts)), desk_(std::make_shared<message_desk>(parts_, std::move(repeats), line_of_turns())) {}
   ~real_swarm() override { parts_->who.forget_all(); }
 
   void take(message_order order, reply<outcome<message_answer>> done) override {
@@ -342,6 +342,7 @@ void real_swarm::pick_up() {
 }
 
 void real_swarm::stop() {
+  desk_->stop();
   parts_->lookups->stop();
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
@@ -363,6 +364,8 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   auto lookups = errands::open(o.store_directory);
   if (!lookups) return tl::unexpected(lookups.error());
   parts->lookups = std::move(*lookups);
+  auto repeats = errands::open(o.store_directory);
+  if (!repeats) return tl::unexpected(repeats.error());
   auto models = integrations::model_client::make();
   if (!models) return tl::unexpected(models.error());
   parts->models = std::move(*models);
@@ -371,7 +374,7 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   parts->settings = std::move(o.settings);
   parts->spawn = std::move(o.spawn);
   parts->mcp = std::make_shared<mcp_host>(parts);
-  auto made = std::make_unique<real_swarm>(parts);
+  auto made = std::make_unique<real_swarm>(parts, std::move(*repeats));
   // Also hands what was made here over to the errands' thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
   made->pick_up();

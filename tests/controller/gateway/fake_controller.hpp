@@ -42,6 +42,8 @@ class fake_controller : public service {
   // ---- service ------------------------------------------------------------------------------------------------
   void create(create_order order, reply<outcome<created>> done) override;
   void cancel(cancel_order order, reply<outcome<cancel_view>> done) override;
+  void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
+                      reply<outcome<cancel_view>> done) override;
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override;
   void declare_worker_dead(std::string worker, std::string reason, caller by,
                            reply<outcome<std::size_t>> done) override;
@@ -74,6 +76,7 @@ class fake_controller : public service {
   storage::event_record event_of(const std::string& type, const storage::operation_record& row);
   void publish(storage::event_record event, std::vector<storage::entry> batch);
   operation_id insert(const create_order& order);
+  bool lives(const cancel_order& order);
   template <class Change>
   void on_worker(const std::string& name, reply<result<worker_view>> done, Change change);
 

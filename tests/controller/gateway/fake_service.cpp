@@ -9,7 +9,23 @@ namespace {
 
 wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
+refusal no_such_operation() { return {{"operation_not_found", "there is no such operation", ""}, {}, {}}; }
+
 } // namespace
+
+/// As the ledger judges: the target lives, and the caller sees it.
+bool fake_controller::lives(const cancel_order& order) {
+  const std::lock_guard lock(mutex_);
+  const auto& by = order.by_token;
+  const auto target = live_.find(std::get<storage::target_operation>(order.target).id);
+  if (target == live_.end()) return false;
+  const auto& row = target->second.first;
+  if (by.prefix && !row.scope.is_at_or_below(*by.prefix)) return false;
+  if (!by.task) return true;
+  for (auto at = row.parent; at; at = live_.contains(*at) ? live_.at(*at).first.parent : std::nullopt)
+    if (at == by.task) return true;
+  return false;
+}
 
 void fake_controller::create(create_order order, reply<outcome<created>> done) {
   post([this, order = std::move(order), done = std::move(done)] {
@@ -63,7 +79,7 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
     if (view.unproven.empty()) {
       const bool unknown = std::holds_alternative<storage::target_operation>(order.target);
       if (unknown && order.must_exist) {
-        return done(tl::unexpected(refusal{{"operation_not_found", "there is no such operation", ""}, {}, {}}));
+        return done(tl::unexpected(no_such_operation()));
       }
       view.record.outcome = unknown ? cancel_outcome::unknown_id : cancel_outcome::nothing_live;
       view.record.status = cancel_status::settled;
@@ -82,6 +98,16 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
       publish(event, {storage::put_cancel{view.record}});
     }
     done(view);
+  });
+}
+
+void fake_controller::cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
+                                     reply<outcome<cancel_view>> done) {
+  post([this, order = std::move(order), what, claim = std::move(claim), done = std::move(done)] {
+    if (!claim->take()) return;
+    const bool is_of_one = std::holds_alternative<storage::target_operation>(order.target);
+    if (what == may_target::live_target && is_of_one && !lives(order)) return done(tl::unexpected(no_such_operation()));
+    cancel(order, done);
   });
 }
 

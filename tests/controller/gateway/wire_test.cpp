@@ -264,9 +264,11 @@ TEST_CASE("when all connections are at work the next is told so") {
   watcher.send_request("GET", "/v1/events", gateway_world::watching());
   CHECK(watcher.read_head().status == 200);
   auto newcomer = world.connect();
-  const auto answer = newcomer.read_reply();
+  const auto answer = newcomer.ask("GET", "/v1/status", gateway_world::admin());
   CHECK(answer.status == 429);
   CHECK(answer.code() == "rate_limited");
   CHECK(answer.header("retry-after") == "1");
   CHECK(newcomer.at_end());
+  auto canceller = world.connect(); // a few places are left for cancels
+  CHECK(canceller.ask("POST", "/v1/cancels", gateway_world::admin(), R"({"scope":"idle"})").status == 200);
 }

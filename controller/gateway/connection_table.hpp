@@ -1,0 +1,96 @@
+// Who is connected, and whose connection makes room for a new one when there are as many as may be: nobody who only
+// waits, shakes hands or watches may keep somebody else out. Pure; time is handed in.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace quell::controller::http {
+
+/// Members by their owner, so that the owner with the most, and its oldest, are found at once.
+class owned_groups {
+ public:
+  using instant = std::chrono::steady_clock::time_point;
+  void add(const std::string& owner, instant since, std::uint64_t id);
+  void remove(const std::string& owner, instant since, std::uint64_t id);
+  struct largest_group {
+    std::string owner;
+    std::size_t size = 0;
+    std::uint64_t oldest = 0;
+    instant since{};
+  };
+  std::optional<largest_group> largest() const;
+  std::size_t size_of(const std::string& owner) const;
+  std::size_t size() const { return size_; }
+
+ private:
+  std::unordered_map<std::string, std::set<std::pair<instant, std::uint64_t>>> groups_;
+  std::set<std::pair<std::size_t, std::string>> by_size_;
+  std::size_t size_ = 0;
+};
+
+class connection_table {
+ public:
+  using instant = owned_groups::instant;
+  using id = std::uint64_t;
+  enum class phase : std::uint8_t {
+    idle,    ///< it waits: for a handshake, a request, or the rest of one
+    writing, ///< it waits for a client that reads its answer
+    at_work, ///< a request is being answered
+    watching ///< an event stream or a long poll
+  };
+  /// Beyond `most` only cancels are answered, on `most_reserved` connections more.
+  connection_table(std::size_t most, std::size_t most_reserved) : most_(most), most_reserved_(most_reserved) {}
+
+  enum class place : std::uint8_t { ordinary, reserved };
+  /// `close` ends the connection; called at most once.
+  id enter(std::string peer, place where, std::function<void()> close, instant now);
+  void leave(id which);
+  void move(id which, phase to, instant now);
+  /// Who asks there; what watches is shared out among tokens.
+  void belongs_to(id which, const std::string& token);
+
+  std::size_t size() const { return entries_.size(); }
+  bool is_full() const { return entries_.size() - reserved_.size() >= most_; }
+  bool is_reserve_full() const { return reserved_.size() >= most_reserved_; }
+  /// Closes what has the least right to its place: of the peer with the most idle connections the one that has been so
+  /// longest, or, if one token watches with more than its share, its oldest stream. False if all are at work, or have
+  /// been idle for less than `at_least`.
+  bool make_room(instant now, instant::duration at_least = {});
+  bool make_room_in_reserve();
+  /// Closes all that wait for a request.
+  void close_idle();
+  /// For the log: who has the most.
+  std::string summary() const;
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct entry {
+    std::string peer, token;
+    place where = place::ordinary;
+    phase now = phase::idle;
+    instant since{};
+    std::function<void()> close;
+  };
+  void enlist(id which, const entry& e);
+  void unlist(id which, const entry& e);
+  void drop(id which);
+
+  std::size_t most_, most_reserved_;
+  std::map<id, entry> entries_;
+  owned_groups idle_, watching_;
+  std::set<std::pair<instant, id>> idle_reserved_;
+  std::set<id> reserved_;
+  id next_ = 1;
+  std::uint64_t dropped_ = 0;
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,83 @@
+// Jobs of many callers for a few threads: the caller who was served least comes next, and nobody has all threads. Pure;
+// time spent is handed in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace quell::controller::http {
+
+template <class Job>
+class fair_queue {
+ public:
+  /// At most `most_running` jobs of one caller run at a time.
+  explicit fair_queue(std::size_t most_running) : most_running_(most_running) {}
+
+  /// False, and nothing is kept: `most_waiting` jobs of this caller wait. Those that `is_dead` are not counted, and are
+  /// handed to `drop`.
+  template <class IsDead, class Drop>
+  bool put(const std::string& who, Job job, std::size_t most_waiting, const IsDead& is_dead, const Drop& drop) {
+    auto& line = lines_.try_emplace(who, fresh_line{served_}).first->second;
+    if (line.waiting.size() >= most_waiting)
+      for (auto at = line.waiting.begin(); at != line.waiting.end();) {
+        if (!is_dead(*at)) {
+          ++at;
+          continue;
+        }
+        drop(std::move(*at));
+        at = line.waiting.erase(at);
+      }
+    if (line.waiting.size() >= most_waiting) return false;
+    line.waiting.push_back(std::move(job));
+    return true;
+  }
+
+  /// The next job that may run now, with its caller; it runs until `done`.
+  std::optional<std::pair<std::string, Job>> take() {
+    auto next = lines_.end();
+    for (auto at = lines_.begin(); at != lines_.end(); ++at)
+      if (!at->second.waiting.empty() && at->second.running < most_running_ &&
+          (next == lines_.end() || at->second.spent < next->second.spent))
+        next = at;
+    if (next == lines_.end()) return std::nullopt;
+    auto& line = next->second;
+    served_ = line.spent;
+    ++line.running;
+    std::pair<std::string, Job> taken(next->first, std::move(line.waiting.front()));
+    line.waiting.pop_front();
+    return taken;
+  }
+
+  /// `spent`: how long it ran, in any one unit.
+  void done(const std::string& who, std::uint64_t spent) {
+    const auto found = lines_.find(who);
+    if (found == lines_.end()) return;
+    auto& line = found->second;
+    --line.running;
+    line.spent += spent;
+    if (line.waiting.empty() && line.running == 0) lines_.erase(found);
+  }
+
+ private:
+  struct line_of_jobs {
+    std::deque<Job> waiting;
+    std::size_t running = 0;
+    std::uint64_t spent = 0;
+  };
+  /// A caller who comes begins where those who are served now stand: it gains nothing by having been away.
+  struct fresh_line {
+    std::uint64_t spent;
+    operator line_of_jobs() const { return {{}, 0, spent}; }
+  };
+
+  std::size_t most_running_;
+  std::map<std::string, line_of_jobs> lines_;
+  std::uint64_t served_ = 0;
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,24 @@
+// The section [limits] of the configuration, as the ledger and the gateway take it.
+#pragma once
+
+#include "controller/config.hpp"
+#include "controller/gateway/server.hpp"
+#include "controller/ledger.hpp"
+
+namespace quell::controller {
+
+inline void set_limits(ledger_settings& of, const config& from) {
+  of.max_live_operations = from.limits_operations;
+  of.max_live_per_author = from.limits_operations_per_author;
+  of.max_live_per_scope = from.limits_operations_per_scope;
+  of.max_turns_per_author = from.limits_turns_per_author;
+}
+
+inline void set_limits(gateway_options& of, const config& from) {
+  of.max_connections = from.limits_connections;
+  of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
+  of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);
+  of.streams_per_token = from.limits_streams_per_token;
+}
+
+} // namespace quell::controller
