@@ -1,0 +1,136 @@
+"""What others feel of an attack: p99 of a neighbour's requests (a row by id, a short list, a cancel by id) while one token floods quelld, beside the same requests in quiet."""
+import json
+import os
+import select
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+import urllib.parse
+
+from support import Client, Cluster, idle_task, record, say
+
+ROWS = 300_000
+SCAN = "/v1/operations?limit=1000&" + "&".join(f"label=k{i}%3Dv" for i in range(40))
+
+
+# ---- the attacker, a process of its own: one token, as fast as one thread can ------------------------------------------
+def request(host, token, method, path, body=b"", extra=""):
+    head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
+    return head.encode() + body
+
+
+def attack(kind, host, token):
+    name, port = host.split(":")
+    connect = lambda: socket.create_connection((name, int(port)), timeout=30)
+    item = json.dumps({"kind": "external", "scope": "flood", "name": "x", "title": "t" * 200, "unknown": 1})
+    batch = ('{"operations":[' + ",".join([item] * 1000) + "]}").encode()
+    sends = {"lists": request(host, token, "GET", SCAN), "bodies": request(host, token, "POST", "/v1/operations/batch", batch),
+             "streams": request(host, token, "GET", "/v1/events?after=0", extra="Accept: text/event-stream\r\n"),
+             "deaf": request(host, token, "GET", "/v1/openapi.json") * 50, "silent": b""}
+    limit = {"lists": 60, "bodies": 16, "streams": 900, "deaf": 200, "silent": 5000}[kind]
+    held = []
+    print("ready", flush=True)
+    while True:
+        while len(held) < limit:
+            try:
+                s = connect()
+                s.setblocking(False)
+                s.send(sends[kind])
+                held.append(s)
+            except OSError:
+                break
+        if kind in ("deaf", "silent", "streams"):  # they are held; those that were closed are opened again
+            readable = select.select([] if kind == "deaf" else held, [], [], 0.05)[0]
+        else:
+            readable = select.select(held, [], [], 0.05)[0]
+        for s in readable:
+            try:
+                gone = not s.recv(1 << 20) or kind in ("lists", "bodies")
+            except OSError:
+                gone = True
+            if gone:
+                s.close()
+                held.remove(s)
+
+
+# ---- the neighbour -----------------------------------------------------------------------------------------------------
+class Neighbour(Client):
+    def get(self, path):
+        before = time.perf_counter()
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\n{self.head}\r\n".encode())
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += self.socket.recv(1 << 20)
+        took_ms = (time.perf_counter() - before) * 1000
+        head, _, text = answer.partition(b"\r\n\r\n")
+        size = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        while len(text) < size:
+            text += self.socket.recv(1 << 20)
+        assert head.split()[1] == b"200", text
+        return took_ms
+
+
+def ask_all(n, c, round):
+    made, _ = n.post("/v1/operations", idle_task("neighbour"))
+    _, cancel = n.post(f"/v1/operations/{made['id']}/cancel", {})
+    return {"row by id": n.get(f"/v1/operations/{made['id']}"), "short list": n.get("/v1/operations?scope=neighbour&limit=5"), "cancel by id": cancel}
+
+
+def p99(values):
+    return statistics.quantiles(values, n=100, method="inclusive")[98]
+
+
+def fill(c):
+    """As months of work leave a store: copies of one ended operation, written while quelld is down."""
+    n = Client(c)
+    n.post("/v1/operations", idle_task("old"))
+    c.cancel(scope="old")
+    c.kill_controller()
+    store = sqlite3.connect(os.path.join(c.state, "quell.db"))
+    columns = [r[1] for r in store.execute("PRAGMA table_info(operation)")]
+    copied = ", ".join({"seq": "1000000 + n", "id": "randomblob(16)"}.get(x, x) for x in columns)
+    store.execute(f"WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {ROWS}) "
+                  f"INSERT INTO operation ({', '.join(columns)}) SELECT {copied} FROM n, (SELECT * FROM operation LIMIT 1)")
+    store.commit()
+    store.close()
+    c.start_controller()
+
+
+def main(rounds, each):
+    with Cluster(workers=1) as c:
+        fill(c)
+        host = urllib.parse.urlsplit(c.url).netloc
+        token = c.api("POST", "/v1/tokens", {"name": "flood", "role": "operator", "scope": None}).json["token"]
+        for kind in ("lists", "bodies", "streams", "deaf", "silent"):
+            quiet, attacked = {}, {}
+            for round in range(rounds):
+                for into, under in ((quiet, False), (attacked, True)):
+                    flood = None
+                    if under:
+                        flood = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--attack", kind, host, token], stdout=subprocess.PIPE, text=True)
+                        flood.stdout.readline()
+                    n = Neighbour(c)
+                    for _ in range(each):
+                        for what, took in ask_all(n, c, round).items():
+                            into.setdefault(what, []).append(took)
+                    n.socket.close()
+                    if flood:
+                        flood.kill()
+                        flood.wait()
+                        flood.stdout.close()
+                say(f"    {kind}, round {round + 1} of {rounds}: " + ", ".join(f"{w} {p99(quiet[w]):.2f} -> {p99(attacked[w]):.2f} ms" for w in quiet))
+            for what in quiet:
+                ratio = p99(attacked[what]) / p99(quiet[what])
+                record(f"p99 of a neighbour's {what} beside a flood of {kind}", f"{p99(attacked[what]):.2f} ms", f"in quiet {p99(quiet[what]):.2f} ms", f"{ratio:.2f} x",
+                       "<= 3 x", ratio <= 3)
+        c.cancel(scope="flood", wait="fenced")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--attack"]:
+        attack(*sys.argv[2:5])
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, int(sys.argv[2]) if len(sys.argv) > 2 else 100)
