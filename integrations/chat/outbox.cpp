@@ -44,15 +44,27 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
   action a;
   a.number = ++last_number;
   a.place = scope;
-  a.what = p->what == part_kind::reaction ? action_kind::react : p->is_posted ? action_kind::edit : action_kind::post;
+  a.what = p->is_reaction() ? action_kind::react : p->is_posted ? action_kind::edit : action_kind::post;
   a.message = p->message;
-  a.text = p->what == part_kind::reaction ? p->text : rendered(*p);
+  a.text = p->is_reaction() ? p->text : rendered(*p);
   if (a.what == action_kind::post) a.reply_to = p->reply_to;
   a.is_urgent = p->tells_stop();
   a.turn = p->turn;
   a.is_live = p->is_live();
   a.asks = p->asks;
-  in.flying = flight{a.number, p, a.what, a.text, p->text.size(), a.is_live};
+  auto text_bytes = p->text.size();
+  if (a.what == action_kind::post) {
+    a.key = a.number;
+    if (p->perhaps) { // as it was made: the service may answer with what it has already
+      a.key = p->perhaps->key;
+      a.text = p->perhaps->text;
+      a.is_live = p->perhaps->is_live;
+      text_bytes = p->perhaps->text_bytes;
+    } else if (rules.posts_repeat) {
+      p->perhaps = part::attempt{a.key, a.text, text_bytes, a.is_live, false};
+    }
+  }
+  in.flying = flight{a.number, p, a.what, a.text, text_bytes, a.is_live};
   in.tokens.take(now);
   tokens.take(now);
   last_served = scope;
@@ -88,17 +100,22 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     return entry.second.flying && entry.second.flying->number == number;
   });
   if (found == b.places.end()) return;
+  ++b.changes;
   place& in = found->second;
   const flight was = *std::exchange(in.flying, std::nullopt);
   const auto p = was.of;
-  const bool was_done = how.what == outcome::sent || (how.what == outcome::unknown && was.what == action_kind::post);
+  const bool was_done = how.what == outcome::sent ||
+                        (how.what == outcome::unknown && was.what == action_kind::post && !b.rules.posts_repeat);
   // A reaction of which nobody knows is not waited for: the stop is acknowledged in words.
   const bool is_refused =
       how.what == outcome::refused || (how.what == outcome::unknown && was.what == action_kind::react);
   if (was_done || is_refused) {
     in.failures = 0;
   } else {
-    if (in.failures++ == 0) in.failing_since = now;
+    ++in.failures;
+    if (!p->failing_since) p->failing_since = now;
+    if (p->perhaps) p->perhaps->is_doubtful |= how.what == outcome::unknown;
+    if (p->perhaps && !p->perhaps->is_doubtful) p->perhaps.reset(); // certainly not done: the next one may say more
     const bool is_told = how.what == outcome::later && how.wait.count() > 0;
     const boot_time until = now + (is_told ? how.wait : wait_after(in.failures));
     in.not_before = std::max(in.not_before, until);
@@ -110,22 +127,28 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     p->sent_bytes = was.text_bytes;
     p->is_shown_live = was.is_live;
     p->shown_at = now;
+    p->failing_since.reset();
+    p->perhaps.reset();
     if (was.what == action_kind::post) p->message = how.what == outcome::sent ? how.message : "";
     const bool is_final = p->message.empty() || (p->what == part_kind::acknowledgement && !b.rules.can_edit);
     if (was.what == action_kind::post && is_final) return b.freeze(in, p);
   } else if (is_refused) {
     if (was.what == action_kind::edit) {
       b.freeze(in, p);
+    } else if (p->what == part_kind::queued) {
+      in.parts.erase(p);
     } else if (was.what == action_kind::react && p->notice != 0 && !b.rules.words.stopping.empty()) {
       b.in_words(in, p);
     } else {
-      ++b.dropped;
+      b.lose(1, found->first, "the service refuses it", now);
       in.parts.erase(p);
     }
   } else if (p->is_doomed && !p->is_posted) {
     in.parts.erase(p);
-  } else if (now - in.failing_since > b.rules.keep_trying) {
-    ++b.dropped;
+  } else if (p->failing_since && now - *p->failing_since > b.rules.keep_trying) {
+    b.lose(1, found->first, "the service did not take it for too long", now);
+    p->perhaps.reset();
+    p->failing_since.reset();
     if (!p->is_open) {
       in.parts.erase(p);
     } else {
@@ -148,7 +171,7 @@ void outbox::note(const scope_path& scope, std::string text, std::string reply_t
   p.reply_to = std::move(reply_to);
   auto& to = books_->at(scope, now);
   books_->add(to, std::move(p));
-  books_->bound(to);
+  books_->bound(scope, to, now);
 }
 
 void outbox::drop(const operation_id& turn, boot_time) { books_->drop_reply(turn); }
@@ -159,7 +182,14 @@ void outbox::stopping(const scope_path& scope, const cancel_id& cancel, boot_tim
   auto& in = books_->at(scope, now);
   auto& notice = books_->notice_of(in, {}, cancel);
   notice.more_follows = false;
+  ++books_->changes;
   books_->begin_notice(in, notice, now);
+}
+
+void outbox::forget(const scope_path& at_or_below, boot_time now) {
+  drop_all(at_or_below, now);
+  for (auto& [scope, place] : books_->places)
+    if (scope.is_at_or_below(at_or_below)) books_->drop_everything(place);
 }
 
 std::size_t outbox::places() const { return books_->places.size(); }

@@ -20,6 +20,7 @@
 #include "integrations/chat/pace.hpp"
 #include "integrations/chat/text_length.hpp"
 #include "protocol/time.hpp"
+#include "protocol/vocabulary.hpp"
 
 namespace quell::integrations::chat {
 
@@ -34,9 +35,11 @@ struct outbox_words {
   std::string cut_mark = "⏹ cut off";          ///< below one that ended early for another reason
   std::string not_confirmed = "⚠️ not known to have ended: "; ///< before `1 of 3`
   std::string ended_early = "⚠️ The reply ended early";       ///< before `: <reason>.`
-  std::string left_out = "[…]";   ///< in place of what was dropped because too much waited
-  std::string working = "⏳ ";     ///< before the name of a tool that runs (services with edits)
-  std::string nothing_said = "✓"; ///< in place of a tool's line, where a reply ends without a text
+  std::string left_out = "[…]";             ///< in place of what was dropped because too much waited
+  std::string working = "⏳ ";               ///< before the name of a tool that runs (services with edits)
+  std::string nothing_said = "✓";           ///< in place of a tool's line, where a reply ends without a text
+  std::string queued = "👀";                 ///< on a message whose turn waits for others (services with reactions) …
+  std::string in_line = "In line, behind "; ///< … or this and their number
   std::string wants_approval = "✋ Waiting for approval: "; ///< before the tool's name and its input
 };
 
@@ -47,7 +50,10 @@ struct outbox_rules {
   bool can_react = true;
   /// Messages carry buttons (Stop on a live reply): the end of a reply is then an edit even if its text is the same.
   bool has_buttons = false;
-  bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
+  /// A post that comes twice with the same `key` is done once: one of which nobody knows is made again.
+  bool posts_repeat = false;
+  bool has_fences = false; ///< ``` begins and ends code: a message that ends within ends and begins it again
+  bool one_line = false;   ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
   /// Where messages cannot be edited: a stop that is proven sooner is told once, not first as being on its way.
   milliseconds tell_stopping_after{1000};
   milliseconds edit_every{1000}; ///< the same message is edited no more often
@@ -55,11 +61,14 @@ struct outbox_rules {
   /// Where not all places are alike; beats `of_place`. May be empty.
   std::function<pace(const scope_path&)> pace_of{};
   pace of_all{milliseconds{0}, 1};
-  std::size_t most_places = 1000;        ///< beyond that the place that was quiet longest is forgotten
+  std::size_t most_places = 1000;        ///< that are kept with nothing to say; the one that was quiet longest goes
+  std::size_t most_busy_places = 20'000; ///< that have something to say; beyond that the quietest loses it
   std::size_t most_bytes = 256 << 10;    ///< that wait in one place; beyond that the oldest parts are left out
   std::size_t most_parts = 200;          ///< that wait in one place
   milliseconds keep_trying{15 * 60'000}; ///< what a service does not take for so long is dropped
   outbox_words words{};
+  /// A sentence for the log: what was left out, where, why. No more often than each 10 s. May be empty.
+  std::function<void(const std::string&)> report{};
 };
 
 enum class action_kind : std::uint8_t { post, edit, react };
@@ -86,6 +95,7 @@ struct action {
   std::string text;       ///< post, edit: the whole text of the message, within the limits; react: the reaction
   std::string reply_to;   ///< post: the service's id of the message that it answers; "" = none or not known
   bool is_urgent = false; ///< an acknowledgement
+  std::uint64_t key = 0;  ///< post: the same each time that it is tried, of no other post
   /// The turn whose reply this is; a Stop button makes sense while it is live.
   std::optional<operation_id> turn{};
   bool is_live = false; ///< the reply goes on: more will be appended by editing
@@ -97,7 +107,7 @@ enum class outcome : std::uint8_t {
   sent,     ///< done; `message` is the service's id of what was posted ("" = it has none: never edited)
   later,    ///< certainly not done: the service says when to come back (`wait`, 0 = unknown)
   not_sent, ///< certainly not done: not reached, or a passing error. Tried again, less and less often
-  unknown,  ///< perhaps done: the connection broke. A post is never repeated, an edit is, a reaction becomes words
+  unknown,  ///< perhaps done: the connection broke. An edit is repeated, a post if the rules say so, a reaction not
   refused,  ///< will never be done (no rights, message gone). A post is dropped, an edit becomes a new message
 };
 
@@ -149,10 +159,23 @@ class outbox {
   /// The connection broke: everything in flight is `unknown`.
   void lost(boot_time now);
 
+  // ---- over a restart
+  /// What stands in the service and is not final yet (replies under way, questions), as JSON for `recover`.
+  std::string kept() const;
+  /// How often something happened after which `kept` may be another.
+  std::uint64_t changes() const;
+  /// Takes over what an earlier life kept. Answers whose end may have been missed; say `looked` of each.
+  std::vector<operation_id> recover(std::string_view kept, boot_time now);
+  /// How that operation stands; nullopt: ended. What it left in the service is brought to its end.
+  void looked(const operation_id& which, std::optional<status> how, boot_time now);
+
   /// Nothing of the turn that was not sent yet will be. For a Stop button, ahead of the event.
   void drop(const operation_id& turn, boot_time now);
   /// The same for every reply at or below the scope.
   void drop_all(const scope_path& at_or_below, boot_time now);
+
+  /// Nobody can speak at or below the scope any more: what waits for it is left out.
+  void forget(const scope_path& at_or_below, boot_time now);
 
   std::size_t places() const;
   std::size_t in_flight() const;

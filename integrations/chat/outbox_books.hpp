@@ -11,13 +11,14 @@
 
 namespace quell::integrations::chat {
 
-enum class part_kind : std::uint8_t { reply, note, left_out, approval, acknowledgement, reaction };
+enum class part_kind : std::uint8_t { reply, note, left_out, approval, acknowledgement, reaction, queued };
 
 /// One message of the service: as it should be, and as it is shown.
 struct part {
   part_kind what = part_kind::note;
   std::optional<operation_id> turn{};
   std::string text{};     ///< that should be shown
+  std::string opening{};  ///< before it: the fence that the message before it had to close
   std::string status{};   ///< a line below it that comes and goes: a tool that runs
   std::string mark{};     ///< a line below it that stays: stopped
   bool is_open = false;   ///< more text may come
@@ -35,7 +36,18 @@ struct part {
   std::size_t sent_bytes = 0; ///< of `text`
   bool is_shown_live = false;
   boot_time shown_at{};
+  /// A post of which nobody knows: as it was made.
+  struct attempt {
+    std::uint64_t key = 0;
+    std::string text{};
+    std::size_t text_bytes = 0;
+    bool is_live = false;
+    bool is_doubtful = false; ///< of one of the tries nobody knows
+  };
+  std::optional<attempt> perhaps{};
+  std::optional<boot_time> failing_since{};
 
+  bool is_reaction() const { return what == part_kind::reaction || what == part_kind::queued; }
   bool is_urgent() const { return what == part_kind::acknowledgement || what == part_kind::reaction; }
   bool tells_stop() const { return is_urgent() || !mark.empty(); }
   bool is_live() const { return what == part_kind::reply ? is_open : asks && asks->is_open; }
@@ -69,7 +81,6 @@ struct place {
   bucket tokens;
   boot_time not_before{};
   unsigned failures = 0; ///< in a row
-  boot_time failing_since{};
   boot_time touched{};
   std::deque<std::pair<message_id, std::string>> heard{}; ///< the newest messages, with the service's ids
   /// The service's id of a message; "" = not known (any more).
@@ -99,8 +110,11 @@ struct outbox::books {
   bucket tokens;
   boot_time not_before{};
   std::uint64_t last_event = 0;
+  std::uint64_t changes = 0;
   std::uint64_t last_number = 0;
   std::uint64_t dropped = 0;
+  std::uint64_t not_reported = 0; ///< of those
+  boot_time report_at{};
   std::optional<scope_path> last_served{};
   struct settled_stop;
   std::deque<settled_stop> settled{}; ///< the newest
@@ -110,17 +124,24 @@ struct outbox::books {
 
   // Parts:
   place& at(const scope_path& scope, boot_time now);
+  /// Counts what is left out, and says so now and then.
+  void lose(std::size_t parts, const scope_path& where, const char* why, boot_time now);
   std::string rendered(const part& p) const;
   bool needs_action(const part& p) const;
-  void append(place& to, const operation_id& turn, reply& r, std::string_view text);
+  void append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now);
   void close(place& in, const operation_id& turn);
   part& add(place& to, part p);
   void add_urgent(place& to, part p);
+  /// `mark`: below what is cut off there; none: whatever becomes of its cancel.
   void drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel = {},
             const std::string* mark = nullptr);
+  /// A question is answered, or needs no answer any more.
+  void close_question(place& in, const operation_id& call, const std::string& how);
   void drop_parts(place& in, const std::optional<cancel_id>& cancel = {});
   void drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel = {});
   void drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel = {});
+  /// Nobody can speak there any more: what it says of stops is over, too.
+  void drop_everything(place& in);
 
   // Stops (outbox_stops.cpp):
   /// What an event `acknowledgement` says.
@@ -149,7 +170,7 @@ struct outbox::books {
   const stop_end* end_of(const std::optional<cancel_id>& cancel) const;
   void freeze(place& in, position p);
   void sweep(place& in);
-  void bound(place& in);
+  void bound(const scope_path& scope, place& in, boot_time now);
   std::string one_message(std::string_view text) const;
   bool is_flying(const place& in, position p) const { return in.flying && in.flying->of == p; }
 
@@ -170,7 +191,7 @@ struct outbox::books {
   position shown_of(place& in, const stop_notice& n);
   void close_notice(place& in, std::uint64_t number);
   void settle_notices(place& in, const cancel_id& cancel, const stop_end& end);
-  void forget_one();
+  void forget_one(boot_time now);
 };
 
 struct outbox::books::settled_stop {

@@ -51,8 +51,11 @@ void remember(place& in, const message_id& message, std::string name) {
   if (in.heard.size() > most_heard) in.heard.pop_front();
 }
 
-reply& reply_of(outbox::books& b, const operation_id& turn, const event& e) {
-  if (b.replies.size() >= most_replies && !b.replies.contains(turn)) b.replies.erase(b.replies.begin());
+reply& reply_of(outbox::books& b, const operation_id& turn, const event& e, boot_time now) {
+  if (b.replies.size() >= most_replies && !b.replies.contains(turn)) {
+    b.lose(1, b.replies.begin()->second.scope, "too many replies are under way at once", now);
+    b.replies.erase(b.replies.begin());
+  }
   auto& r = b.replies[turn];
   if (r.scope.text() != e.scope.text()) r.scope = e.scope;
   return r;
@@ -60,7 +63,7 @@ reply& reply_of(outbox::books& b, const operation_id& turn, const event& e) {
 
 void say_delta(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const bool is_new = !b.replies.contains(turn);
-  auto& r = reply_of(b, turn, e);
+  auto& r = reply_of(b, turn, e, now);
   const auto offset = number_of(data, "offset");
   const auto text = text_of(data, "text");
   const auto end = offset + code_points(text);
@@ -68,15 +71,15 @@ void say_delta(outbox::books& b, const operation_id& turn, const event& e, const
   if (end <= r.received) return;
   const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
   r.received = end;
-  if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh);
+  if (!r.is_over) b.append(b.at(e.scope, now), turn, r, fresh, now);
 }
 
 void complete(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
-  auto& r = reply_of(b, turn, e);
+  auto& r = reply_of(b, turn, e, now);
   if (!r.is_over) {
     auto& in = b.at(e.scope, now);
     const auto text = text_of(data, "text");
-    if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest);
+    if (const auto rest = behind(text, r.received); !rest.empty()) b.append(in, turn, r, rest, now);
     b.close(in, turn);
   }
   b.replies.erase(turn);
@@ -87,9 +90,11 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
   const auto found = b.replies.find(turn);
   const bool was_dropped = found != b.replies.end() && found->second.is_over;
   auto& in = b.at(e.scope, now);
-  b.drop(in, turn, {}, reason == "user" ? nullptr : &b.rules.words.cut_mark);
-  if (!was_dropped && (reason == "timeout" || reason == "error" || reason == "interrupted") &&
-      !b.rules.words.ended_early.empty()) {
+  // That it ended early is said in a message of its own.
+  const bool is_early = reason == "timeout" || reason == "error" || reason == "interrupted";
+  const auto cut_off = is_early && !b.rules.words.ended_early.empty() ? std::string() : b.rules.words.cut_mark;
+  b.drop(in, turn, {}, reason == "user" ? nullptr : &cut_off);
+  if (!was_dropped && is_early && !b.rules.words.ended_early.empty()) {
     part p;
     p.text = b.one_message(b.rules.words.ended_early + ": " + reason + ".");
     if (found != b.replies.end() && !found->second.has_part) p.reply_to = found->second.reply_to;
@@ -133,20 +138,33 @@ void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
 
 void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
   const auto call = operation_id::parse(text_of(data, "operation"));
-  auto& in = b.at(e.scope, now);
-  for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
-    if (!p->asks || !call || p->asks->call != *call) continue;
-    p->asks->is_open = false;
-    if (!p->is_posted && !b.is_flying(in, p)) {
-      in.parts.erase(p);
-      return;
-    }
-    const auto by = text_of(member(data, "by"), "name");
-    p->text = b.one_message(p->text + "\n→ " + text_of(data, "decision") + (by.empty() ? "" : " by " + by));
-    p->is_doomed = true;
-    break;
+  if (!call) return;
+  const auto by = text_of(member(data, "by"), "name");
+  b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));
+}
+
+/// Whoever has to wait sees that they were heard.
+void queue(outbox::books& b, place& in, const decision& what, std::string service_id) {
+  part p;
+  p.turn = what.turn;
+  if (b.rules.can_react && !service_id.empty()) {
+    p.what = part_kind::queued;
+    p.text = b.rules.words.queued;
+    p.message = std::move(service_id);
+  } else if (!b.rules.words.in_line.empty()) {
+    p.text = b.one_message(b.rules.words.in_line + std::to_string(what.position) + ".");
+    p.reply_to = std::move(service_id);
   }
-  b.sweep(in);
+  if (!p.text.empty()) b.add(in, std::move(p));
+}
+
+/// Its turn has come: what says that it waits is not sent any more.
+void leave_queue(outbox::books& b, place& in, const operation_id& turn) {
+  for (auto p = in.parts.begin(); p != in.parts.end();) {
+    const auto here = p++;
+    const bool waits = here->what == part_kind::queued || (here->what == part_kind::note && here->turn == turn);
+    if (waits && here->turn == turn && !here->is_posted && !b.is_flying(in, here)) in.parts.erase(here);
+  }
 }
 
 void fenced(outbox::books& b, const event& e, const json& data) {
@@ -169,7 +187,7 @@ void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_
     return;
   }
   if (b.rules.words.working.empty()) return;
-  if (begins) b.append(in, *e.root, found->second, {});
+  if (begins) b.append(in, *e.root, found->second, {}, now);
   for (auto& p : in.parts) {
     if (p.what != part_kind::reply || !p.is_open || p.turn != e.root) continue;
     p.status = begins ? b.rules.words.working + b.one_message(text_of(data, "name")) : std::string{};
@@ -182,14 +200,17 @@ void outbox::told(const event& e, boot_time now) {
   auto& b = *books_;
   if (e.id != 0 && e.id <= b.last_event) return;
   if (e.id != 0) b.last_event = e.id;
+  ++b.changes;
   const json data = json::parse(e.data, nullptr, false);
   if (!data.is_object()) return;
   const bool is_turn = e.operation && (!e.root || *e.root == *e.operation);
   if (e.type == "text_delta" && is_turn)
     say_delta(b, *e.operation, e, data, now);
   else if (e.type == "turn_start" && is_turn) {
-    auto& r = reply_of(b, *e.operation, e);
-    r.reply_to = b.at(e.scope, now).known_as(message_of(data));
+    auto& r = reply_of(b, *e.operation, e, now);
+    auto& in = b.at(e.scope, now);
+    r.reply_to = in.known_as(message_of(data));
+    leave_queue(b, in, *e.operation);
   } else if (e.type == "turn_complete" && is_turn)
     complete(b, *e.operation, e, data, now);
   else if (e.type == "turn_abort" && is_turn)
@@ -227,6 +248,8 @@ void outbox::heard(const scope_path& scope, const decision& what, std::string se
   passed_by(scope, what, now);
   if (!what.message) return;
   auto& in = books_->at(scope, now);
+  if (what.what == decided::turn && what.position > 0 && what.turn && !what.is_duplicate)
+    queue(*books_, in, what, service_id);
   remember(in, *what.message, std::move(service_id));
   if (what.is_acknowledged) books_->acknowledge(in, {what.message, {}, {}, stop_reaction, {}}, now);
 }

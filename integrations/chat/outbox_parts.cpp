@@ -1,6 +1,7 @@
 // The parts of an outbox: how a text becomes messages within the limits, and what a stop leaves of them.
 #include <algorithm>
 
+#include "integrations/chat/fences.hpp"
 #include "integrations/chat/outbox_books.hpp"
 #include "protocol/utf8.hpp"
 
@@ -16,15 +17,16 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\
 place& outbox::books::at(const scope_path& scope, boot_time now) {
   auto found = places.find(scope);
   if (found == places.end()) {
-    if (places.size() >= rules.most_places) forget_one();
+    if (places.size() >= rules.most_places) forget_one(now);
     found = places.emplace(scope, place{rules.pace_of ? rules.pace_of(scope) : rules.of_place}).first;
   }
   found->second.touched = now;
   return found->second;
 }
 
-/// The place that was quiet longest goes, one without anything to say before all others.
-void outbox::books::forget_one() {
+/// The place that was quiet longest goes, if it has nothing to say: what its replies will say comes all the same. Of
+/// those that have something, only when there are far too many.
+void outbox::books::forget_one(boot_time now) {
   auto oldest = places.end();
   for (auto i = places.begin(); i != places.end(); ++i) {
     if (i->second.flying) continue;
@@ -33,24 +35,40 @@ void outbox::books::forget_one() {
       oldest = i;
   }
   if (oldest == places.end()) return;
-  dropped += oldest->second.parts.size();
-  for (auto& [turn, r] : replies)
-    if (r.scope == oldest->first) r.is_over = true;
+  if (!oldest->second.parts.empty()) {
+    if (places.size() < rules.most_busy_places) return;
+    lose(oldest->second.parts.size(), oldest->first, "too many places have something to say at once", now);
+    for (auto& [turn, r] : replies)
+      if (r.scope == oldest->first) r.is_over = true;
+  }
   places.erase(oldest);
 }
 
+void outbox::books::lose(std::size_t parts, const scope_path& where, const char* why, boot_time now) {
+  constexpr std::chrono::seconds between_reports{10};
+  dropped += parts;
+  not_reported += parts;
+  if (!rules.report || now < report_at) return;
+  rules.report(std::to_string(not_reported) + (not_reported == 1 ? " message was" : " messages were") +
+               " not sent, the last one to " + where.text() + ": " + why);
+  not_reported = 0;
+  report_at = now + between_reports;
+}
+
 std::string outbox::books::rendered(const part& p) const {
+  auto whole = p.opening + p.text;
+  if (rules.has_fences && p.what == part_kind::reply) whole += closing_fence(whole);
   const std::string& below = p.mark.empty() ? p.status : p.mark;
-  if (below.empty()) return p.text;
-  std::string whole = p.text.empty() ? below : p.text + "\n" + below;
-  return length_of(whole, rules.unit) <= rules.most_length ? whole : p.text;
+  if (below.empty()) return whole;
+  const auto with_line = p.text.empty() ? below : whole + "\n" + below;
+  return length_of(with_line, rules.unit) <= rules.most_length ? with_line : whole;
 }
 
 /// True if the service should be told of this part now, as far as the part goes.
 bool outbox::books::needs_action(const part& p) const {
-  if (p.what == part_kind::reaction) return !p.is_posted;
+  if (p.is_reaction()) return !p.is_posted;
   const auto text = rendered(p);
-  if (!p.is_posted) return !is_blank(text) && (rules.can_edit || !p.is_open);
+  if (!p.is_posted) return !is_blank(p.text.empty() ? text : p.text) && (rules.can_edit || !p.is_open);
   if (!rules.can_edit || p.message.empty() || is_blank(text)) return false;
   return text != p.shown || (rules.has_buttons && p.is_shown_live != p.is_live());
 }
@@ -88,8 +106,11 @@ outbox::books::position outbox::books::split(place& in, position p) {
       const auto paragraph = p->text.rfind("\n\n");
       if (paragraph != std::string::npos && paragraph >= whole_paragraph) cut = paragraph + 2;
     }
-    const std::size_t settled = is_flying(in, p) ? std::max(p->sent_bytes, in.flying->text_bytes) : p->sent_bytes;
-    const auto fits = good_cut(std::string_view(p->text).substr(0, cut), rules.most_length, rules.unit, settled);
+    std::size_t settled = is_flying(in, p) ? std::max(p->sent_bytes, in.flying->text_bytes) : p->sent_bytes;
+    if (p->perhaps) settled = std::max(settled, p->perhaps->text_bytes);
+    const auto most = rules.has_fences ? rules.most_length - most_closing - p->opening.size() : rules.most_length;
+    auto fits = good_cut(std::string_view(p->text).substr(0, cut), most, rules.unit, settled);
+    if (rules.has_fences && fits < cut) fits = cut_outside_fence(p->text, fits, settled);
     if (fits < cut) cut = fits, leave_out = 0;
     if (cut == p->text.size() && leave_out == 0) return p;
     part rest;
@@ -97,6 +118,7 @@ outbox::books::position outbox::books::split(place& in, position p) {
     rest.turn = p->turn;
     rest.is_open = p->is_open;
     rest.text = p->text.substr(cut + leave_out);
+    if (rules.has_fences) rest.opening = open_fence(p->opening + p->text.substr(0, cut));
     rest.status = std::exchange(p->status, {});
     p->text.resize(cut);
     p->is_open = false;
@@ -109,7 +131,7 @@ outbox::books::position outbox::books::split(place& in, position p) {
   }
 }
 
-void outbox::books::append(place& to, const operation_id& turn, reply& r, std::string_view text) {
+void outbox::books::append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now) {
   auto open = open_part(to, turn);
   if (open == to.parts.end()) {
     part fresh;
@@ -128,7 +150,7 @@ void outbox::books::append(place& to, const operation_id& turn, reply& r, std::s
   }
   if (!text.empty()) open->status.clear();
   split(to, open);
-  bound(to);
+  bound(r.scope, to, now);
 }
 
 void outbox::books::close(place& in, const operation_id& turn) {
@@ -148,6 +170,8 @@ void outbox::books::freeze(place& in, position p) {
     next.message.clear();
     next.shown.clear();
     next.sent_bytes = 0;
+    next.perhaps.reset();
+    next.failing_since.reset();
     in.parts.insert(std::next(p), std::move(next));
   }
   if (p->what == part_kind::reply && (p->is_open || p->sent_bytes < p->text.size())) {
@@ -156,6 +180,7 @@ void outbox::books::freeze(place& in, position p) {
     rest.turn = p->turn;
     rest.is_open = p->is_open;
     rest.text = p->text.substr(std::min(p->sent_bytes, p->text.size()));
+    if (rules.has_fences) rest.opening = open_fence(p->opening + p->text.substr(0, p->text.size() - rest.text.size()));
     rest.status = p->status;
     in.parts.insert(std::next(p), std::move(rest));
   }
@@ -191,6 +216,21 @@ void outbox::books::drop(place& in, const operation_id& turn, const std::optiona
   sweep(in);
 }
 
+void outbox::books::close_question(place& in, const operation_id& call, const std::string& how) {
+  for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
+    if (!p->asks || p->asks->call != call || !p->asks->is_open) continue;
+    p->asks->is_open = false;
+    if (!p->is_posted && !is_flying(in, p)) {
+      in.parts.erase(p);
+      return;
+    }
+    p->text = one_message(p->text + "\n→ " + how);
+    p->is_doomed = true;
+    break;
+  }
+  sweep(in);
+}
+
 /// The same for all that waits in a place, whoever it is of.
 void outbox::books::drop_parts(place& in, const std::optional<cancel_id>& cancel) {
   std::vector<operation_id> turns;
@@ -203,14 +243,24 @@ void outbox::books::drop_reply(const operation_id& turn, const std::optional<can
   const auto found = replies.find(turn);
   if (found == replies.end()) return;
   found->second.is_over = true;
+  ++changes;
   if (const auto at = places.find(found->second.scope); at != places.end()) drop(at->second, turn, cancel);
 }
 
 void outbox::books::drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel) {
+  ++changes;
   for (auto& [turn, r] : replies)
     if (r.scope.is_at_or_below(at_or_below)) r.is_over = true;
   for (auto& [scope, place] : places)
     if (scope.is_at_or_below(at_or_below)) drop_parts(place, cancel);
+}
+
+void outbox::books::drop_everything(place& in) {
+  while (!in.stops.empty()) close_notice(in, in.stops.front().number);
+  for (auto p = in.parts.begin(); p != in.parts.end();) {
+    const auto here = p++;
+    if (!is_flying(in, here)) in.parts.erase(here);
+  }
 }
 
 /// Takes out what is shown as it should be and will not change.
@@ -224,7 +274,7 @@ void outbox::books::sweep(place& in) {
   }
 }
 
-void outbox::books::bound(place& in) {
+void outbox::books::bound(const scope_path& scope, place& in, boot_time now) {
   for (;;) {
     std::size_t bytes = 0, count = 0;
     auto oldest = in.parts.end();
@@ -236,7 +286,7 @@ void outbox::books::bound(place& in) {
       if (may_go && oldest == in.parts.end()) oldest = p;
     }
     if ((bytes <= rules.most_bytes && count <= rules.most_parts) || oldest == in.parts.end()) return;
-    ++dropped;
+    lose(1, scope, "too much waits there", now);
     const bool is_said = oldest != in.parts.begin() && std::prev(oldest)->what == part_kind::left_out;
     if (!is_said && !rules.words.left_out.empty()) {
       part gap;

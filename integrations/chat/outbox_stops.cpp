@@ -109,7 +109,7 @@ void outbox::books::acknowledge(place& in, const told_stop& told, boot_time now)
   const auto* end = end_of(n.cancel);
   const bool is_over = !n.cancel || (end && end->is_proven);
   const auto shown = shown_of(in, n);
-  const bool is_visible = shown != in.parts.end() && (shown->is_posted || is_flying(in, shown));
+  const bool is_visible = shown != in.parts.end() && (shown->is_posted || shown->perhaps || is_flying(in, shown));
   if (!is_visible && rules.can_react && !n.reply_to.empty()) {
     if (shown != in.parts.end()) in.parts.erase(shown);
     n.reacted = n.reply_to;

@@ -33,6 +33,7 @@ outbox_rules random_rules() {
   r.can_react = r.can_edit;
   r.one_line = !r.can_edit && *rc::gen::arbitrary<bool>();
   r.has_buttons = r.can_edit && *rc::gen::arbitrary<bool>();
+  r.posts_repeat = *rc::gen::arbitrary<bool>();
   r.of_place = {milliseconds{*rc::gen::inRange(0, 3000)}, *rc::gen::inRange(1U, 5U)};
   r.of_all = {milliseconds{*rc::gen::inRange(0, 500)}, *rc::gen::inRange(1U, 9U)};
   return r;

@@ -94,6 +94,68 @@ TEST_CASE("a post whose fate is unknown is never sent twice; what follows it com
   CHECK(s.said == strings{"post first", "post  second"});
 }
 
+TEST_CASE("where a post that comes twice is done once, one of which nobody knows is made again as it was") {
+  outbox_rules rules;
+  rules.posts_repeat = true;
+  played_service s{rules};
+  s.start(turn);
+  s.delta(turn, 0, "first");
+  const bool has_arrived = GENERATE(true, false);
+  std::uint64_t key = 0;
+  const auto until = s.now + milliseconds{14 * 60'000};
+  for (int tries = 0; s.now < until; ++tries) {
+    const auto a = s.box.due(s.now);
+    REQUIRE(a.size() == 1);
+    CHECK(a[0].what == action_kind::post);
+    CHECK(a[0].text == "first");
+    if (tries == 0) key = a[0].key;
+    CHECK(a[0].key == key);
+    if (has_arrived && tries == 0) s.perform(a[0]);
+    // One that was certainly not done says nothing about the one before it.
+    s.box.done(a[0].number, {tries % 2 == 0 ? outcome::unknown : outcome::not_sent}, s.now);
+    if (tries == 0) s.complete(turn, "first second");
+    REQUIRE(s.box.next_at(s.now));
+    s.now = *s.box.next_at(s.now);
+  }
+  s.run_dry();
+  CHECK(s.order.size() == 1);
+  CHECK(s.messages["1"] == "first second");
+  CHECK(s.box.dropped() == 0);
+}
+
+TEST_CASE("a stop forgets a post of which nobody knows") {
+  outbox_rules rules;
+  rules.posts_repeat = true;
+  played_service s{rules};
+  s.start(turn);
+  s.delta(turn, 0, "first");
+  const auto a = s.box.due(s.now);
+  s.box.done(a.at(0).number, {outcome::unknown}, s.now);
+  s.box.drop(turn, s.now);
+  s.abort(turn);
+  s.run_dry();
+  CHECK(s.said.empty());
+}
+
+TEST_CASE("what comes long after the service went away is tried as long as what came first") {
+  played_service s{outbox_rules{}};
+  s.complete(turn, "old");
+  for (int i = 0; i < 15; ++i) {
+    for (const auto& a : s.box.due(s.now)) s.box.done(a.number, {outcome::not_sent}, s.now);
+    if (const auto next = s.box.next_at(s.now)) s.now = *next;
+  }
+  s.complete(other, "new");
+  while (s.box.dropped() == 0) {
+    for (const auto& a : s.box.due(s.now)) s.box.done(a.number, {outcome::not_sent}, s.now);
+    REQUIRE(s.box.next_at(s.now));
+    s.now = *s.box.next_at(s.now);
+  }
+  for (const auto& a : s.box.due(s.now)) s.box.done(a.number, {outcome::not_sent}, s.now);
+  CHECK(s.box.dropped() == 1);
+  s.run_dry();
+  CHECK(s.said == strings{"post new"});
+}
+
 TEST_CASE("an edit whose fate is unknown is made again") {
   played_service s{outbox_rules{}};
   s.start(turn);
@@ -134,6 +196,46 @@ TEST_CASE("too much that waits in one place loses its oldest parts, and says so 
   CHECK(s.said.front() == "post […]");
   CHECK(s.said.back() == "post 39");
   CHECK(s.box.dropped() >= 30);
+}
+
+TEST_CASE("replies in more places than are remembered all arrive") {
+  outbox_rules rules;
+  rules.most_places = 100;
+  const bool says_at_once = GENERATE(true, false);
+  played_service s{rules};
+  const auto place = [](int i) { return played_service::place("slack/T1/C" + std::to_string(i)); };
+  std::vector<operation_id> turns;
+  for (int i = 0; i < 250; ++i) turns.push_back(operation_id::fresh());
+  for (int i = 0; i < 250; ++i) {
+    s.tell("turn_start", turns[static_cast<std::size_t>(i)], R"({"message":""})", place(i));
+    if (says_at_once) s.tell("text_delta", turns[static_cast<std::size_t>(i)], R"({"offset":0,"text":"a"})", place(i));
+  }
+  for (int i = 0; i < 250; ++i)
+    s.tell("turn_complete", turns[static_cast<std::size_t>(i)], R"({"text":"ab"})", place(i));
+  s.run_dry();
+  CHECK(s.order.size() == 250);
+  CHECK(s.box.dropped() == 0);
+  CHECK(std::all_of(s.messages.begin(), s.messages.end(), [](const auto& m) { return m.second == "ab"; }));
+}
+
+TEST_CASE("what is left out is said, but not each time") {
+  outbox_rules rules;
+  rules.most_places = rules.most_busy_places = 3;
+  strings said;
+  rules.report = [&](const std::string& what) { said.push_back(what); };
+  played_service s{rules};
+  for (int i = 0; i < 6; ++i) {
+    s.pass(milliseconds{1});
+    s.tell("turn_complete", operation_id::fresh(), R"({"text":"waits"})",
+           played_service::place("slack/a" + std::to_string(i)));
+  }
+  CHECK(s.box.dropped() == 3);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("1 message was not sent, the last one to slack/a0: too many places") == 0);
+  s.pass(milliseconds{11'000});
+  s.tell("turn_complete", operation_id::fresh(), R"({"text":"waits"})", played_service::place("slack/b"));
+  REQUIRE(said.size() == 2);
+  CHECK(said[1].find("3 messages were not sent, the last one to slack/a3") == 0);
 }
 
 TEST_CASE("no more places are kept than allowed; those without anything to say go first") {

@@ -21,6 +21,7 @@ struct played_service {
   std::vector<action> asked;                   ///< everything, in order
   std::vector<std::string> order;              ///< ids of messages as posted
   std::map<std::string, std::string> messages; ///< id → text
+  std::map<std::uint64_t, std::string> keys;   ///< of posts → id, where posts may be repeated
   std::vector<std::string> said;               ///< "post x", "edit 1 x", "react m x"
 
   static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
@@ -89,7 +90,9 @@ struct played_service {
       said.push_back("edit " + a.message + " " + a.text);
       return {};
     }
+    if (rules.posts_repeat && keys.contains(a.key)) return {outcome::sent, keys.at(a.key)};
     const auto id = std::to_string(order.size() + 1);
+    keys[a.key] = id;
     order.push_back(id);
     messages[id] = a.text;
     said.push_back("post " + a.text);

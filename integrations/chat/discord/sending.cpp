@@ -5,8 +5,6 @@
 namespace quell::integrations::chat::discord {
 namespace {
 
-constexpr unsigned most_tries = 3;
-
 std::string id_in(const std::string& body) {
   const auto id = text_of(nlohmann::json::parse(body, nullptr, false), "id");
   return is_snowflake(id) ? id : std::string();
@@ -16,32 +14,26 @@ std::string id_in(const std::string& body) {
 
 void bot::send_due(boot_time now) {
   for (const auto& a : outbox_.due(now)) {
-    auto request = request_of(a, nonce_ + "." + std::to_string(a.number));
+    auto request = request_of(a, nonce_ + "." + std::to_string(a.key));
     if (!request) {
       outbox_.done(a.number, {.what = outcome::refused}, now);
     } else if (const auto wait = limits_.wait(request->route, now); wait.count() > 0) {
       outbox_.done(a.number, {.what = outcome::later, .wait = wait, .is_for_everything = limits_.is_shut(now)}, now);
     } else {
-      send(a.number, std::move(*request), a.what == action_kind::post, 1);
+      send(a.number, std::move(*request), a.what == action_kind::post);
     }
   }
 }
 
-void bot::send(std::uint64_t number, rest_request request, bool is_post, unsigned tries) {
+void bot::send(std::uint64_t number, rest_request request, bool is_post) {
   auto to = request_to(request);
-  loop_->fetch(std::move(to), [this, number, request = std::move(request), is_post, tries](const web_response& answer) {
-    sent(number, request, is_post, tries, answer);
+  loop_->fetch(std::move(to), [this, number, request = std::move(request), is_post](const web_response& answer) {
+    sent(number, request, is_post, answer);
   });
 }
 
-void bot::sent(std::uint64_t number, const rest_request& request, bool is_post, unsigned tries,
-               const web_response& answer) {
+void bot::sent(std::uint64_t number, const rest_request& request, bool is_post, const web_response& answer) {
   const auto now = web_loop::now();
-  const bool is_broken = answer.what == web_end::unknown || (answer.what == web_end::answered && answer.status >= 500);
-  // A post may have arrived; its nonce makes the second one harmless.
-  if (is_broken && is_post && tries < most_tries)
-    return run_later(now + std::chrono::seconds(tries),
-                     [this, number, request, tries] { send(number, request, true, tries + 1); });
   done_how how;
   if (answer.what == web_end::not_sent) {
     how.what = outcome::not_sent;
@@ -53,7 +45,7 @@ void bot::sent(std::uint64_t number, const rest_request& request, bool is_post, 
       how = {.what = outcome::later, .wait = limit.wait, .is_for_everything = limit.is_for_everything};
     else if (answer.is_good())
       how = {.what = outcome::sent, .message = is_post ? id_in(answer.body) : std::string()};
-    else if (answer.status >= 500)
+    else if (answer.status >= 500) // a post may have arrived; its nonce makes the next one harmless
       how.what = is_post ? outcome::unknown : outcome::not_sent;
     else
       how.what = outcome::refused;

@@ -1,0 +1,160 @@
+// What an outbox keeps over a restart of its program: messages that stand in the service and were not final.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/outbox_books.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::integrations::chat {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_kept = 5000;
+
+std::string text_of(const json& from, const char* name) {
+  const auto found = from.is_object() ? from.find(name) : from.end();
+  return from.is_object() && found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+bool flag_of(const json& from, const char* name) {
+  return from.is_object() && from.contains(name) && from[name] == true;
+}
+
+const json& list_of(const json& from, const char* name) {
+  static const json none = json::array();
+  const auto found = from.is_object() ? from.find(name) : from.end();
+  return from.is_object() && found != from.end() && found->is_array() ? *found : none;
+}
+
+json kept_part(const scope_path& scope, const part& p) {
+  json j = {{"scope", scope.text()},   {"message", p.message}, {"text", p.text.substr(0, p.sent_bytes)},
+            {"shown", p.shown},        {"opening", p.opening}, {"mark", p.mark},
+            {"live", p.is_shown_live}, {"open", p.is_open}};
+  if (p.turn) j["turn"] = p.turn->text();
+  if (p.cancel) j["cancel"] = p.cancel->text();
+  if (p.awaits_proof) j["stopping"] = true;
+  if (p.asks) {
+    j["call"] = p.asks->call.text();
+    j["name"] = p.asks->name;
+    j["input"] = p.asks->input;
+    j["open"] = p.asks->is_open;
+    j["text"] = p.text;
+  }
+  return j;
+}
+
+/// How far the text of the reply has come in the service: all that came, without what waits.
+std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in) {
+  std::uint64_t waiting = 0;
+  for (const auto& p : in.parts)
+    if (p.what == part_kind::reply && p.turn == turn)
+      waiting += code_points(std::string_view(p.text).substr(std::min(p.sent_bytes, p.text.size())));
+  return r.received - std::min(waiting, r.received);
+}
+
+part recovered(const json& j) {
+  part p;
+  p.turn = operation_id::parse(text_of(j, "turn"));
+  p.message = text_of(j, "message");
+  p.text = text_of(j, "text");
+  p.shown = text_of(j, "shown");
+  p.opening = text_of(j, "opening");
+  p.mark = text_of(j, "mark");
+  p.cancel = cancel_id::parse(text_of(j, "cancel"));
+  p.awaits_proof = flag_of(j, "stopping");
+  p.sent_bytes = p.text.size();
+  p.is_posted = true;
+  p.is_shown_live = flag_of(j, "live");
+  if (const auto call = operation_id::parse(text_of(j, "call"))) {
+    p.what = part_kind::approval;
+    p.asks = question{*call, text_of(j, "name"), text_of(j, "input"), flag_of(j, "open")};
+  } else {
+    p.what = part_kind::reply;
+    p.is_open = flag_of(j, "open");
+  }
+  return p;
+}
+
+} // namespace
+
+std::string outbox::kept() const {
+  const auto& b = *books_;
+  json parts = json::array(), replies = json::array();
+  if (!b.rules.can_edit) return {};
+  for (const auto& [scope, place] : b.places) {
+    std::vector<operation_id> turns;
+    for (const auto& p : place.parts) {
+      const bool is_stopping = p.awaits_proof && p.mark == b.rules.words.stopping_mark;
+      const bool is_final = !p.is_live() && !b.needs_action(p) && !is_stopping;
+      if (!p.is_posted || p.message.empty() || p.is_reaction() || is_final || parts.size() >= most_kept) continue;
+      if (p.what != part_kind::reply && !p.asks) continue;
+      parts.push_back(kept_part(scope, p));
+      if (p.turn && std::find(turns.begin(), turns.end(), *p.turn) == turns.end()) turns.push_back(*p.turn);
+    }
+    for (const auto& turn : turns)
+      if (const auto r = b.replies.find(turn); r != b.replies.end())
+        replies.push_back({{"turn", turn.text()},
+                           {"scope", scope.text()},
+                           {"sent", sent_of(r->second, turn, place)},
+                           {"over", r->second.is_over}});
+  }
+  if (parts.empty()) return {};
+  return json{{"parts", std::move(parts)}, {"replies", std::move(replies)}}.dump(-1, ' ', false,
+                                                                                 json::error_handler_t::replace);
+}
+
+std::uint64_t outbox::changes() const { return books_->changes; }
+
+std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) {
+  auto& b = *books_;
+  std::vector<operation_id> which;
+  const auto note = [&](const std::optional<operation_id>& id) {
+    if (id && std::find(which.begin(), which.end(), *id) == which.end()) which.push_back(*id);
+  };
+  const auto all = json::parse(kept, nullptr, false);
+  for (const auto& j : list_of(all, "parts")) {
+    const auto scope = scope_path::parse(text_of(j, "scope"));
+    if (!scope || text_of(j, "message").empty() || which.size() >= most_kept) continue;
+    auto p = recovered(j);
+    note(p.turn);
+    if (p.asks) note(p.asks->call);
+    b.add(b.at(*scope, now), std::move(p));
+  }
+  for (const auto& j : list_of(all, "replies")) {
+    const auto scope = scope_path::parse(text_of(j, "scope"));
+    const auto turn = operation_id::parse(text_of(j, "turn"));
+    if (!scope || !turn || !j.contains("sent") || !j["sent"].is_number_unsigned()) continue;
+    reply r;
+    r.scope = *scope;
+    r.received = j["sent"].get<std::uint64_t>();
+    r.is_over = flag_of(j, "over");
+    r.has_part = true;
+    b.replies.emplace(*turn, std::move(r));
+  }
+  return which;
+}
+
+void outbox::looked(const operation_id& which, std::optional<status> how, boot_time now) {
+  (void)now;
+  auto& b = *books_;
+  const bool is_over = !how || *how == status::completed || *how == status::failed || *how == status::cancelled;
+  const auto& words = b.rules.words;
+  const auto mark = words.ended_early.empty() ? words.cut_mark : words.ended_early + ".";
+  for (auto& [scope, place] : b.places) {
+    if (how != status::paused) b.close_question(place, which, "no longer needed");
+    if (!is_over) continue;
+    for (auto& p : place.parts) {
+      if (p.turn != which || !p.awaits_proof) continue;
+      p.mark = words.cut_mark; // its proof may have been told while nobody heard: it is not known here
+      p.awaits_proof = p.cancel.has_value();
+    }
+    b.drop(place, which, {}, &mark);
+  }
+  // Whatever is told of its end after this says nothing new.
+  if (const auto r = b.replies.find(which); is_over && r != b.replies.end()) r->second.is_over = true;
+  ++b.changes;
+}
+
+} // namespace quell::integrations::chat
