@@ -33,6 +33,18 @@ awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool 
   }
 }
 
+/// Whoever claims to be behind a chat bot's token counts for nothing: the token itself must be allowed to decide.
+void need_to_decide(const exchange& x) {
+  need(x, right::converse);
+  const auto role_of = x.who.role;
+  if (role_of == role::operator_ || role_of == role::admin) return;
+  if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
+  throw problem{.code = "forbidden",
+                .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
+                          "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
+                          (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
+}
+
 /// The human behind the token, as claimed.
 caller decider(caller by_token, const storage::person& who) {
   by_token.owner = who;
@@ -42,7 +54,7 @@ caller decider(caller by_token, const storage::person& who) {
 awaitable<response> decide(exchange& x, bool approved) {
   auto& gw = x.gw;
   const auto id = path_id<operation_id>(x);
-  need(x, right::converse);
+  need_to_decide(x);
   auto d = value_or_throw(read_decision(x.req.body, approved));
   if (d.by.id.empty()) d.by = x.who.owner;
   auto row = co_await visible_row(x, id);

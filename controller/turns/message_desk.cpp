@@ -280,7 +280,7 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   turn.owner = order.author;
   turn.timeout = (*agent)->budget.timeout;
   turn.later = before > 0;
-  turn.block = turn_block(m.id, (*agent)->name, (*agent)->model);
+  turn.block = turn_block(m.id, (*agent)->name, (*agent)->model, order.by.role == role::chat);
   const auto made = l.create(turn, *m.turn, now);
   if (!made) return [done = std::move(done), error = made.error()] { done(tl::unexpected(error)); };
   auto a = told(kept, m.id, m.turn);

@@ -94,6 +94,13 @@ kept_decision read_kept(const std::string& text) {
   return d;
 }
 
+bool is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept) {
+  return std::any_of(kept.begin(), kept.end(), [&](const storage::kept_message& k) {
+    return k.message.turn == turn && k.message.role == storage::message_role::user &&
+           read_kept(k.message.decision).standing == standing::none;
+  });
+}
+
 std::string why_ignored(const message_order& order, double least_confidence) {
   if (!order.is_final) return "not_final";
   const bool is_voice = order.modality == modality::voice;

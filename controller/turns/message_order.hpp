@@ -9,6 +9,7 @@
 
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
+#include "storage/history.hpp"
 
 namespace quell::controller::turns {
 
@@ -76,6 +77,8 @@ inline constexpr std::size_t most_named = 20;
 std::string kept_text(const kept_decision& d);
 /// What was not written by `kept_text` reads as an ordinary turn.
 kept_decision read_kept(const std::string& text);
+/// Whether the turn began with a word to stop that did not count, by what is kept.
+bool is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept);
 
 /// Why this is ignored before anybody looks for words in it; "" = it is not.
 std::string why_ignored(const message_order& order, double least_confidence);

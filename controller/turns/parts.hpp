@@ -28,7 +28,8 @@ struct agent_context {
   scope_path scope;
   storage::person owner;
   bool is_sub_agent = false;
-  std::string block; ///< of a turn
+  bool is_by_chat = false; ///< what it answers was said in a chat
+  std::string block;       ///< of a turn
   agent_settings agent;
   integrations::model_settings model;
   tool_set tools;

@@ -78,6 +78,10 @@ struct chat_manners {
   chat::vocabulary words;            ///< beside the built-in ones
   std::string acknowledgement_model; ///< of `turn_settings::models`; "": that of the scope's agent; "none": no model
   double confidence = 0.5;           ///< a voice transcript below this is ignored
+  /// Who else than operators and admins decides about calls that wait: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
+  std::vector<std::string> approvers;
+  bool approve_own = false;       ///< whether they decide about what they asked for themselves
+  bool default_agent_asks = true; ///< the agent `default` asks before exec when it is reached by chat
 };
 
 struct turn_settings {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "controller/toml_file.hpp"
+#include "controller/turns/approvers.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/toml_table.hpp"
 
@@ -16,7 +17,7 @@ constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents =
                       most_variables = 64, most_arguments = 256;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
                       command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
-                      most_phrases = 256;
+                      most_phrases = 256, most_approvers = 1024;
 
 std::string name_of(toml_table& t, const std::string& section, std::size_t most = name_bytes) {
   const auto name = t.text("name", 4096);
@@ -184,6 +185,11 @@ void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble
   s.chat.words.followers = phrases("followers");
   s.chat.acknowledgement_model = t.text("acknowledgement_model", name_bytes);
   s.chat.confidence = t.fraction("confidence", s.chat.confidence);
+  s.chat.approvers = t.texts("approvers", most_approvers, most_approvers * phrase_bytes);
+  for (const auto& one : s.chat.approvers)
+    if (const auto why = wrong_approver(one); !why.empty()) t.wrong("approvers", "has \"" + one + "\", which " + why);
+  s.chat.approve_own = t.flag("approve_own", s.chat.approve_own);
+  s.chat.default_agent_asks = t.flag("default_agent_asks", s.chat.default_agent_asks);
   t.end();
 }
 

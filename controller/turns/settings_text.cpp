@@ -117,6 +117,9 @@ std::string turn_settings_text(const turn_settings& s) {
   char shortest[32] = {};
   std::to_chars(shortest, shortest + sizeof shortest - 1, s.chat.confidence);
   l.plain("confidence", shortest);
+  l.plain("approvers", toml_list(s.chat.approvers));
+  l.plain("approve_own", s.chat.approve_own ? "true" : "false");
+  l.plain("default_agent_asks", s.chat.default_agent_asks ? "true" : "false");
   return out.str();
 }
 

@@ -78,6 +78,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
   context->owner = above.owner;
   context->is_sub_agent = true;
   context->began = parts->heart.now().boot;
+  context->is_by_chat = above.is_by_chat;
   context->agent = settings;
   context->model = *model;
   // Its servers hang on the call: the sub-agent itself is registered when its tools are known.

@@ -7,6 +7,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "controller/turns/approvers.hpp"
 #include "controller/turns/history.hpp"
 #include "controller/turns/mcp_host.hpp"
 #include "controller/turns/message_desk.hpp"
@@ -41,6 +42,9 @@ class real_swarm final : public swarm {
     desk_->take(std::move(order), std::move(done));
   }
   void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
+  void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+                      reply<outcome<operation_id>> done) override;
+  bool may_decide(const std::string& token) const override { return is_approving_token(parts_->settings.chat, token); }
   void find_cancel(cancel_id id, reply<result<bool>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
@@ -63,7 +67,6 @@ class real_swarm final : public swarm {
   void begin(const queued& next);
   void prepare(const queued& next, storage::queries& store);
   void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
-  static bool is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept);
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
   bool is_on_its_way(const operation_id& turn) const;
@@ -134,13 +137,6 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
              });
 }
 
-bool real_swarm::is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept) {
-  return std::any_of(kept.begin(), kept.end(), [&](const storage::kept_message& k) {
-    return k.message.turn == turn && k.message.role == storage::message_role::user &&
-           read_kept(k.message.decision).standing == standing::none;
-  });
-}
-
 void real_swarm::launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools) {
   const auto* agent = agent_of(row);
   const auto* model = parts_->settings.model(agent->model);
@@ -150,6 +146,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   who.scope = row.scope;
   who.owner = row.owner;
   who.block = row.block;
+  who.is_by_chat = is_by_chat(row.block);
   who.agent = *agent;
   who.model = *model;
   who.tools = std::move(tools);
@@ -283,6 +280,20 @@ void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<
       if (decided && agent) agent->decide(call, d.approved, d.reason);
       done(decided);
     };
+  });
+}
+
+/// What waits for a human has its row, with the place and who asked.
+void real_swarm::decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+                                reply<outcome<operation_id>> done) {
+  parts_->lookups->run([this, call, d = std::move(d), place = std::move(place), account = std::move(account),
+                        done = std::move(done)](storage::queries& store) mutable {
+    const auto row = store.operation(call);
+    if (!row) return done(refuse("storage_unavailable", row.error().detail));
+    if (!*row) return done(refuse("operation_not_found", "nothing of that id waits for approval here"));
+    if (auto why = why_not_decide(parts_->settings.chat, {place, d.by.id, account}, **row))
+      return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
+    decide(call, std::move(d), std::move(done));
   });
 }
 

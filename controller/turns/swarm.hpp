@@ -31,6 +31,11 @@ class swarm {
   virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
+  /// The same for somebody in a chat, if they may (`why_not_decide`); `place` and `account` as there.
+  virtual void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+                              reply<outcome<operation_id>> done) = 0;
+  /// Whether a token of role chat may decide, by its id.
+  virtual bool may_decide(const std::string& token) const = 0;
   /// Whether a cancel of this id was ever accepted, also in an earlier life.
   virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
   /// The client that owned the turn has gone.

@@ -34,8 +34,15 @@ const char* name_of_reason(actors::abort_reason r) {
   return names[static_cast<std::size_t>(r)];
 }
 
-std::string turn_block(const message_id& message, const std::string& agent, const std::string& model) {
-  return text_of({{"message", message.text()}, {"agent", agent}, {"model", model}});
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat) {
+  json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
+  if (by_chat) block["by_chat"] = true;
+  return text_of(block);
+}
+
+bool is_by_chat(const std::string& block) {
+  const json read = json::parse(block, nullptr, false);
+  return read.is_object() && read.contains("by_chat");
 }
 
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule) {
@@ -53,6 +60,7 @@ std::string turn_result(const std::string& text, const model_usage& usage, std::
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
   json shown = json::parse(block, nullptr, false);
   if (!shown.is_object()) shown = json::object();
+  shown.erase("by_chat");
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
   shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
@@ -66,6 +74,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
 event_text turn_started(const operation_id& turn, const std::string& block) {
   json data = json::parse(block, nullptr, false);
   if (!data.is_object()) data = json::object();
+  data.erase("by_chat");
   data["turn"] = turn.text();
   return {"turn_start", text_of(data)};
 }

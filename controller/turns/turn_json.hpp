@@ -12,7 +12,9 @@
 
 namespace quell::controller::turns {
 
-std::string turn_block(const message_id& message, const std::string& agent, const std::string& model);
+/// `by_chat`: it was said in a chat, or by somebody's chat bot.
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat);
+bool is_by_chat(const std::string& block);
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
 
 /// The `result` of a turn or sub-agent.

@@ -90,7 +90,12 @@ void turn_port::give_place_back() {
 }
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
-  return traits_of(who_.tools, parts_->settings.approvals, call);
+  auto t = traits_of(who_.tools, parts_->settings.approvals, call);
+  // Nobody has said what this agent may do, and whoever writes in a chat asks it.
+  if (parts_->settings.chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
+      call.name == "exec" && t.approval_rule.empty())
+    t.approval_rule = "exec: by chat";
+  return t;
 }
 
 void turn_port::open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) {
