@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/interrupted.hpp"
 #include "controller/turns/stop_names.hpp"
 #include "protocol/utf8.hpp"
 
@@ -24,7 +25,7 @@ constexpr std::chrono::seconds kill_bound{15};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
-  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + plain_name(name);
   return all;
 }
 

@@ -50,4 +50,17 @@ std::vector<std::string> names_of(const kept_decision& kept, storage::queries& s
   return names;
 }
 
+std::string plain_name(const std::string& name) {
+  constexpr std::size_t most = 64;
+  const auto digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const bool has_count = digits > 0 && digits < name.size() && name[digits] == ' ';
+  const auto count = has_count ? name.substr(0, digits + 1) : std::string();
+  const auto bare = name.substr(count.size());
+  if (has_count && (bare == "queued message" || bare == "queued messages")) return name;
+  const bool is_name = !bare.empty() && bare.size() <= most &&
+                       bare.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/") ==
+                           std::string::npos;
+  return is_name ? name : count + "other work";
+}
+
 } // namespace quell::controller::turns

@@ -16,4 +16,8 @@ void choose_names(kept_decision& into, const std::vector<outlined>& live);
 /// The names, each once, with how often it comes; what the store does not know any more is left out.
 std::vector<std::string> names_of(const kept_decision& kept, storage::queries& store);
 
+/// The name for the eyes of a model: clients choose the names of their operations, and what is no mere name is told as
+/// "other work". A number in front, and queued messages, stay.
+std::string plain_name(const std::string& name);
+
 } // namespace quell::controller::turns

@@ -1,6 +1,7 @@
 // The JSON of decisions, for clients and for the store.
 #include "controller/turns/message_order.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
