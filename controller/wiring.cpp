@@ -23,6 +23,7 @@
 #include "controller/chat/cancel_words.hpp"
 #include "controller/chat/chat_host.hpp"
 #include "controller/chat/connectors.hpp"
+#include "controller/chat/memory_file.hpp"
 #include "controller/complaints.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
@@ -274,7 +275,10 @@ result<void> process::start_chats() {
                                     [words](std::string_view text, const std::vector<std::string>& names) {
                                       return words->find(text, names).has_value();
                                     },
-                                    [](const std::string& sentence) { spdlog::info("chat: {}", sentence); }};
+                                    [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
+                                    [directory = options_.settings.store_dir](const std::string& name) {
+                                      return chat::memory_file(directory, name);
+                                    }};
   auto started = chat::connectors::start(options_.chats, tools);
   if (!started) return tl::unexpected(started.error());
   chats_ = std::move(*started);

@@ -63,6 +63,7 @@ said_in::decision told(const turns::message_order& order, const turns::message_a
   d.turn = a.turn;
   d.cancel = a.cancel;
   d.operations = a.operations;
+  d.position = a.position;
   d.is_acknowledged = a.is_acknowledged;
   d.json = turns::decision_json(order, a);
   return d;
@@ -118,22 +119,28 @@ class real_host final : public said_in::host, public said_in::signed_stops {
     });
   }
 
-  void approve(operation_id call, bool approved, said_in::person by, std::string reason,
-               std::function<void(result<void>)> done) override {
+  void approve(said_in::approval_order order, std::function<void(result<void>)> done) override {
     decision d;
-    d.approved = approved;
-    d.by = {by.id, by.name};
-    d.reason = std::move(reason);
-    caller who;
-    who.role = role::chat;
-    who.owner = d.by;
-    swarm_.decide(call, std::move(d),
-                  [this, call, approved, who, done = std::move(done)](const outcome<operation_id>& decided) {
-                    if (decided)
-                      controller_.audit(approved ? "approve" : "deny", "operation " + call.text(), who, "chat");
-                    if (decided) return done({});
-                    done(tl::unexpected(decided.error().error));
-                  });
+    d.approved = order.approved;
+    d.by = {order.by.id, order.by.name};
+    d.reason = std::move(order.reason);
+    const auto who = acting(order.scope, order.by);
+    auto then = [this, call = order.call, approved = order.approved, who,
+                 done = std::move(done)](const outcome<operation_id>& decided) {
+      if (decided) controller_.audit(approved ? "approve" : "deny", "operation " + call.text(), who, who.token_name);
+      if (decided) return done({});
+      done(tl::unexpected(decided.error().error));
+    };
+    swarm_.decide_in_chat(order.call, std::move(d), std::move(order.scope), std::move(order.by.account),
+                          std::move(then));
+  }
+
+  void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) override {
+    controller_.views(std::move(which), [done = std::move(done)](const std::vector<std::optional<live_view>>& views) {
+      std::vector<std::optional<status>> all;
+      for (const auto& v : views) all.push_back(v ? std::optional(v->hot.now) : std::nullopt);
+      done(std::move(all));
+    });
   }
 
  private:

@@ -26,7 +26,7 @@ std::string data_of(const storage::event_record& e) {
 result<std::unique_ptr<connectors>> connectors::start(const chat_settings& settings, const connector_tools& tools) {
   std::unique_ptr<connectors> made(new connectors);
   for (const auto& one : settings.connectors) {
-    auto started = one.start(tools);
+    auto started = one.start(tools, one.name);
     if (!started) {
       made->stop();
       return failure(started.error().code, "[" + one.name + "]: " + started.error().detail);

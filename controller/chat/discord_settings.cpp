@@ -7,7 +7,7 @@
 namespace quell::controller::chat {
 namespace {
 
-constexpr std::size_t most_guilds = 2500, key_digits = 64;
+constexpr std::size_t most_guilds = 2500, most_users = 4096, key_digits = 64;
 
 } // namespace
 
@@ -28,9 +28,14 @@ configured_connector read_discord(section_reader& from) {
   from.flag("only_addressed", s.only_addressed);
   s.guilds = keys.texts("guilds", most_guilds, most_guilds * 21);
   for (const auto& guild : s.guilds)
-    if (!integrations::chat::discord::is_snowflake(guild))
+    if (guild != "*" && !integrations::chat::discord::is_snowflake(guild))
       keys.wrong("guilds", "has \"" + guild + "\"; write the server's id, digits only, as a string");
   lines.texts("guilds", s.guilds);
+  s.users = keys.texts("users", most_users, most_users * 21);
+  for (const auto& user : s.users)
+    if (user != "*" && !integrations::chat::discord::is_snowflake(user))
+      keys.wrong("users", "has \"" + user + "\"; write the person's id, digits only, as a string");
+  lines.texts("users", s.users);
   s.api_url = from.url("api_url", s.api_url);
   s.gateway_url = keys.text("gateway_url", 2048);
   if (!s.gateway_url.empty() && !s.gateway_url.starts_with("wss://") && !s.gateway_url.starts_with("ws://"))

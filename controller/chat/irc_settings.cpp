@@ -26,6 +26,7 @@ configured_connector read_irc(section_reader& from) {
   if (s.sasl_external && !s.sasl_user.empty())
     keys.wrong("sasl_external", "stands beside sasl_user; keep the one by which the server knows us");
   from.texts("channels", s.channels, 256, 256 * 64);
+  from.texts("users", s.users, 4096, 4096 * 64);
   // By channel, the variables that hold their keys: a key is a secret.
   s.keys = from.secrets("channel_keys_env", 256);
   from.flag("only_addressed", s.only_addressed);

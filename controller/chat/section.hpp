@@ -26,13 +26,16 @@ struct connector_tools {
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
   /// A sentence for the log. Any thread.
   std::function<void(const std::string&)> log;
+  /// What the connector of that name remembers.
+  std::function<integrations::chat::memory(const std::string& name)> memory_of;
 };
 
 /// A section that was read: its connector is started later.
 struct configured_connector {
   std::string name; ///< the section's, and the first segment of its scopes
   std::string text; ///< the keys as TOML lines, without the `[section]` and without secrets
-  std::function<result<std::unique_ptr<integrations::chat::connector>>(const connector_tools&)> start;
+  std::function<result<std::unique_ptr<integrations::chat::connector>>(const connector_tools&, const std::string& name)>
+      start;
 };
 
 /// A table of the file, with its secrets. What is wrong is said through `keys.wrong`; `keys.end()` is called by who
@@ -76,10 +79,11 @@ void read_pace_and_patience(section_reader& from, Settings& s) {
 /// The connector of these settings, which `start` makes of them once there is a host.
 template <class Settings, class Start>
 configured_connector connected_by(Settings settings, Start start) {
-  return {{}, {}, [settings = std::move(settings), start](const connector_tools& tools) {
+  return {{}, {}, [settings = std::move(settings), start](const connector_tools& tools, const std::string& name) {
             auto own = settings;
             own.is_cancel = tools.is_cancel;
             own.log = tools.log;
+            if constexpr (requires { own.memory; }) own.memory = tools.memory_of(name);
             return start(std::move(own), tools.at);
           }};
 }

@@ -13,6 +13,7 @@ configured_connector read_slack(section_reader& from) {
   s.base_url = from.url("base_url", s.base_url);
   from.text("ca_file", s.ca_file);
   from.texts("teams", s.teams, 256, 256 * 64);
+  from.texts("users", s.users, 4096, 4096 * 64);
   if (keys.has("commands")) s.commands = keys.texts("commands", 32, 32 * 64);
   for (const auto& c : s.commands)
     if (c.size() < 2 || c.front() != '/') keys.wrong("commands", "has \"" + c + "\"; write each as \"/stop\"");

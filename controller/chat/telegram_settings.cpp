@@ -16,6 +16,7 @@ configured_connector read_telegram(section_reader& from) {
   if (s.webhook_secret.size() > 256 || s.webhook_secret.find_first_not_of(allowed) != std::string::npos)
     keys.wrong("", "has a webhook_secret that Telegram does not take: 1 to 256 letters, digits, _ or -");
   from.texts("chats", s.chats, 1024, 1024 * 64);
+  from.texts("users", s.users, 4096, 4096 * 64);
   from.flag("only_addressed", s.only_addressed);
   from.flag("buttons", s.buttons);
   from.time("poll", s.poll, milliseconds{1000});

@@ -16,6 +16,7 @@ configured_connector read_xmpp(section_reader& from) {
   s.secret = from.secret("secret", true);
   from.text("nick", s.nick);
   from.texts("rooms", s.rooms, 256, 256 * 1024);
+  from.texts("users", s.users, 4096, 4096 * 1024);
   // By room, the variables that hold their passwords.
   s.room_passwords = from.secrets("room_passwords_env", 256);
   from.flag("only_addressed", s.only_addressed);

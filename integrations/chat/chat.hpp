@@ -16,12 +16,15 @@
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
 #include "protocol/scope.hpp"
+#include "protocol/vocabulary.hpp"
 
 namespace quell::integrations::chat {
 
 struct person {
   std::string id; ///< 1 to 128 characters
   std::string name;
+  /// By which the service knows them for certain, whatever they call themselves; "" = it does not.
+  std::string account{};
 };
 
 /// What somebody said somewhere in the service.
@@ -51,6 +54,7 @@ struct decision {
   std::optional<operation_id> turn;
   std::optional<cancel_id> cancel;
   std::uint64_t operations = 0; ///< that the cancel covers
+  std::uint32_t position = 0;   ///< turns of this scope before the one that it began
   bool is_acknowledged = false; ///< of a repeated stop: its event `acknowledgement` was told, perhaps before a restart
   std::string json;             ///< the whole, in the shape of the HTTP API
 };
@@ -59,6 +63,15 @@ struct decision {
 struct stop_order {
   scope_path scope;                      ///< all of it, unless `operation` is set
   std::optional<operation_id> operation; ///< this one and what is below it; must lie in the connector's scopes
+  person by;
+  std::string reason;
+};
+
+/// A human's word on a call that waits for it.
+struct approval_order {
+  scope_path scope; ///< where it was said: the call must wait there or below
+  operation_id call;
+  bool approved = false;
   person by;
   std::string reason;
 };
@@ -78,9 +91,10 @@ class host {
   virtual void say(said message, std::function<void(result<decision>)> done) = 0;
   /// Answers when fenced.
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
-  /// A human's word on a call that waits for it.
-  virtual void approve(operation_id call, bool approved, person by, std::string reason,
-                       std::function<void(result<void>)> done) = 0;
+  /// Faults: `operation_not_found` (none that waits there), `forbidden` (says why), `not_ready`.
+  virtual void approve(approval_order order, std::function<void(result<void>)> done) = 0;
+  /// How each of them stands; nullopt: ended or unknown.
+  virtual void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) = 0;
 };
 
 /// A committed event of a scope at or below the connector's name, with the names and shapes of the HTTP API's events.
@@ -91,6 +105,12 @@ struct event {
   std::optional<operation_id> operation; ///< of turn events: the turn, or the sub-agent below it
   std::optional<operation_id> root;
   std::string data; ///< JSON text of an object
+};
+
+/// What a connector remembers over restarts: one text, small, no secret. Any thread.
+struct memory {
+  std::function<std::string()> recall;          ///< "" = nothing yet
+  std::function<void(const std::string&)> keep; ///< whole or not at all; what cannot be kept is logged
 };
 
 /// A request that the service made to quelld, at `/v1/chat/<name>/<path>`.

@@ -96,7 +96,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
         hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->decided(mark, what, web_loop::now()); });
       });
     for (auto& a : session->approvals())
-      at.approve(a.call, a.approved, std::move(a.by), {}, [weak = weak_from_this(), mark = a.mark](result<void> what) {
+      at.approve(std::move(a.order), [weak = weak_from_this(), mark = a.mark](result<void> what) {
         hand_over(weak, [mark, what = std::move(what)](core& c) { c.session->approved(mark, what, web_loop::now()); });
       });
     if (is_open) {

@@ -33,9 +33,7 @@ struct heard_message {
 /// A human's word on a call that waits for approval.
 struct approval_word {
   std::uint64_t mark = 0; ///< of `approved`
-  operation_id call;
-  bool approved = false;
-  person by;
+  approval_order order;
 };
 
 /// One thread calls. After each call the caller takes what there is to take.

@@ -47,7 +47,7 @@ bool spoken_session::answers_question(const scope_path& place, std::string_view 
   const auto call = answer ? questions_.find(place, answer->tail) : std::nullopt;
   if (!call) return false;
   undecided_.emplace(++last_mark_, place);
-  approvals_.push_back({last_mark_, *call, answer->approved, by});
+  approvals_.push_back({last_mark_, {place, *call, answer->approved, by, {}}});
   return true;
 }
 

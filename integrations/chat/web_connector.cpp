@@ -1,10 +1,36 @@
 // The loop of a connector whose service has an HTTP API.
 #include "integrations/chat/web_connector.hpp"
 
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
 namespace quell::integrations::chat {
 
-web_connector::web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log)
-    : box(std::move(rules)), at_(at), log_(std::move(log)) {}
+namespace {
+
+outbox_rules reporting(outbox_rules rules, const std::function<void(const std::string&)>& log) {
+  if (!rules.report) rules.report = log;
+  return rules;
+}
+
+} // namespace
+
+web_connector::web_connector(outbox_rules rules, host& at, std::function<void(const std::string&)> log,
+                             memory remembers)
+    : box(reporting(std::move(rules), log)),
+      after_words({
+          at,
+          [this] {
+            return [weak = weak_from_this()](std::function<void()> job) {
+              if (const auto self = weak.lock()) self->loop->run(std::move(job));
+            };
+          },
+          [this](const operation_id& turn) { box.drop(turn, web_loop::now()); },
+          [this](const std::string& sentence) { this->log(sentence); },
+          [this](said message, std::string answers) { say_again(std::move(message), std::move(answers)); },
+      }),
+      at_(at), log_(std::move(log)), notes_(std::move(remembers)) {}
 
 web_connector::~web_connector() { stop(); }
 
@@ -14,12 +40,45 @@ result<void> web_connector::start() {
   if (!started) return tl::unexpected(started.error());
   loop = std::move(*started);
   // Until this runs nobody else has this object, and `turn` alone needs no loop while the outbox is empty.
-  loop->run([this] { begin(); });
+  loop->run([this] {
+    recall();
+    begin();
+  });
   return {};
 }
 
+template <class T>
+std::function<void(T)> web_connector::back(std::function<void(T)> then) {
+  return [weak = weak_from_this(), then = std::move(then)](T value) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->loop->run([then, kept = std::make_shared<T>(std::move(value))] { then(std::move(*kept)); });
+  };
+}
+
 void web_connector::stop() {
-  if (loop) loop->stop();
+  if (!loop || is_stopped_.exchange(true)) return;
+  loop->stop();
+  notes_.close(version(), web_loop::now(), [this] { return to_keep(); });
+}
+
+void web_connector::recall() {
+  const auto known = nlohmann::json::parse(notes_.recall(), nullptr, false);
+  if (!known.is_object()) return;
+  if (known.contains("more") && known["more"].is_string()) recall_more(known["more"].get<std::string>());
+  const auto which = box.recover(known.contains("shown") ? known["shown"].dump() : std::string(), web_loop::now());
+  if (which.empty()) return;
+  at_.look(which, back<std::vector<std::optional<status>>>([this, which](const auto& how) {
+             for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
+               box.looked(which[i], how[i], web_loop::now());
+           }));
+}
+
+std::string web_connector::to_keep() const {
+  const auto shown = box.kept();
+  nlohmann::json all = {{"shown", shown.empty() ? nlohmann::json() : nlohmann::json::parse(shown)}};
+  all["more"] = more_to_keep();
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string web_connector::state() const {
@@ -38,6 +97,13 @@ void web_connector::set_state(std::string text) {
 
 void web_connector::log(const std::string& sentence) {
   if (log_) log_(sentence);
+}
+
+void web_connector::turned_away(const std::string& sentence) {
+  const auto now = web_loop::now();
+  if (turned_away_at_ != boot_time{} && now < turned_away_at_ + std::chrono::seconds(60)) return;
+  turned_away_at_ = now;
+  log(sentence);
 }
 
 void web_connector::told(const event& e) {
@@ -60,6 +126,8 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
   }
   for (auto& a : box.due(now)) perform(std::move(a));
   auto next = box.next_at(now);
+  if (const auto at = notes_.keep(version(), now, [this] { return to_keep(); }); at && (!next || *at < *next))
+    next = at;
   if (!timers_.empty() && (!next || timers_.begin()->first < *next)) next = timers_.begin()->first;
   return next;
 }
@@ -86,15 +154,6 @@ std::function<void(web_answer)> web_connector::in_time(std::function<void(web_an
   return answer;
 }
 
-template <class T>
-std::function<void(T)> web_connector::back(std::function<void(T)> then) {
-  return [weak = weak_from_this(), then = std::move(then)](T value) {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->loop->run([then, kept = std::make_shared<T>(std::move(value))] { then(std::move(*kept)); });
-  };
-}
-
 void web_connector::say(said message, std::function<void(result<decision>)> done) {
   at_.say(std::move(message), back<result<decision>>(std::move(done)));
 }
@@ -109,9 +168,8 @@ void web_connector::stop_signed(signed_stop once, std::function<void(result<stop
   stop_work(std::move(once.order), std::move(done));
 }
 
-void web_connector::approve(operation_id call, bool approved, person by, std::string reason,
-                            std::function<void(result<void>)> done) {
-  at_.approve(call, approved, std::move(by), std::move(reason), back<result<void>>(std::move(done)));
+void web_connector::approve(approval_order order, std::function<void(result<void>)> done) {
+  at_.approve(std::move(order), back<result<void>>(std::move(done)));
 }
 
 namespace {

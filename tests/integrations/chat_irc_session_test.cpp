@@ -16,6 +16,7 @@ irc_settings usual() {
   s.network = "net";
   s.nick = "clanky";
   s.channels = {"#Dev"};
+  s.users = {"*"};
   s.is_cancel = [](std::string_view text, const std::vector<std::string>&) { return text == "stop"; };
   return s;
 }
@@ -353,9 +354,11 @@ TEST_CASE("a call that waits is asked about in text and answered by the end of i
   CHECK(w.approvals.empty());
   w.channel("clanky: approve " + tail);
   REQUIRE(w.approvals.size() == 1);
-  CHECK(w.approvals[0].call == call);
-  CHECK(w.approvals[0].approved);
-  CHECK(w.approvals[0].by.name == "mia");
+  CHECK(w.approvals[0].order.call == call);
+  CHECK(w.approvals[0].order.scope.text() == dev);
+  CHECK(w.approvals[0].order.approved);
+  CHECK(w.approvals[0].order.by.name == "mia");
+  CHECK(w.approvals[0].order.by.account.empty()); // a nick is anybody's
 }
 
 TEST_CASE("a text of the server or of a person never becomes a line of ours") {
@@ -368,4 +371,23 @@ TEST_CASE("a text of the server or of a person never becomes a line of ours") {
   CHECK(w.has_sent("PRIVMSG #dev :QUIT :bye"));
   CHECK(count_of(w.out, "\r\nQUIT") == 0);
   CHECK(w.out.find('\0') == std::string::npos);
+}
+
+TEST_CASE("directly it is spoken to by admitted accounts only, as the network tells them") {
+  auto settings = usual();
+  settings.users = {"mia"};
+  irc_world w(settings);
+  const bool knows = GENERATE(true, false);
+  w.connect();
+  w.line(":s CAP * LS :message-tags account-tag");
+  CHECK(w.has_sent("CAP REQ :message-tags account-tag"));
+  w.line(knows ? ":s CAP * ACK :message-tags account-tag" : ":s CAP * ACK :message-tags");
+  w.line(":s 001 clanky :Welcome");
+  w.line(":s 376 clanky :End of MOTD");
+  w.line(":mia!m@h PRIVMSG clanky :I only call myself mia");
+  w.line("@account=kim :mia!m@h PRIVMSG clanky :I am kim");
+  CHECK(w.heard.empty());
+  w.line("@account=mia :other!m@h PRIVMSG clanky :hello");
+  REQUIRE(w.heard.size() == (knows ? 1U : 0U)); // a tag that was not agreed upon says nothing
+  if (knows) CHECK(w.heard[0].message.author.account == "mia");
 }

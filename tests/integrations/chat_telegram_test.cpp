@@ -71,8 +71,29 @@ TEST_CASE("a message of a person is read, with its chat, topic and author") {
   CHECK(read(said_json("hello", {{"message_thread_id", 9}})).topic.empty()); // a thread of replies is no topic
 }
 
-TEST_CASE("edits, bots and messages without a text are no words of anybody") {
-  CHECK(is_nothing({{"update_id", 11}, {"edited_message", said_json("x")["message"]}}));
+TEST_CASE("an edit is the message as it is now, and no edit without its time") {
+  auto edited = said_json("other words")["message"];
+  CHECK(is_nothing({{"update_id", 11}, {"edited_message", edited}}));
+  edited["edit_date"] = 1700000000;
+  const auto u = telegram::read_update(json{{"update_id", 11}, {"edited_message", edited}}.dump(), me);
+  REQUIRE(u);
+  const auto& m = std::get<telegram::message>(u->what);
+  CHECK(m.stamp == "1700000000");
+  CHECK(m.text == "other words");
+}
+
+TEST_CASE("files, stickers and what was forwarded are described") {
+  CHECK(read(said_json("see", {{"document",
+                                {{"file_name", "a\nb.pdf"}, {"mime_type", "application/pdf"}, {"file_size", 12}}}}))
+            .attached == "[attached: a b.pdf (application/pdf, 12 bytes)]");
+  CHECK(read(said_json("", {{"sticker", {{"emoji", "👍"}}}})).attached == "[sticker: 👍]");
+  CHECK(read(said_json("", {{"photo", json::array({{{"file_id", "x"}}})}})).attached == "[photo]");
+  CHECK(read(said_json("old", {{"forward_origin", {{"type", "hidden_user"}, {"sender_user_name", "Kim"}}}})).attached ==
+        "[forwarded from Kim]");
+  CHECK(read(said_json("plain")).attached.empty());
+}
+
+TEST_CASE("bots and messages without anything are no words of anybody") {
   CHECK(is_nothing(said_json("x", {{"from", {{"id", 6}, {"is_bot", true}}}})));
   CHECK(is_nothing(said_json("")));
   CHECK(is_nothing({{"update_id", 12}, {"channel_post", said_json("x")["message"]}}));

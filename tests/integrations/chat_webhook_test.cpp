@@ -36,9 +36,10 @@ struct listening_host final : host {
     done(d);
   }
   void stop(stop_order, std::function<void(result<stop_answer>)>) override { FAIL("nobody stops here"); }
-  void approve(operation_id, bool, person, std::string, std::function<void(result<void>)>) override {
-    FAIL("nobody approves here");
+  void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)>) override {
+    FAIL("nobody asked");
   }
+  void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves here"); }
 };
 
 struct world {

@@ -16,6 +16,7 @@ xmpp_settings usual() {
   s.secret = "geheim";
   s.nick = "clanky";
   s.rooms = {"dev@rooms.example"};
+  s.users = {"*"};
   s.is_cancel = [](std::string_view text, const std::vector<std::string>&) { return text == "stop"; };
   return s;
 }
@@ -234,4 +235,22 @@ TEST_CASE("broken XML ends the connection") {
   REQUIRE(w.wish);
   w.chats("stop");
   CHECK(w.heard.empty());
+}
+
+TEST_CASE("directly it is spoken to by admitted addresses only") {
+  auto settings = usual();
+  settings.users = {"mia@example.org", "@friends.example"};
+  xmpp_world w(settings);
+  w.in_room();
+  const auto writes = [&](const std::string& from) {
+    w.says("<message type='chat' from='" + from + "' to='clanky@bot.example'><body>hello</body></message>");
+  };
+  writes("kim@example.org/x");
+  writes("mia@example.org.evil/x");
+  writes("friends.example");
+  CHECK(w.heard.empty());
+  writes("mia@example.org/phone");
+  writes("zoe@friends.example/x");
+  REQUIRE(w.heard.size() == 2);
+  CHECK(w.heard[0].message.author.account == "mia@example.org");
 }

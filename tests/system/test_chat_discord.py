@@ -27,9 +27,13 @@ def script(m):
 
 
 class DiscordCluster(TurnCluster):
-    def __init__(self, discord, m, more="", **options):
+    def __init__(self, discord, m, more="", admitted='guilds = ["9"]\nusers = ["5"]', manners="", **options):
         super().__init__(script(m), config=f"""
+[chat]
+{manners}
+
 [discord]
+{admitted}
 token_file = "WORKSPACE/discord.token"
 public_key = "{discord.key}"
 api_url = "{discord.api}"
@@ -318,7 +322,7 @@ def test_the_gateway_is_reached_over_tls_if_its_certificate_is_good(is_trusted, 
 
 def test_a_call_that_waits_is_approved_or_denied_with_a_button():
     m = marker()
-    with FakeDiscord() as d, DiscordCluster(d, m, more='[[approval]]\ntool = "exec"') as c:
+    with FakeDiscord() as d, DiscordCluster(d, m, manners='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
         d.see("IDENTIFY")
         d.message("runs")
 

@@ -16,7 +16,7 @@ DEV = "irc/test/~23dev"
 
 
 def section(folder, port, **keys):
-    values = {"host": '"localhost"', "port": port, "tls": "false", "network": '"test"', "nick": '"clanky"', "channels": '["#dev"]',
+    values = {"host": '"localhost"', "port": port, "tls": "false", "network": '"test"', "nick": '"clanky"', "channels": '["#dev"]', "users": '["*"]',
               "pace": '"100ms"', "burst": 5, "rejoin": '"300ms"', "retry_first": '"100ms"', "retry_most": '"1s"', **keys}
     return "[irc]\n" + "".join(f"{key} = {value}\n" for key, value in values.items() if value is not None)
 

@@ -241,7 +241,7 @@ def test_the_stop_button_ends_its_reply_and_leaves_the_queue(world):
 
 
 def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
-    with FakeSlack() as slack, SlackCluster(slack, more='[[approval]]\ntool = "exec"\n') as c:
+    with FakeSlack() as slack, SlackCluster(slack, more='[chat]\napprovers = ["slack:*"]\napprove_own = true\n[[approval]]\ntool = "exec"\n') as c:
         ts = slack.say(c, "<@UBOT> asks")
         [said, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         assert said["text"] == "May I?" and "exec" in question["text"]

@@ -19,7 +19,7 @@ def section(folder, port, secret="component-secret", **keys):
     path = os.path.join(folder, "component.secret")
     with open(path, "w") as f:
         f.write(secret)
-    values = {"port": port, "domain": '"bot.test"', "secret_file": f'"{path}"', "nick": '"clanky"', "rooms": f'["{ROOM}"]', "pace": '"100ms"',
+    values = {"port": port, "domain": '"bot.test"', "secret_file": f'"{path}"', "nick": '"clanky"', "rooms": f'["{ROOM}"]', "users": '["*"]', "pace": '"100ms"',
               "rejoin": '"300ms"', "retry_first": '"100ms"', "retry_most": '"1s"', **keys}
     return "[xmpp]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "integrations/chat/admission.hpp"
 #include "integrations/chat/discord/look.hpp"
-#include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat::discord {
 namespace {
@@ -14,12 +14,16 @@ using nlohmann::json;
 constexpr std::size_t most_message = 2000;
 constexpr milliseconds longest_reset{86'400'000};
 
-outbox_rules rules() {
+outbox_rules rules(std::function<void(const std::string&)> log) {
   outbox_rules r;
   r.unit = length_unit::utf16;
   r.most_length = most_message;
   r.of_place = {milliseconds{1000}, 5}; // Discord's own: 5 messages in 5 seconds
   r.of_all = {milliseconds{25}, 40};    // 50 requests a second
+  r.has_buttons = true;
+  r.has_fences = true;
+  r.posts_repeat = true; // by their nonce
+  if (log) r.report = [log = std::move(log)](const std::string& what) { log("discord: " + what); };
   return r;
 }
 
@@ -42,7 +46,19 @@ discord_settings with_clean_urls(discord_settings s) {
 
 bot::bot(discord_settings settings, host& at)
     : settings_(with_clean_urls(std::move(settings))), host_(at), random_(std::random_device{}()),
-      nonce_(fresh_nonce()), machine_(settings_.token, settings_.gateway_url), outbox_(rules()),
+      nonce_(fresh_nonce()), machine_(settings_.token, settings_.gateway_url),
+      follow_ups_({
+          at,
+          [this] {
+            return [weak = weak_from_this()](std::function<void()> job) {
+              if (const auto self = weak.lock()) self->run(std::move(job));
+            };
+          },
+          [this](const operation_id& turn) { outbox_.drop(turn, web_loop::now()); },
+          [this](const std::string& sentence) { log("discord: " + sentence); },
+          [this](said message, std::string answers) { say(std::move(message), std::move(answers)); },
+      }),
+      outbox_(rules(settings_.log)), notes_(settings_.memory),
       door_(settings_.public_key, std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())) {}
 
 result<void> bot::start() {
@@ -79,6 +95,7 @@ result<void> bot::start() {
 
 void bot::begin() {
   has_begun_ = true;
+  recall();
   if (settings_.with_gateway)
     perform(machine_.start(web_loop::now()));
   else if (settings_.register_commands)
@@ -107,6 +124,7 @@ void bot::stop() {
   if (is_over_.exchange(true)) return;
   if (socket_) socket_->stop();
   if (loop_) loop_->stop();
+  notes_.close(version(), web_loop::now(), [this] { return to_keep(); });
 }
 
 std::optional<boot_time> bot::turn(boot_time now) {
@@ -125,6 +143,7 @@ std::optional<boot_time> bot::turn(boot_time now) {
     if (at && (!next || *at < *next)) next = at;
   };
   sooner(outbox_.next_at(now));
+  sooner(notes_.keep(version(), now, [this] { return to_keep(); }));
   if (!later_.empty()) sooner(later_.begin()->first);
   for (const auto& [id, one] : open_)
     if (one.done) sooner(one.patience_ends);
@@ -142,9 +161,14 @@ void bot::log(const std::string& sentence) const {
   if (settings_.log) settings_.log(sentence);
 }
 
-bool bot::may_speak_in(std::string_view guild) const {
-  return settings_.guilds.empty() ||
-         std::find(settings_.guilds.begin(), settings_.guilds.end(), guild) != settings_.guilds.end();
+bool bot::is_admitted(std::string_view guild, const person& who, const scope_path& where) {
+  if (chat::is_admitted(settings_.guilds, settings_.users, guild, who.account)) return true;
+  constexpr std::chrono::seconds between_words{60};
+  if (const auto now = web_loop::now(); now >= turned_away_at_ + between_words || turned_away_at_ == boot_time{}) {
+    turned_away_at_ = now;
+    log("discord: " + who.id + " spoke in " + where.text() + " and is not admitted ([discord] guilds, users)");
+  }
+  return false;
 }
 
 void bot::perform(gateway_machine::effects effects) {
@@ -203,43 +227,6 @@ void bot::find_address() {
     const auto url = text_of(body, "url");
     if (url.empty()) return failed("Discord's answer names no gateway", false, {});
     perform(machine_.found_address(url, now));
-  });
-}
-
-void bot::heard(const std::string& type, const std::string& data) {
-  if (type == "READY") {
-    const auto ready = json::parse(data, nullptr, false);
-    log("discord: " + machine_.state(web_loop::now()));
-    const auto application = text_of(member_of(ready, "application"), "id");
-    if (settings_.register_commands && is_snowflake(application)) register_commands(application);
-    return;
-  }
-  auto message = read_message(data, machine_.own_id());
-  if (!message) return;
-  const auto guild = message->scope.segments()[1];
-  if (!may_speak_in(guild == "dm" ? std::string_view() : guild)) return;
-  if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
-  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(message->text, message->bot_names);
-  if (!message->addressed.value_or(true)) {
-    if (is_cancel && answers_another(data)) return; // it tells somebody else to stop
-    if (settings_.only_addressed && !is_cancel) return;
-    if (!settings_.only_addressed) message->addressed = true;
-  }
-  say(std::move(*message));
-}
-
-void bot::say(said message) {
-  const auto scope = message.scope;
-  const auto id = message.id;
-  host_.say(std::move(message), [weak = weak_from_this(), scope, id](result<decision> what) {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->run([bot = self.get(), scope, id, what = std::move(what)] {
-      const auto now = web_loop::now();
-      if (what) return bot->outbox_.heard(scope, *what, id, now);
-      bot->log("discord: a message in " + scope.text() + " was not taken: " + what.error().detail);
-      bot->outbox_.note(scope, "⚠️ " + std::string(utf8_prefix(what.error().detail, 500)), id, now);
-    });
   });
 }
 

@@ -19,6 +19,9 @@
 #include "integrations/chat/discord/read.hpp"
 #include "integrations/chat/discord/settings.hpp"
 #include "integrations/chat/discord/write.hpp"
+#include "integrations/chat/follow_ups.hpp"
+#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
 #include "integrations/chat/web.hpp"
 
@@ -49,21 +52,37 @@ class bot final : public std::enable_shared_from_this<bot> {
   void run(std::function<void()> job); ///< on the loop, whose thread never outlives us
   void perform(gateway_machine::effects effects);
   void find_address();
-  void heard(const std::string& type, const std::string& data);
-  void say(said message);
   void find_application();
   void register_commands(const std::string& application);
   void show_state(boot_time now);
   void log(const std::string& sentence) const;
   double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-  bool may_speak_in(std::string_view guild) const;
+  /// `guild` "": directly.
+  bool is_admitted(std::string_view guild, const person& who, const scope_path& where);
   web_request request_to(const rest_request& r) const;
+  // hearing.cpp
+  void heard(const std::string& type, const std::string& data);
+  void hear_message(const std::string& data);
+  void hear_edit(const std::string& data);
+  void hear_deletion(const std::string& id);
+  void hear_end_of(const scope_path& place, const std::string& what);
+  /// `answers`: the id of the message below which the reply stands.
+  void say(said message, std::string answers);
+  bool is_cancel(const said& message) const;
+  static bool is_for_another(const said& message, bool stops, const std::string& data);
+  // catching_up.cpp
+  void recall();
+  std::uint64_t version() const { return outbox_.changes() + marks_.changes(); }
+  std::string to_keep() const;
+  void catch_up();
+  void fetch_missed(const std::string& place, const std::string& after, unsigned pages, unsigned tries);
+  void missed(const std::string& place, unsigned pages, unsigned tries, const std::string& after,
+              const web_response& answer);
+  void caught_up(const std::string& place);
   // sending.cpp
   void send_due(boot_time now);
-  void send(std::uint64_t number, rest_request request, bool is_post, unsigned tries);
-  void sent(std::uint64_t number, const rest_request& request, bool is_post, unsigned tries,
-            const web_response& answer);
-  void run_later(boot_time at, std::function<void()> job) { later_.emplace(at, std::move(job)); }
+  void send(std::uint64_t number, rest_request request, bool is_post);
+  void sent(std::uint64_t number, const rest_request& request, bool is_post, const web_response& answer);
   // interactions.cpp
   void interact(const web_call& call, std::function<void(web_answer)> done);
   void ask(const interaction& i);
@@ -84,8 +103,13 @@ class bot final : public std::enable_shared_from_this<bot> {
   std::mt19937_64 random_;
   const std::string nonce_; ///< of this life
   std::uint64_t connection_ = 0;
+  boot_time turned_away_at_{}; ///< when the log last said that somebody is not admitted
   gateway_machine machine_;
+  follow_ups follow_ups_;
+  heard_marks marks_;
+  std::map<std::string, std::vector<std::string>> held_; ///< what came from places whose past is being fetched
   outbox outbox_;
+  notebook notes_;
   rate_limits limits_;
   interaction_door door_;
   std::map<std::string, open_answer> open_;

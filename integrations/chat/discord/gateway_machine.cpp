@@ -99,7 +99,7 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
       own_name_ = text_of(member_of(data, "user"), "username");
     }
     if (type == "READY" || type == "RESUMED") became_ready(now);
-    if (type == "READY" || type == "MESSAGE_CREATE") return only(gateway_effects::heard{type, written(data)});
+    if (is_listened_to(type)) return only(gateway_effects::heard{type, written(data)});
     return {};
   }
   case 1: // it wants a heartbeat

@@ -34,7 +34,7 @@ struct send {
 struct hang_up {
   std::uint16_t code = 4000;
 };
-/// A dispatch that somebody listens to: `READY` or `MESSAGE_CREATE`, and its `d` as JSON text.
+/// A dispatch that somebody listens to (`is_listened_to`), and its `d` as JSON text.
 struct heard {
   std::string type;
   std::string data;

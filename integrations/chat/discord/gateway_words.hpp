@@ -3,11 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace quell::integrations::chat::discord {
 
 /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT.
 inline constexpr std::uint32_t gateway_intents = 1U << 0 | 1U << 9 | 1U << 12 | 1U << 15;
+
+/// What is said, edited and deleted; where nobody can speak any more; and the begin of a session.
+inline bool is_listened_to(std::string_view type) {
+  return type == "READY" || type == "MESSAGE_CREATE" || type == "MESSAGE_UPDATE" || type == "MESSAGE_DELETE" ||
+         type == "MESSAGE_DELETE_BULK" || type == "CHANNEL_DELETE" || type == "THREAD_DELETE" || type == "GUILD_DELETE";
+}
 
 /// Why a close with this code is the last one; nullptr: coming back may help.
 inline const char* final_close(std::uint16_t code) {

@@ -29,7 +29,7 @@ void bot::interact(const web_call& call, std::function<void(web_answer)> done) {
   const auto i = read_interaction(call.body);
   if (!i) return done({400, i.error().detail + "\n"});
   if (i->what == asked::ping) return done(json_answer(pong()));
-  if (!may_speak_in(i->guild)) return done(json_answer(told_alone("This bot does not work here.")));
+  if (!is_admitted(i->guild, i->by, *i->scope)) return done(json_answer(told_alone("This bot does not work here.")));
   if (open_.size() >= most_open) return done(json_answer(told_alone("Too much is going on; try again in a moment.")));
   if (!door_.is_first(i->id, wall)) return done({409, "this interaction came before\n"});
   if (i->what == asked::other) return done(json_answer(told_alone("This is not known here.")));
@@ -82,7 +82,7 @@ void bot::order_stop(const interaction& i) {
 
 void bot::order_approval(const interaction& i) {
   const bool is_yes = i.what == asked::approve;
-  host_.approve(*i.target, is_yes, i.by, is_yes ? "approved with a button" : "denied with a button",
+  host_.approve({*i.scope, *i.target, is_yes, i.by, is_yes ? "approved with a button" : "denied with a button"},
                 [weak = weak_from_this(), id = i.id, is_yes](result<void> what) {
                   if (const auto self = weak.lock())
                     self->run([bot = self.get(), id, is_yes, what] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/look.hpp"
 #include "protocol/utf8.hpp"
 
@@ -35,7 +36,7 @@ bool is_true(const json& object, const char* key) {
 /// As people see it here: the name on this server, else their display name, else the account's.
 person person_of(const json& user, const json& member) {
   person p;
-  p.id = snowflake_of(user, "id");
+  p.id = p.account = snowflake_of(user, "id");
   for (const auto& name : {text_of(member, "nick"), text_of(user, "global_name"), text_of(user, "username")})
     if (p.name.empty()) p.name = std::string(utf8_prefix(name, most_name));
   return p;
@@ -44,6 +45,16 @@ person person_of(const json& user, const json& member) {
 bool names(const json& list, std::string_view id) {
   return list.is_array() &&
          std::any_of(list.begin(), list.end(), [&](const json& one) { return text_of(one, "id") == id; });
+}
+
+/// At most as many as are looked at.
+std::vector<json> list_of(const json& object, const char* key) {
+  constexpr std::size_t most = 20;
+  const auto& list = member_of(object, key);
+  std::vector<json> all;
+  if (list.is_array())
+    for (std::size_t i = 0; i < std::min(list.size(), most); ++i) all.push_back(list[i]);
+  return all;
 }
 
 void take_out(std::string& text, const std::string& what) {
@@ -60,6 +71,29 @@ bool is_token(std::string_view text) {
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
   return begin == std::string::npos ? std::string() : text.substr(begin, end - begin + 1);
+}
+
+void attach_files(const json& message, std::string& to) {
+  for (const auto& f : list_of(message, "attachments")) {
+    const auto& size = member_of(f, "size");
+    attach(to, attached_file(text_of(f, "filename"), text_of(f, "content_type"),
+                             size.is_number_unsigned() ? std::optional(size.get<std::uint64_t>()) : std::nullopt,
+                             text_of(f, "url")));
+  }
+  for (const auto& s : list_of(message, "sticker_items")) attach(to, attached_thing("sticker", text_of(s, "name")));
+}
+
+std::string attachments_of(const json& message) {
+  std::string all;
+  attach_files(message, all);
+  if (const auto& poll = member_of(message, "poll"); poll.is_object())
+    attach(all, attached_thing("poll", text_of(member_of(poll, "question"), "text")));
+  for (const auto& snapshot : list_of(message, "message_snapshots")) {
+    const auto& was = member_of(snapshot, "message");
+    attach(all, forwarded("", text_of(was, "content")));
+    attach_files(was, all);
+  }
+  return all;
 }
 
 /// `stop:<turn>`, `approve:<call>`, `deny:<call>`: what our own buttons carry.
@@ -127,7 +161,7 @@ std::optional<said> read_message(std::string_view text, std::string_view own_id)
     take_out(s.text, "<@!" + std::string(own_id) + ">");
   }
   s.text = trimmed(s.text);
-  if (s.text.empty()) return std::nullopt;
+  if (s.text.empty() && attachments_of(message).empty()) return std::nullopt;
   s.addressed =
       guild.empty() ||
       (!own_id.empty() && (names(member_of(message, "mentions"), own_id) ||
@@ -140,6 +174,8 @@ bool answers_another(std::string_view text) {
   const auto whom = text_of(member_of(member_of(message, "referenced_message"), "author"), "id");
   return !whom.empty() && whom != text_of(member_of(message, "author"), "id");
 }
+
+std::string attached_to(std::string_view text) { return attachments_of(json::parse(text, nullptr, false)); }
 
 result<interaction> read_interaction(std::string_view text) {
   const auto body = json::parse(text, nullptr, false);

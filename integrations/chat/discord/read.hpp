@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "integrations/chat/chat.hpp"
 
@@ -21,10 +22,12 @@ std::string channel_of(const scope_path& scope);
 
 /// A message of a human as it is to be said: its id is `discord:<id>`, the bot's mention is taken out, it is addressed
 /// if it mentions the bot, answers it, or is a direct message. nullopt: of a bot, of a webhook, of the system, without
-/// text, or no message at all.
+/// text or anything attached, or no message at all.
 std::optional<said> read_message(std::string_view json, std::string_view own_id);
 /// Whether it is a reply to what another person said (or a bot; whether that is us `addressed` tells).
 bool answers_another(std::string_view message);
+/// What it carries beside its text, described: files, stickers, a poll, what was forwarded. "" = nothing.
+std::string attached_to(std::string_view json);
 
 enum class asked : std::uint8_t { ping, ask, stop, stop_turn, approve, deny, other };
 

@@ -51,12 +51,14 @@ void session::capability(const line& l) {
     if (wants_sasl() && !offered_.contains("sasl"))
       return hang_up("the server offers no SASL, and sasl is configured", redial::slowly);
     if (wants_sasl()) wanted = "sasl";
-    if (offered_.contains("message-tags")) wanted += wanted.empty() ? "message-tags" : " message-tags";
+    for (const char* tags : {"message-tags", "account-tag"})
+      if (offered_.contains(tags)) wanted += (wanted.empty() ? "" : " ") + std::string(tags);
     if (wanted.empty()) return send({"CAP", "END"});
     return send({"CAP", "REQ"}, wanted);
   }
   if (what == "ACK" && phase_ == phase::registering) {
     const auto words = words_of(l.parameter(2));
+    knows_accounts_ = std::find(words.begin(), words.end(), "account-tag") != words.end();
     if (std::find(words.begin(), words.end(), "sasl") == words.end()) return send({"CAP", "END"});
     return send({"AUTHENTICATE", settings_.sasl_external ? "EXTERNAL" : "PLAIN"});
   }

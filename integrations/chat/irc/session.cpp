@@ -44,7 +44,7 @@ void session::connected(boot_time now) {
   nick_ = settings_.nick;
   prefix_.clear();
   nick_tries_ = 0;
-  is_authenticated_ = is_asked_ = is_steady_ = false;
+  is_authenticated_ = is_asked_ = is_steady_ = knows_accounts_ = false;
   offered_.clear();
   mapping_ = case_mapping::rfc1459;
   channel_letters_ = "#&";

@@ -85,7 +85,7 @@ class session : public spoken_session {
   // Of this connection:
   std::string nick_, prefix_; ///< as others see us
   int nick_tries_ = 0;
-  bool is_authenticated_ = false;
+  bool knows_accounts_ = false, is_authenticated_ = false;
   std::set<std::string> offered_;                ///< capabilities
   case_mapping mapping_ = case_mapping::rfc1459; ///< what holds where the server does not say (RFC 2812)
   std::string channel_letters_ = "#&", status_letters_ = "@+";

@@ -22,10 +22,12 @@ struct irc_settings {
   std::string network; ///< second segment of its scopes; "": the host
   std::string nick = "quell";
   std::string real_name = "quell";
-  std::string password;                    ///< the server's own (PASS); "": none
-  std::string sasl_user, sasl_password;    ///< SASL PLAIN, if the user is set
-  bool sasl_external = false;              ///< SASL EXTERNAL: who we are is in `tls_cert`
-  std::vector<std::string> channels;       ///< joined and joined again
+  std::string password;                 ///< the server's own (PASS); "": none
+  std::string sasl_user, sasl_password; ///< SASL PLAIN, if the user is set
+  bool sasl_external = false;           ///< SASL EXTERNAL: who we are is in `tls_cert`
+  std::vector<std::string> channels;    ///< joined and joined again; everybody there may speak to it
+  /// Who may speak to it directly: services accounts, as the network tells them (`account-tag`); "*" = all.
+  std::vector<std::string> users;
   std::map<std::string, std::string> keys; ///< of channels that have one
   bool only_addressed = true; ///< in channels: what is not addressed to the bot is no message, cancels excepted
 

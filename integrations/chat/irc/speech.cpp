@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "integrations/chat/addressing.hpp"
+#include "integrations/chat/admission.hpp"
 #include "integrations/chat/irc/session.hpp"
 #include "integrations/chat/irc/text.hpp"
 #include "integrations/models/text.hpp"
@@ -50,7 +51,10 @@ void session::hear(const line& l, boot_time now) {
   const auto author = fold(nick);
   const auto place = scope_of_target(settings_.network, is_private ? nick : target, mapping_);
   if (!place || author.size() > most_author) return; // longer than any server allows
-  const person by{author, std::string(nick)};
+  person by{author, std::string(nick)};
+  // A nick is anybody's; an account is theirs who log in to it.
+  if (const auto account = l.tag("account"); knows_accounts_ && account.size() <= most_author) by.account = account;
+  if (is_private && !is_admitted({}, settings_.users, {}, by.account)) return;
   const auto id = l.tag("msgid");
   take(*place, split, by, std::string(id.size() <= most_id ? id : std::string_view()), names(), now);
 }

@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/admission.hpp"
+#include "integrations/chat/attached.hpp"
 #include "integrations/chat/scope_text.hpp"
 #include "integrations/chat/slack/signature.hpp"
 #include "integrations/chat/slack/slack.hpp"
@@ -42,7 +44,8 @@ std::string stopped_text(const stop_answer& a) {
 } // namespace
 
 bot::bot(slack_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)), began_(seconds_now()) {}
+    : web_connector(rules_of(settings), at, settings.log, settings.memory), settings_(std::move(settings)),
+      began_(seconds_now()) {}
 
 void bot::begin() { introduce(); }
 
@@ -72,9 +75,10 @@ std::optional<scope_path> bot::scope(const std::string& team, const std::string&
   return scope_of({"slack", team, channel, thread});
 }
 
-bool bot::is_ours(const std::string& team) const {
-  return settings_.teams.empty() ||
-         std::find(settings_.teams.begin(), settings_.teams.end(), team) != settings_.teams.end();
+bool bot::is_admitted(const std::string& team, const std::string& user) {
+  if (chat::is_admitted(settings_.teams, settings_.users, team, user)) return true;
+  turned_away(user + " spoke in the workspace " + team + " and is not admitted ([slack] teams, users)");
+  return false;
 }
 
 void bot::hear(const event& e) {
@@ -113,14 +117,20 @@ void bot::take_event(const web_call& c, const answer& done) {
   auto read = read_event(c.body, user_);
   if (!read) return done({400, read.error().detail + "\n"});
   if (const auto* asked = std::get_if<challenge>(&*read)) return done({200, asked->text});
+  if (const auto* gone = std::get_if<channel_end>(&*read)) end_of(*gone);
   auto* m = std::get_if<message>(&*read);
   if (!m) return done({200, ""});
   take_message(std::move(*m), done);
 }
 
 void bot::take_message(message m, const answer& done) {
-  const auto key = m.team + "/" + m.channel + "/" + m.ts;
-  if (!is_ours(m.team) || events_.contains(key)) return done({200, ""});
+  const bool is_new = m.what == message::news::said;
+  if (m.what == message::news::deleted) {
+    if (!m.channel.empty()) after_words.deleted(m.channel + "/" + m.ts);
+    return done({200, ""});
+  }
+  const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
+  if (!is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
   std::vector<std::string> names;
   if (!name_.empty()) names.push_back(name_);
   const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
@@ -132,31 +142,56 @@ void bot::take_message(message m, const answer& done) {
   const bool is_meant =
       m.is_addressed || !settings_.only_addressed || (!m.thread.empty() && threads_.contains(where->text()));
   if (!is_meant && !is_cancel) return done({200, ""});
-  if (m.text.size() > most_text) {
+  said s;
+  s.scope = *where;
+  s.id = m.ts;
+  s.text = with_attached(m.text, m.attached, is_cancel);
+  s.author = {m.user, m.user, m.user};
+  s.addressed = is_meant;
+  s.bot_names = std::move(names);
+  if (s.text.size() > most_text) {
     box.note(*where, "That is too long for me: at most 64 KiB at a time.", m.ts, web_loop::now());
     events_.add(key);
     return done({200, ""});
   }
-  said s;
-  s.scope = *where;
-  s.id = m.ts;
-  s.text = m.text;
-  s.author = {m.user, m.user};
-  s.addressed = is_meant;
-  s.bot_names = std::move(names);
-  const auto then = [this, key, where = *where, ts = m.ts, done](const result<decision>& d) {
-    if (d) box.heard(where, *d, ts, web_loop::now());
-    if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
+  const auto own = m.channel + "/" + m.ts;
+  if (!is_new) {
+    events_.add(key);
+    after_words.edited(own, std::move(s), m.stamp, is_cancel);
+    return done({200, ""});
+  }
+  after_words.said_now(own, s);
+  tell(std::move(s), m.channel, m.ts, [this, key, done](const result<decision>& d) {
     if (!d && passes_by(d.error())) return done({503, "try again\n"});
     events_.add(key);
     done({200, ""}); // repeating it would not help
-  };
-  in_turn(m.channel, [this, s, then](const std::function<void()>& next) {
-    say(s, [then, next](const result<decision>& d) {
-      then(d);
-      next();
-    });
   });
+}
+
+void bot::tell(said s, const std::string& channel, const std::string& answers,
+               std::function<void(const result<decision>&)> then) {
+  in_turn(channel,
+          [this, s = std::move(s), channel, answers, then = std::move(then)](const std::function<void()>& next) {
+            say(s, [this, s, channel, answers, then, next](const result<decision>& d) {
+              if (d) box.heard(s.scope, *d, answers, web_loop::now());
+              if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
+              after_words.decided(channel + "/" + s.id, d);
+              then(d);
+              next();
+            });
+          });
+}
+
+void bot::say_again(said message, std::string answers) {
+  const auto to = destination_of(message.scope);
+  tell(std::move(message), to.channel, answers, [](const result<decision>&) {});
+}
+
+void bot::end_of(const channel_end& gone) {
+  const auto where = scope(gone.team, gone.channel, "");
+  if (!where) return;
+  box.forget(*where, web_loop::now());
+  stop_work({*where, {}, {"slack", "Slack", {}}, gone.why}, [](const result<stop_answer>&) {});
 }
 
 void bot::in_turn(const std::string& channel, step job) {
@@ -183,10 +218,10 @@ void bot::take_command(const web_call& c, const answer& done) {
   if (!read) return done({400, read.error().detail + "\n"});
   if (!is_new_signature(c)) return done(only_for_you("That was done already."));
   const auto where = scope(read->team, read->channel, "");
-  if (!where || !is_ours(read->team)) return done(only_for_you("This workspace is not served."));
+  if (!where || !is_admitted(read->team, read->user)) return done(only_for_you("This does not work here."));
   const auto& stops = settings_.commands;
   if (std::find(stops.begin(), stops.end(), read->name) == stops.end()) return say_command(*read, *where, done);
-  stop_order order{*where, {}, {read->user, read->user_name}, read->text.empty() ? read->name : read->text};
+  stop_order order{*where, {}, {read->user, read->user_name, read->user}, read->text.empty() ? read->name : read->text};
   if (order.reason.size() > 500) order.reason.resize(fitting(order.reason, 500, length_unit::bytes));
   const auto at = std::chrono::seconds(std::strtoll(c.header("x-slack-request-timestamp").c_str(), nullptr, 10));
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
@@ -207,7 +242,7 @@ void bot::say_command(const command& c, const scope_path& where, const answer& d
   s.scope = where;
   s.id = c.trigger.size() <= 128 ? c.trigger : "";
   s.text = c.text;
-  s.author = {c.user, c.user_name};
+  s.author = {c.user, c.user_name, c.user};
   s.addressed = true;
   in_turn(c.channel, [this, s, done](const std::function<void()>& next) {
     say(s, [this, done, next](const result<decision>& d) {
@@ -222,10 +257,10 @@ void bot::take_action(const web_call& c, const answer& done) {
   const auto read = read_action(c.body);
   if (!read) return done({400, read.error().detail + "\n"});
   const auto id = operation_id::parse(read->value);
-  if (read->kind.empty() || !id || !is_ours(read->team) || !is_new_signature(c)) return done({200, ""});
+  if (read->kind.empty() || !id || !is_admitted(read->team, read->user) || !is_new_signature(c)) return done({200, ""});
   const auto where = scope(read->team, read->channel, read->thread);
   if (!where) return done({200, ""});
-  const person by{read->user, read->user_name};
+  const person by{read->user, read->user_name, read->user};
   if (read->kind == "quell_stop") {
     box.drop(*id, web_loop::now());
     return stop_work({*where, *id, by, "Stop button"}, [this, done](const result<stop_answer>& a) {
@@ -233,7 +268,7 @@ void bot::take_action(const web_call& c, const answer& done) {
       done({a || !passes_by(a.error()) ? 200U : 503U, ""});
     });
   }
-  approve(*id, read->kind == "quell_approve", by, "", [this, done](const result<void>& a) {
+  approve({*where, *id, read->kind == "quell_approve", by, ""}, [this, done](const result<void>& a) {
     if (!a) log("a word about a call was not taken: " + a.error().detail);
     done({a || !passes_by(a.error()) ? 200U : 503U, ""});
   });

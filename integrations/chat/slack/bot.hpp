@@ -21,6 +21,7 @@ class bot final : public web_connector {
   void hear(const event& e) override;
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
+  void say_again(said message, std::string answers) override;
 
  private:
   using answer = std::function<void(web_answer)>;
@@ -28,6 +29,10 @@ class bot final : public web_connector {
   void introduced(const web_response& r);
   void take_event(const web_call& call, const answer& done);
   void take_message(message m, const answer& done);
+  /// Says it once everything before it in its channel is decided; `answers`: ts of the message above the reply.
+  void tell(said s, const std::string& channel, const std::string& answers,
+            std::function<void(const result<decision>&)> then);
+  void end_of(const channel_end& gone);
   void take_command(const web_call& call, const answer& done);
   void take_action(const web_call& call, const answer& done);
   /// Runs `job` once everything that came before in its channel is decided, and the next when it calls back: quelld
@@ -36,7 +41,7 @@ class bot final : public web_connector {
   void in_turn(const std::string& channel, step job);
   void begin_next(const std::string& channel);
   void say_command(const command& c, const scope_path& scope, const answer& done);
-  bool is_ours(const std::string& team) const;
+  bool is_admitted(const std::string& team, const std::string& user);
   bool is_new_signature(const web_call& call);
   /// Where a message of this channel and thread belongs; nullopt if its ids make no scope.
   static std::optional<scope_path> scope(const std::string& team, const std::string& channel,

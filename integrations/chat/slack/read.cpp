@@ -1,8 +1,12 @@
 // What Slack sends, read with suspicion: it is signed, but it may be anything that Slack ever sends.
 #include "integrations/chat/slack/read.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/attached.hpp"
 #include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat::slack {
@@ -58,6 +62,44 @@ std::string shown_entity(std::string_view inner, std::string_view bot_user, bool
   return std::string(label) + " (" + std::string(target) + ")";
 }
 
+/// An edit or a deletion holds the message that it is about: `e` becomes that.
+message::news unwrap(json& e) {
+  const auto subtype = text_of(e, "subtype");
+  const bool is_edit = subtype == "message_changed", is_deletion = subtype == "message_deleted";
+  if (!is_edit && !is_deletion) return message::news::said;
+  json inner = member(e, is_edit ? "message" : "previous_message");
+  for (const char* key : {"channel", "channel_type"})
+    if (const auto value = text_of(e, key); !value.empty()) inner[key] = value;
+  inner["type"] = "message";
+  if (is_deletion && text_of(inner, "ts").empty()) inner["ts"] = text_of(e, "deleted_ts");
+  e = std::move(inner);
+  return is_edit ? message::news::edited : message::news::deleted;
+}
+
+std::string attachments_of(const json& e) {
+  constexpr std::size_t most = 20;
+  std::string all;
+  const auto each = [&](const char* name, auto then) {
+    const auto list = e.find(name);
+    if (list == e.end() || !list->is_array()) return;
+    for (std::size_t i = 0; i < std::min(list->size(), most); ++i)
+      if ((*list)[i].is_object()) then((*list)[i]);
+  };
+  each("files", [&](const json& f) {
+    const auto size = f.find("size");
+    const auto url = text_of(f, "permalink");
+    attach(all, attached_file(text_of(f, "name"), text_of(f, "mimetype"),
+                              size != f.end() && size->is_number_unsigned() ? std::optional(size->get<std::uint64_t>())
+                                                                            : std::nullopt,
+                              url.empty() ? text_of(f, "url_private") : url));
+  });
+  each("attachments", [&](const json& a) {
+    if (a.value("is_share", json(false)) == true || a.value("is_msg_unfurl", json(false)) == true)
+      attach(all, forwarded(text_of(a, "author_name"), text_of(a, "text")));
+  });
+  return all;
+}
+
 tl::unexpected<fault> bad(const std::string& what) { return failure("bad_request", what); }
 
 } // namespace
@@ -87,8 +129,13 @@ result<event_body> read_event(std::string_view body, std::string_view bot_user) 
   const auto type = text_of(whole, "type");
   if (type == "url_verification") return challenge{text_of(whole, "challenge")};
   if (type != "event_callback") return nothing{};
-  const auto& e = member(whole, "event");
-  const auto kind = text_of(e, "type"), subtype = text_of(e, "subtype");
+  auto e = member(whole, "event");
+  const auto kind = text_of(e, "type");
+  if (kind == "channel_deleted" || kind == "channel_archive" || kind == "group_deleted" || kind == "group_archive")
+    return channel_end{text_of(whole, "team_id"), text_of(e, "channel"),
+                       kind.ends_with("deleted") ? "its channel was deleted" : "its channel was archived"};
+  const auto news = unwrap(e);
+  const auto subtype = text_of(e, "subtype");
   if (kind != "message" && kind != "app_mention") return nothing{};
   if (!subtype.empty() && subtype != "file_share" && subtype != "thread_broadcast" && subtype != "me_message")
     return nothing{};
@@ -102,6 +149,9 @@ result<event_body> read_event(std::string_view body, std::string_view bot_user) 
   if (m.team.empty()) m.team = text_of(e, "team");
   m.channel = text_of(e, "channel");
   m.ts = text_of(e, "ts");
+  m.what = news;
+  if (news == message::news::edited) m.stamp = text_of(member(e, "edited"), "ts");
+  if (news == message::news::edited && m.stamp.empty()) return nothing{}; // a preview was added
   m.thread = text_of(e, "thread_ts");
   m.user = text_of(e, "user");
   if (m.user.empty() || m.user == own) return nothing{};
@@ -109,6 +159,7 @@ result<event_body> read_event(std::string_view body, std::string_view bot_user) 
   m.is_direct = text_of(e, "channel_type") == "im" || (kind == "message" && m.channel.starts_with("D"));
   bool mentions = false;
   m.text = readable(text_of(e, "text"), own, mentions);
+  m.attached = attachments_of(e);
   m.is_addressed = m.is_direct || mentions || kind == "app_mention";
   return m;
 }

@@ -11,13 +11,16 @@
 
 namespace quell::integrations::chat::slack {
 
-/// A message of a person. Never one of a bot, an edit, a deletion or a notice of the service.
+/// A message of a person. Never one of a bot or a notice of the service.
 struct message {
+  enum class news : std::uint8_t { said, edited, deleted } what = news::said;
+  std::string stamp; ///< edited: another for each edit
   std::string team, channel;
   std::string ts;     ///< its id within the channel
   std::string thread; ///< ts of the thread's first message; "" = not in one
   std::string user;
-  std::string text; ///< readable: without the escapes, mentions by name, without a mention of the bot
+  std::string text;     ///< readable: without the escapes, mentions by name, without a mention of the bot
+  std::string attached; ///< files and what else it carries, described
   bool is_direct = false;
   bool is_addressed = false; ///< direct, or it mentions the bot
 };
@@ -27,8 +30,13 @@ struct challenge {
 };
 struct nothing {}; ///< known, and none of our business
 
+/// Nobody can speak there any more.
+struct channel_end {
+  std::string team, channel, why;
+};
+
 /// The body of `events`; `bot_user`: our own user id, "" = only as the request says. Fault `bad_request`.
-using event_body = std::variant<nothing, challenge, message>;
+using event_body = std::variant<nothing, challenge, message, channel_end>;
 result<event_body> read_event(std::string_view body, std::string_view bot_user);
 
 /// The body of `commands`: a form.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::integrations::chat {
@@ -17,7 +18,8 @@ struct slack_settings {
   std::string signing_secret; ///< of the app; what Slack signs its requests with
   std::string base_url = "https://slack.com/api";
   std::string ca_file;                        ///< PEM of authorities; "": the system's
-  std::vector<std::string> teams;             ///< only these; empty: every workspace that the app is installed in
+  std::vector<std::string> teams;             ///< workspaces where everybody may speak to it; "*" = all
+  std::vector<std::string> users;             ///< people who may in every workspace; "*" = all
   std::vector<std::string> commands{"/stop"}; ///< slash commands that stop the channel; any other one is a message
   bool only_addressed = true;    ///< in channels: what is not addressed to the bot is no message, cancels excepted
   bool in_threads = true;        ///< replies go into the thread of the message, and each thread is a scope of its own
@@ -31,6 +33,8 @@ struct slack_settings {
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
   /// A sentence for the log at each change of state. May be empty.
   std::function<void(const std::string&)> log;
+  /// Over restarts. Both empty: nothing is remembered.
+  integrations::chat::memory memory;
 };
 
 } // namespace quell::integrations::chat

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <openssl/crypto.h>
 
+#include "integrations/chat/admission.hpp"
+#include "integrations/chat/attached.hpp"
 #include "integrations/chat/scope_text.hpp"
 #include "integrations/chat/telegram/telegram.hpp"
 #include "integrations/chat/telegram/write.hpp"
@@ -37,7 +39,7 @@ std::optional<scope_path> scope_of_chat(const std::string& chat, const std::stri
 } // namespace
 
 bot::bot(telegram_settings settings, host& at)
-    : web_connector(rules_of(settings), at, settings.log), settings_(std::move(settings)) {}
+    : web_connector(rules_of(settings), at, settings.log, settings.memory), settings_(std::move(settings)) {}
 
 void bot::begin() { introduce(); }
 
@@ -73,7 +75,7 @@ void bot::set_up() {
   if (hooked)
     body = {{"url", settings_.webhook_url},
             {"secret_token", settings_.webhook_secret},
-            {"allowed_updates", json::array({"message", "callback_query"})}};
+            {"allowed_updates", json::array({"message", "edited_message", "callback_query"})}};
   ask(hooked ? "setWebhook" : "deleteWebhook", body.dump(), [this, hooked](const web_response& r) {
     if (const auto why = trouble_of(r); !why.empty()) return again(why, retry_after_of(r), [this] { set_up(); });
     failures_ = 0;
@@ -84,7 +86,7 @@ void bot::set_up() {
 
 void bot::poll() {
   const auto seconds = settings_.poll.count() / 1000;
-  json body = {{"timeout", seconds}, {"allowed_updates", json::array({"message", "callback_query"})}};
+  json body = {{"timeout", seconds}, {"allowed_updates", json::array({"message", "edited_message", "callback_query"})}};
   if (offset_ != 0) body["offset"] = offset_;
   auto request = call(settings_, "getUpdates", body.dump());
   request.timeout = settings_.poll + beyond_poll;
@@ -120,9 +122,10 @@ void bot::take_next() {
   });
 }
 
-bool bot::is_ours(const std::string& chat) const {
-  return settings_.chats.empty() ||
-         std::find(settings_.chats.begin(), settings_.chats.end(), chat) != settings_.chats.end();
+bool bot::is_admitted(const std::string& chat, const std::string& user) {
+  if (chat::is_admitted(settings_.chats, settings_.users, chat, user)) return true;
+  turned_away(user + " spoke in the chat " + chat + " and is not admitted ([telegram] chats, users)");
+  return false;
 }
 
 web_request bot::request_of(const action& a) { return telegram::request_of(settings_, a); }
@@ -143,12 +146,11 @@ void bot::take_update(const update& u, const taken& done) {
 
 void bot::take_message(const message& m, const taken& done) {
   const auto where = scope_of_chat(m.chat, m.topic);
-  if (!where || !is_ours(m.chat)) return done(true);
+  if (!where || !is_admitted(m.chat, m.user)) return done(true);
   if (m.command == "start") {
     box.note(*where, "Write to me, and /stop ends whatever I am doing.", "", web_loop::now());
     return done(true);
   }
-  if (m.text.empty()) return done(true);
   std::vector<std::string> names;
   for (const auto& name : {me_.username, me_.name})
     if (!name.empty()) names.push_back(name);
@@ -158,15 +160,33 @@ void bot::take_message(const message& m, const taken& done) {
   said s;
   s.scope = *where;
   s.id = m.id;
-  s.text = m.text;
-  s.author = {m.user, m.user_name};
+  s.text = with_attached(m.text, m.attached, is_cancel);
+  if (s.text.empty()) return done(true);
+  s.author = {m.user, m.user_name, m.user};
   s.addressed = m.is_addressed || !settings_.only_addressed;
   s.bot_names = std::move(names);
-  say(std::move(s), [this, where = *where, id = m.id, done](const result<decision>& d) {
-    if (d) box.heard(where, *d, id, web_loop::now());
-    if (!d) log("a message in " + where.text() + " was not taken: " + d.error().detail);
+  const auto key = key_of(s);
+  if (!m.stamp.empty()) {
+    after_words.edited(key, std::move(s), m.stamp, is_cancel);
+    return done(true);
+  }
+  after_words.said_now(key, s);
+  tell(std::move(s), m.id, done);
+}
+
+std::string bot::key_of(const said& s) { return s.scope.text() + "/" + s.id; }
+
+void bot::tell(said s, const std::string& answers, const taken& done) {
+  say(s, [this, s, answers, done](const result<decision>& d) {
+    if (d) box.heard(s.scope, *d, answers, web_loop::now());
+    if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
+    after_words.decided(key_of(s), d);
     done(d || !passes_by(d.error()));
   });
+}
+
+void bot::say_again(said message, std::string answers) {
+  tell(std::move(message), answers, [](bool) {}); // Telegram has been told that it came
 }
 
 void bot::answer_button(const std::string& query, const std::string& text) {
@@ -180,8 +200,8 @@ void bot::take_button(const pressed& p, const taken& done) {
   const auto colon = std::min(p.data.find(':'), p.data.size());
   const auto kind = p.data.substr(0, colon);
   const auto id = operation_id::parse(std::string_view(p.data).substr(std::min(colon + 1, p.data.size())));
-  if (!where || !id || !is_ours(p.chat)) return done(true);
-  const person by{p.user, p.user_name};
+  if (!where || !id || !is_admitted(p.chat, p.user)) return done(true);
+  const person by{p.user, p.user_name, p.user};
   const auto finish = [this, query = p.query, done](bool is_good, const fault* why) {
     if (why) log("a button was not taken: " + why->detail);
     answer_button(query, is_good ? "Done." : "That did not work.");
@@ -193,7 +213,7 @@ void bot::take_button(const pressed& p, const taken& done) {
                      [finish](const result<stop_answer>& a) { finish(a.has_value(), a ? nullptr : &a.error()); });
   }
   if (kind != "approve" && kind != "deny") return done(true);
-  approve(*id, kind == "approve", by, "",
+  approve({*where, *id, kind == "approve", by, ""},
           [finish](const result<void>& a) { finish(a.has_value(), a ? nullptr : &a.error()); });
 }
 

@@ -19,6 +19,7 @@ class bot final : public web_connector {
   void take(web_call call, std::function<void(web_answer)> done) override;
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
+  void say_again(said message, std::string answers) override;
 
  private:
   /// True: done with it. False: the same update may be taken another time.
@@ -32,9 +33,11 @@ class bot final : public web_connector {
   void again(const std::string& why, milliseconds least, std::function<void()> what);
   void take_update(const update& u, const taken& done);
   void take_message(const message& m, const taken& done);
+  static std::string key_of(const said& s);
+  void tell(said s, const std::string& answers, const taken& done);
   void take_button(const pressed& p, const taken& done);
   void answer_button(const std::string& query, const std::string& text);
-  bool is_ours(const std::string& chat) const;
+  bool is_admitted(const std::string& chat, const std::string& user);
 
   telegram_settings settings_;
   self me_;

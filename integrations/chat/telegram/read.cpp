@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/attached.hpp"
 namespace quell::integrations::chat::telegram {
 namespace {
 
@@ -93,6 +96,38 @@ void take_mention(message& m, const self& me) {
   }
 }
 
+void attach_one(const json& from, const char* kind, std::string& to) {
+  const auto& file = member(from, kind);
+  if (file.empty()) return;
+  const auto bytes = number_of(file, "file_size");
+  const auto name = text_of(file, "file_name");
+  attach(to, attached_file(name.empty() ? std::string_view(kind) : std::string_view(name), text_of(file, "mime_type"),
+                           bytes > 0 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt, ""));
+}
+
+/// The files themselves are had with their id and the bot's token, which nobody else gets: they are named only.
+std::string attachments_of(const json& from) {
+  std::string all;
+  for (const char* kind : {"document", "video", "audio", "voice", "video_note", "animation"})
+    if (std::string_view(kind) != "document" || !from.contains("animation")) attach_one(from, kind, all);
+  if (const auto photo = from.find("photo"); photo != from.end() && photo->is_array() && !photo->empty())
+    attach(all, attached_thing("photo", ""));
+  if (const auto& sticker = member(from, "sticker"); !sticker.empty())
+    attach(all, attached_thing("sticker", text_of(sticker, "emoji")));
+  if (const auto& poll = member(from, "poll"); !poll.empty())
+    attach(all, attached_thing("poll", text_of(poll, "question")));
+  if (const auto& contact = member(from, "contact"); !contact.empty())
+    attach(all, attached_thing("contact", text_of(contact, "first_name")));
+  if (from.contains("location")) attach(all, attached_thing("location", ""));
+  if (const auto& origin = member(from, "forward_origin"); !origin.empty()) {
+    auto who = name_of(member(origin, "sender_user"));
+    if (who.empty()) who = text_of(origin, "sender_user_name");
+    if (who.empty()) who = text_of(member(origin, "chat"), "title");
+    attach(all, forwarded(who, "")); // its words are the text
+  }
+  return all;
+}
+
 std::variant<nothing, message, pressed> read_message(const json& from, const self& me) {
   const auto& user = member(from, "from");
   if (user.empty() || user.value("is_bot", json(false)) == true) return nothing{};
@@ -104,7 +139,9 @@ std::variant<nothing, message, pressed> read_message(const json& from, const sel
   if (from.value("is_topic_message", json(false)) == true) m.topic = id_text(from, "message_thread_id");
   m.text = trimmed(text_of(from, "text"));
   if (m.text.empty()) m.text = trimmed(text_of(from, "caption"));
-  if (m.chat.empty() || m.id.empty() || m.user.empty() || m.text.empty()) return nothing{};
+  m.attached = attachments_of(from);
+  m.stamp = id_text(from, "edit_date");
+  if (m.chat.empty() || m.id.empty() || m.user.empty() || (m.text.empty() && m.attached.empty())) return nothing{};
   m.is_private = text_of(member(from, "chat"), "type") == "private";
   const auto& answered = member(from, "reply_to_message");
   const auto& whom = member(answered, "from");
@@ -121,7 +158,10 @@ std::variant<nothing, message, pressed> read_message(const json& from, const sel
 update read_one(const json& from, const self& me) {
   update u;
   u.id = number_of(from, "update_id");
-  // Edits are no new words: a message says what it said when it came.
+  if (const auto& edited = member(from, "edited_message"); !edited.empty()) {
+    u.what = read_message(edited, me);
+    if (const auto* m = std::get_if<message>(&u.what); m && m->stamp.empty()) u.what = nothing{};
+  }
   if (const auto& said = member(from, "message"); !said.empty()) u.what = read_message(said, me);
   if (const auto& query = member(from, "callback_query"); !query.empty()) {
     pressed p;

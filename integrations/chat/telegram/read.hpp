@@ -19,14 +19,16 @@ struct self {
   std::string name;
 };
 
-/// A message of a person. Never an edit, never one of a bot.
+/// A message of a person, never one of a bot.
 struct message {
+  std::string stamp; ///< of an edit: another for each; "" = it is none
   std::string chat;  ///< its id, as decimal text
   std::string topic; ///< of a forum; "" = none
   std::string id;    ///< of the message within the chat
   std::string user, user_name;
-  std::string text;    ///< without a mention of the bot at its beginning; a command without its slash and target
-  std::string command; ///< `stop`, `start`, …, lower case; "" = none
+  std::string text;     ///< without a mention of the bot at its beginning; a command without its slash and target
+  std::string attached; ///< files and what else it carries, described
+  std::string command;  ///< `stop`, `start`, …, lower case; "" = none
   bool is_private = false;
   bool answers_others = false; ///< a reply to what another person said
   bool is_addressed = false;   ///< private, a mention, a reply to the bot, or a command

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::integrations::chat {
@@ -18,7 +19,8 @@ struct telegram_settings {
   std::string ca_file;     ///< PEM of authorities; "": the system's
   std::string webhook_url; ///< where Telegram reaches `/v1/chat/telegram/updates`; "": updates are fetched by long poll
   std::string webhook_secret;     ///< with a webhook: what it must send as X-Telegram-Bot-Api-Secret-Token
-  std::vector<std::string> chats; ///< only these; empty: every chat that the bot is in
+  std::vector<std::string> chats; ///< where everybody may speak to it; "*" = all
+  std::vector<std::string> users; ///< people who may in every chat, also directly; "*" = all
   bool only_addressed = true;     ///< in groups: what is not addressed to the bot is no message, cancels excepted
   bool buttons = true;            ///< a Stop button below a reply, Approve and Deny below a question
   milliseconds poll{25'000};      ///< how long Telegram may hold a poll open
@@ -34,6 +36,8 @@ struct telegram_settings {
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
   /// A sentence for the log at each change of state. May be empty.
   std::function<void(const std::string&)> log;
+  /// Over restarts. Both empty: nothing is remembered.
+  integrations::chat::memory memory;
 };
 
 } // namespace quell::integrations::chat

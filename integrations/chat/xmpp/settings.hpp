@@ -22,8 +22,9 @@ struct xmpp_settings {
 
   std::string domain; ///< the component's own: `bot.example.org`
   std::string secret;
-  std::string nick = "quell"; ///< what stands before the @ and how it is called in rooms
-  std::vector<std::string> rooms;
+  std::string nick = "quell";     ///< what stands before the @ and how it is called in rooms
+  std::vector<std::string> rooms; ///< entered and entered again; everybody there may speak to it
+  std::vector<std::string> users; ///< addresses that may speak to it directly, or `@domain`; "*" = all
   std::map<std::string, std::string> room_passwords;
   bool only_addressed = true; ///< in rooms: what is not addressed to the bot is no message, cancels excepted
   bool corrections = false;   ///< replies grow by corrections (XEP-0308) instead of in parts

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "integrations/chat/addressing.hpp"
+#include "integrations/chat/admission.hpp"
 #include "integrations/chat/xmpp/session.hpp"
 #include "integrations/models/text.hpp"
 
@@ -62,7 +63,12 @@ void session::hear(const element& e, boot_time now) {
   if (!is_room) split.is_addressed = true;
   split.answers_others = is_room && answers_another(e, from->resource, names);
   if (blank(split.text)) return;
-  const person by{short_id(is_room ? from->full() : from->bare), is_room ? from->resource : from->bare};
+  person by{short_id(is_room ? from->full() : from->bare), is_room ? from->resource : from->bare};
+  if (!is_room) by.account = from->bare; // whoever is in a room may take any name there
+  const auto domain = from->bare.find('@') == std::string::npos ? "" : from->bare.substr(from->bare.find('@'));
+  if (!is_room && !is_admitted({}, settings_.users, {}, from->bare) &&
+      (domain.empty() || !is_listed(settings_.users, domain)))
+    return;
   take(*place, split, by, delivery_id(e, is_room ? from->bare : "", *from), std::move(names), now);
 }
 

@@ -48,6 +48,19 @@ class FakeDiscord(Program):
         self.do("message", tag=tag, direct=direct, message={"content": text, **fields})
         return self.see("SAID", tag=tag)["id"]
 
+    def edit(self, id, text, stamp="2026-01-01T00:00:00.000000+00:00"):
+        self.do("edit", id=id, fields={"content": "<@1000> " + text, "edited_timestamp": stamp})
+
+    def standing(self, id):
+        """A message of quelld's as it stands now: content and components."""
+        made = next(m for m in self.found("MADE") if m["id"] == id)
+        edits = [r["body"] for r in self.found("REST", method="PATCH", status=200) if r["path"].endswith("/messages/" + id)]
+        posts = [r["body"] for r in self.found("REST", method="POST", status=200) if r["body"].get("nonce") == made["nonce"]]
+        return {"content": made["content"], "components": [], **(posts[-1] if posts else {}), **(edits[-1] if edits else {})}
+
+    def all_standing(self):
+        return [self.standing(m["id"]) for m in self.found("MADE")]
+
     def interact(self, cluster, body, **more):
         """Signed as Discord signs; the answer that quelld gave, and what Discord's own library thinks of the signature."""
         tag = next(self.tags)
@@ -65,19 +78,14 @@ class FakeDiscord(Program):
 
     def shown(self):
         """Content and components of every message of quelld's, as a reader of the channel sees them last."""
-        texts = []
-        for r in self.found("REST", status=200):
-            if r["method"] == "POST" and "/messages" in r["path"]:
-                texts.append(r["body"])
-            if r["method"] == "PATCH" and "/channels/" in r["path"] and texts:
-                texts[-1] = {**texts[-1], **r["body"]}
-        return texts
+        return self.all_standing()
 
 
-def interaction(kind=2, id=None, **data):
-    """The body of a command (2) or a button (3) that Mia uses in channel 7."""
-    return {"id": id or str(2000 + next(IDS)), "type": kind, "application_id": "8", "token": "tok-en_1", "version": 1, "guild_id": "9", "channel_id": "7",
-            "member": {"nick": None, "user": {"id": "5", "username": "mia", "global_name": "Mia"}}, "data": data}
+def interaction(kind=2, id=None, user="5", channel="7", **data):
+    """The body of a command (2) or a button (3) that somebody, else Mia, uses in a channel, else 7."""
+    name = {"5": "mia"}.get(user, "user" + user)
+    return {"id": id or str(2000 + next(IDS)), "type": kind, "application_id": "8", "token": "tok-en_1", "version": 1, "guild_id": "9", "channel_id": channel,
+            "member": {"nick": None, "user": {"id": user, "username": name, "global_name": name.capitalize()}}, "data": data}
 
 
 IDS = itertools.count(1)

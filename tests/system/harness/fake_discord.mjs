@@ -73,7 +73,7 @@ const readAll = (request) => new Promise((done) => { let text = ''; request.on('
 
 function wrong(method, path, body, authorization) {
   if (!authorization?.startsWith('Bot ') || !tokens.includes(authorization.slice(4))) return [401, { message: '401: Unauthorized', code: 0 }];
-  if (!/\/messages/.test(path) || method === 'PUT') return null;
+  if (!/\/messages/.test(path) || method === 'PUT' || method === 'GET') return null;
   if (typeof body.content !== 'string' || body.content.length === 0 && method === 'POST') return [400, { message: 'Cannot send an empty message', code: 50006 }];
   if (body.content.length > 2000) return [400, { message: 'Invalid Form Body: 2000', code: 50035 }];
   if (body.nonce !== undefined && String(body.nonce).length > 25) return [400, { message: 'Invalid Form Body: nonce', code: 50035 }];
@@ -88,6 +88,7 @@ function wrong(method, path, body, authorization) {
 const server = http.createServer(async (request, response) => {
   const text = await readAll(request);
   const path = request.url.replace(/^\/api(\/v10)?/, '').replace(/\?.*/, ''), method = request.method;
+  const query = new URL(request.url, 'http://x').searchParams;
   const body = text && (request.headers['content-type'] ?? '').startsWith('application/json') ? JSON.parse(text) : {};
   const answer = (status, what, headers = {}) => {
     say('REST', { method, path, status, body });
@@ -117,11 +118,17 @@ const server = http.createServer(async (request, response) => {
                                embeds: [], pinned: false, components: body.components ?? [], message_reference: body.message_reference, reactions: [] };
     if (!known) {
       messages.set(message.id, message);
+      say('MADE', { id: message.id, channel: found[1], content: message.content, nonce: message.nonce });
       if (body.enforce_nonce) nonces.set(body.nonce, message);
       toAll('MESSAGE_CREATE', message);
     }
     if (cut) { say('CUT', { method, path, body }); return request.socket.destroy(); }
     return answer(200, message, { 'X-RateLimit-Limit': '5', 'X-RateLimit-Remaining': '4', 'X-RateLimit-Reset-After': '1', 'X-RateLimit-Bucket': 'b' });
+  }
+  if ((found = /^\/channels\/(\d+)\/messages$/.exec(path)) && method === 'GET') { // newest first, without guild_id, as Discord does
+    const after = BigInt(query.get('after') ?? 0);
+    const newer = [...messages.values()].filter((m) => m.channel_id === found[1] && BigInt(m.id) > after).sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+    return answer(200, newer.slice(0, Number(query.get('limit') ?? 50)).reverse().map(({ guild_id, member, ...rest }) => rest));
   }
   if ((found = /^\/channels\/(\d+)\/messages\/(\d+)$/.exec(path)) && method === 'PATCH') {
     const message = messages.get(found[2]);
@@ -172,6 +179,15 @@ readline.createInterface({ input: process.stdin }).on('line', (line) => {
     messages.set(m.id, m);
     say('SAID', { tag: what.tag, id: m.id });
     toAll('MESSAGE_CREATE', m);
+  } else if (what.do === 'edit') {
+    const m = Object.assign(messages.get(what.id), what.fields);
+    toAll('MESSAGE_UPDATE', m);
+  } else if (what.do === 'delete') {
+    const { channel_id, guild_id } = messages.get(what.id);
+    messages.delete(what.id);
+    toAll('MESSAGE_DELETE', { id: what.id, channel_id, guild_id });
+  } else if (what.do === 'tell') {
+    toAll(what.type, what.data);
   } else if (what.do === 'again') { // a repeated delivery of a message
     toAll('MESSAGE_CREATE', messages.get(what.id));
   } else if (what.do === 'plan') {

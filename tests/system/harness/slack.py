@@ -14,6 +14,7 @@ CONFIG = """
 [slack]
 bot_token_env = "TEST_SLACK_TOKEN"
 signing_secret_env = "TEST_SLACK_SECRET"
+teams = ["*"]
 base_url = "{url}"
 edit_every = "100ms"
 pace = "100ms"

@@ -10,6 +10,7 @@ TOKEN, SECRET = "123456:test-token_A", "hook-secret_1"
 CONFIG = """
 [telegram]
 token_env = "TEST_TELEGRAM_TOKEN"
+chats = ["*"]
 base_url = "{url}"
 poll = "2s"
 edit_every = "100ms"

@@ -1,0 +1,109 @@
+// What is known over a restart, and what was said while nobody listened.
+#include <algorithm>
+
+#include "integrations/chat/discord/bot.hpp"
+#include "integrations/chat/discord/look.hpp"
+
+namespace quell::integrations::chat::discord {
+namespace {
+
+using nlohmann::json;
+
+constexpr unsigned most_pages = 5, most_tries = 4;
+constexpr std::size_t page = 100;
+constexpr std::chrono::hours oldest{24}; ///< as long as a repeated message is known
+constexpr std::int64_t discord_epoch_ms = 1'420'070'400'000;
+
+bool is_recent(const std::string& id) {
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch() - oldest);
+  std::uint64_t number = 0;
+  for (const char c : id) number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  return static_cast<std::int64_t>(number >> 22) + discord_epoch_ms >= now.count();
+}
+
+} // namespace
+
+void bot::recall() {
+  const auto known = json::parse(notes_.recall(), nullptr, false);
+  if (!known.is_object()) return;
+  if (const auto& marks = member_of(known, "heard"); marks.is_object())
+    for (const auto& [place, id] : marks.items())
+      if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
+  const auto& shown = member_of(known, "shown");
+  const auto which = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
+  if (which.empty()) return;
+  host_.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->run([bot = self.get(), which, how] {
+      for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
+        bot->outbox_.looked(which[i], how[i], web_loop::now());
+    });
+  });
+}
+
+std::string bot::to_keep() const {
+  const auto shown = outbox_.kept();
+  return json{{"heard", marks_.all()}, {"shown", shown.empty() ? json() : json::parse(shown)}}.dump();
+}
+
+void bot::catch_up() {
+  for (const auto& [place, id] : marks_.all())
+    if (!held_.contains(place)) {
+      held_[place]; // until then, what is said there waits for what was said before
+      fetch_missed(place, id, most_pages, 1);
+    }
+}
+
+void bot::fetch_missed(const std::string& place, const std::string& after, unsigned pages, unsigned tries) {
+  const auto scope = scope_path::parse(place);
+  const auto channel = scope ? channel_of(*scope) : std::string();
+  if (channel.empty()) return caught_up(place);
+  const auto path = "/channels/" + channel + "/messages?limit=" + std::to_string(page) + "&after=" + after;
+  loop_->fetch(
+      request_to({"GET", path, "", "GET " + channel}),
+      [this, place, after, pages, tries](const web_response& answer) { missed(place, pages, tries, after, answer); });
+}
+
+void bot::missed(const std::string& place, unsigned pages, unsigned tries, const std::string& after,
+                 const web_response& answer) {
+  auto list = json::parse(answer.body, nullptr, false);
+  if (!answer.is_good() || !list.is_array()) {
+    const bool is_gone = answer.what == web_end::answered && (answer.status == 403 || answer.status == 404);
+    if (is_gone) marks_.forget(place);
+    if (!is_gone && tries < most_tries) {
+      const auto wait = std::max<milliseconds>(answer.retry_after(), std::chrono::seconds(1U << tries));
+      later_.emplace(web_loop::now() + wait,
+                     [this, place, after, pages, tries] { fetch_missed(place, after, pages, tries + 1); });
+      return;
+    }
+    if (!is_gone)
+      log("discord: what was said in " + place + " while quelld was away cannot be fetched (" +
+          (answer.what == web_end::answered ? std::to_string(answer.status) : answer.error) + ")");
+    return caught_up(place);
+  }
+  std::erase_if(list.get_ref<json::array_t&>(), [](const json& m) { return !is_snowflake(text_of(m, "id")); });
+  std::sort(list.begin(), list.end(),
+            [](const json& a, const json& b) { return heard_marks::by_number{}(text_of(a, "id"), text_of(b, "id")); });
+  const auto guild = std::string(scope_path::parse(place)->segments()[1]);
+  auto held = std::exchange(held_[place], {});
+  held_.erase(place); // for these
+  for (auto& m : list) {
+    if (guild != "dm") m["guild_id"] = guild; // which this request leaves out
+    if (is_recent(text_of(m, "id"))) hear_message(written(m));
+  }
+  held_[place] = std::move(held);
+  if (list.size() < page || pages <= 1) return caught_up(place);
+  fetch_missed(place, text_of(list.back(), "id"), pages - 1, 1);
+}
+
+void bot::caught_up(const std::string& place) {
+  const auto held = held_.find(place);
+  if (held == held_.end()) return;
+  const auto waiting = std::move(held->second);
+  held_.erase(held);
+  for (const auto& data : waiting) hear_message(data);
+}
+
+} // namespace quell::integrations::chat::discord

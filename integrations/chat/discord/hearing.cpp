@@ -1,0 +1,129 @@
+// What people say, edit and delete.
+#include "integrations/chat/attached.hpp"
+#include "integrations/chat/discord/bot.hpp"
+#include "integrations/chat/discord/look.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::integrations::chat::discord {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_stamp = 40;
+
+person discord_itself() { return {"discord", "Discord", {}}; }
+
+} // namespace
+
+void bot::heard(const std::string& type, const std::string& data) {
+  if (type == "READY") {
+    const auto ready = json::parse(data, nullptr, false);
+    log("discord: " + machine_.state(web_loop::now()));
+    const auto application = text_of(member_of(ready, "application"), "id");
+    if (settings_.register_commands && is_snowflake(application)) register_commands(application);
+    return catch_up(); // a new session: what was said before it is not told
+  }
+  if (type == "MESSAGE_CREATE") return hear_message(data);
+  if (type == "MESSAGE_UPDATE") return hear_edit(data);
+  const auto what = json::parse(data, nullptr, false);
+  if (type == "MESSAGE_DELETE") return hear_deletion(text_of(what, "id"));
+  if (type == "MESSAGE_DELETE_BULK") {
+    if (const auto& ids = member_of(what, "ids"); ids.is_array())
+      for (const auto& id : ids)
+        if (id.is_string()) hear_deletion(id.get<std::string>());
+    return;
+  }
+  const auto id = text_of(what, "id"), guild = text_of(what, "guild_id");
+  if (type == "GUILD_DELETE") { // an outage is no end
+    if (member_of(what, "unavailable") == true || !is_snowflake(id)) return;
+    if (const auto all = scope_path::parse("discord/" + id)) hear_end_of(*all, "the bot was removed from the server");
+    return;
+  }
+  if (const auto place = discord_scope(guild, id))
+    hear_end_of(*place, type == "THREAD_DELETE" ? "its thread was deleted" : "its channel was deleted");
+}
+
+bool bot::is_cancel(const said& message) const {
+  return settings_.is_cancel && settings_.is_cancel(message.text, message.bot_names);
+}
+
+/// It tells somebody else to stop.
+bool bot::is_for_another(const said& message, bool stops, const std::string& data) {
+  return stops && !message.addressed.value_or(true) && answers_another(data);
+}
+
+void bot::hear_message(const std::string& data) {
+  const auto raw = json::parse(data, nullptr, false);
+  const auto place = discord_scope(text_of(raw, "guild_id"), text_of(raw, "channel_id"));
+  if (!place) return;
+  if (const auto held = held_.find(place->text()); held != held_.end()) {
+    constexpr std::size_t most_held = 1000;
+    if (held->second.size() < most_held) held->second.push_back(data);
+    return;
+  }
+  auto message = read_message(data, machine_.own_id());
+  const auto id = text_of(raw, "id"), guild = text_of(raw, "guild_id");
+  if (is_snowflake(id)) marks_.comes(place->text(), id);
+  const auto ignored = [&] {
+    if (is_snowflake(id)) marks_.done(place->text(), id);
+  };
+  if (!message || !is_admitted(guild, message->author, message->scope)) return ignored();
+  if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
+  const bool stops = is_cancel(*message);
+  if (is_for_another(*message, stops, data)) return ignored();
+  if (settings_.only_addressed && !message->addressed.value_or(true) && !stops) return ignored();
+  if (!settings_.only_addressed) message->addressed = true;
+  message->text = with_attached(std::move(message->text), attached_to(data), stops);
+  const auto key = message->id;
+  if (!follow_ups_.said_now(key, *message)) return ignored(); // told again
+  say(std::move(*message), key);
+}
+
+void bot::say(said message, std::string answers) {
+  const auto scope = message.scope;
+  const auto id = message.id;
+  host_.say(std::move(message), [weak = weak_from_this(), scope, id, answers](result<decision> what) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->run([bot = self.get(), scope, id, answers, what = std::move(what)] {
+      const auto now = web_loop::now();
+      constexpr std::string_view prefix = "discord:";
+      const auto own = id.substr(std::min(prefix.size(), id.size()));
+      if (is_snowflake(own) && (what || !passes_by(what.error()))) bot->marks_.done(scope.text(), own);
+      if (what) {
+        bot->outbox_.heard(scope, *what, answers, now);
+      } else {
+        bot->log("discord: a message in " + scope.text() + " was not taken: " + what.error().detail);
+        bot->outbox_.note(scope, "⚠️ " + std::string(utf8_prefix(what.error().detail, 500)), answers, now);
+      }
+      bot->follow_ups_.decided(id, what);
+    });
+  });
+}
+
+void bot::hear_edit(const std::string& data) {
+  const auto edited = text_of(json::parse(data, nullptr, false), "edited_timestamp");
+  auto message = read_message(data, machine_.own_id());
+  if (edited.empty() || edited.size() > most_stamp || !message) return;
+  const auto guild = message->scope.segments()[1];
+  if (!is_admitted(guild == "dm" ? std::string_view() : guild, message->author, message->scope)) return;
+  if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
+  const bool stops = is_cancel(*message);
+  if (is_for_another(*message, stops, data)) return;
+  if (!settings_.only_addressed) message->addressed = true;
+  message->text = with_attached(std::move(message->text), attached_to(data), stops);
+  const auto key = message->id;
+  follow_ups_.edited(key, std::move(*message), edited, stops);
+}
+
+void bot::hear_deletion(const std::string& id) {
+  if (is_snowflake(id)) follow_ups_.deleted("discord:" + id);
+}
+
+void bot::hear_end_of(const scope_path& place, const std::string& what) {
+  marks_.forget(place.text());
+  outbox_.forget(place, web_loop::now());
+  host_.stop({place, {}, discord_itself(), what}, [](const result<stop_answer>&) {});
+}
+
+} // namespace quell::integrations::chat::discord

@@ -1,0 +1,106 @@
+// Each step asks quelld how the turn stands now: between an edit and its effect the reply may have ended.
+#include "integrations/chat/follow_ups.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace quell::integrations::chat {
+
+bool follow_ups::said_now(const std::string& key, const said& message) {
+  if (!entries_.emplace(key, entry{message}).second) return false;
+  order_.push_back(key);
+  if (order_.size() > most) {
+    entries_.erase(order_.front());
+    order_.pop_front();
+  }
+  return true;
+}
+
+void follow_ups::decided(const std::string& key, const result<decision>& what) {
+  const auto at = entries_.find(key);
+  if (at == entries_.end()) return;
+  if (what) at->second.turn = what->turn;
+  const bool comes_again = !what && passes_by(what.error());
+  release(key);
+  if (!comes_again || entries_.erase(key) == 0) return;
+  if (const auto in_order = std::find(order_.begin(), order_.end(), key); in_order != order_.end())
+    order_.erase(in_order);
+}
+
+/// What the entry waited for has happened: the next change may look at it.
+void follow_ups::release(const std::string& key) {
+  const auto at = entries_.find(key);
+  if (at == entries_.end()) return;
+  at->second.is_busy = false;
+  const auto after = std::exchange(at->second.after, {});
+  for (const auto& job : after) job();
+}
+
+void follow_ups::stop_turn(const std::string& key, const std::string& why, std::function<void()> then) {
+  const auto at = entries_.find(key);
+  if (at == entries_.end()) return;
+  if (at->second.is_busy) {
+    if (at->second.after.size() < most_after)
+      at->second.after.push_back([this, key, why, then = std::move(then)] { stop_turn(key, why, then); });
+    return;
+  }
+  if (!at->second.turn) return;
+  at->second.is_busy = true;
+  const auto turn = *at->second.turn;
+  tools_.at.look({turn}, [this, run = tools_.runner(), key, turn, why, then = std::move(then)](const auto& how) {
+    const auto now = how.empty() ? std::nullopt : how.front();
+    const bool is_live = now == status::pending || now == status::running || now == status::paused;
+    run([this, is_live, key, turn, why, then] {
+      if (!is_live) return release(key);
+      stop_now(key, turn, why, then);
+    });
+  });
+}
+
+void follow_ups::stop_now(const std::string& key, const operation_id& turn, const std::string& why,
+                          const std::function<void()>& then) {
+  const auto at = entries_.find(key);
+  if (at == entries_.end()) return;
+  tools_.drop(turn);
+  const auto& m = at->second.message;
+  tools_.at.stop({m.scope, turn, m.author, why},
+                 [this, run = tools_.runner(), key, then](const result<stop_answer>& what) {
+                   run([this, key, then, failed = what ? std::string() : what.error().detail] {
+                     if (failed.empty()) return then();
+                     tools_.log("what an edit or a deletion ends could not be stopped: " + failed);
+                     release(key);
+                   });
+                 });
+}
+
+void follow_ups::edited(const std::string& key, said message, const std::string& stamp, bool is_cancel) {
+  const auto known = entries_.find(key);
+  if (known != entries_.end() && known->second.message.text == message.text) return; // a preview was added
+  const auto first = message.id;
+  const auto edit = key + "/" + stamp;
+  message.id += "/" + stamp; // a message of its own, and the same if it is told twice
+  if (is_cancel) {
+    if (said_now(edit, message)) tools_.say(std::move(message), first);
+    return;
+  }
+  if (known == entries_.end() || entries_.contains(edit)) return;
+  message.addressed = known->second.message.addressed;
+  message.scope = known->second.message.scope;
+  known->second.message.text = message.text;
+  stop_turn(key, "its message was edited", [this, key, edit, first, message = std::move(message)] {
+    if (!said_now(edit, message)) return release(key);
+    // The message is one for who sees it: what comes next concerns the new turn.
+    entries_.at(edit).after.push_back([this, key, edit] {
+      const auto from = entries_.find(edit), to = entries_.find(key);
+      if (from != entries_.end() && to != entries_.end()) to->second.turn = from->second.turn;
+      release(key);
+    });
+    tools_.say(message, first);
+  });
+}
+
+void follow_ups::deleted(const std::string& key) {
+  stop_turn(key, "its message was deleted", [this, key] { release(key); });
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,52 @@
+// When a connector writes down what it must know after a restart: soon after a change, not at each one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "integrations/chat/chat.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::integrations::chat {
+
+/// One thread at a time.
+class notebook {
+ public:
+  explicit notebook(memory m) : memory_(std::move(m)) {}
+
+  bool is_kept() const { return memory_.keep != nullptr; }
+  std::string recall() const { return memory_.recall ? memory_.recall() : std::string(); }
+
+  /// `version` grows with every change; `make` says what is to be known. Answers when to call again at the latest.
+  std::optional<boot_time> keep(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
+    if (!is_kept() || version == written_) return std::nullopt;
+    if (const auto at = last_ + between; last_ != boot_time{} && now < at) return at;
+    write(version, now, make());
+    return std::nullopt;
+  }
+  /// Now, for the end.
+  void close(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
+    if (is_kept() && version != written_) write(version, now, make());
+  }
+
+ private:
+  static constexpr milliseconds between{250};
+
+  void write(std::uint64_t version, boot_time now, std::string text) {
+    written_ = version;
+    last_ = now;
+    if (text == text_) return;
+    memory_.keep(text);
+    text_ = std::move(text);
+  }
+
+  memory memory_;
+  std::uint64_t written_ = 0;
+  boot_time last_{};
+  std::string text_;
+};
+
+} // namespace quell::integrations::chat

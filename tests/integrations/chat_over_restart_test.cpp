@@ -1,0 +1,222 @@
+// What a connector keeps over a restart, and what it makes of edits and deletions.
+#include "integrations/chat/follow_ups.hpp"
+#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/notebook.hpp"
+#include "tests/integrations/chat_outbox_world.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+using namespace quell::integrations::chat::testing;
+
+namespace {
+
+using strings = std::vector<std::string>;
+
+const operation_id turn = operation_id::fresh(), call = operation_id::fresh();
+
+outbox_rules with_buttons() {
+  outbox_rules r;
+  r.has_buttons = true;
+  return r;
+}
+
+/// The next life of a service that goes on: it knows its messages.
+struct next_life : played_service {
+  explicit next_life(const played_service& before) : played_service(before.rules) {
+    order = before.order;
+    messages = before.messages;
+    now = before.now;
+  }
+};
+
+/// quelld, which answers when the test says so.
+struct slow_host final : host {
+  void say(said, std::function<void(result<decision>)>) override { FAIL("the connector says it"); }
+  void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves"); }
+  void stop(stop_order order, std::function<void(result<stop_answer>)> done) override {
+    stopped.push_back(order.reason);
+    answers.push_back([done] { done(stop_answer{{}, "stopping", 1}); });
+  }
+  void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
+    answers.push_back([this, done] { done({now}); });
+  }
+  /// Until nothing more is asked.
+  void answer() {
+    while (!answers.empty()) {
+      const auto all = std::exchange(answers, {});
+      for (const auto& one : all) one();
+    }
+  }
+  std::optional<status> now = status::running;
+  strings stopped;
+  std::vector<std::function<void()>> answers;
+};
+
+struct chat_room {
+  slow_host at;
+  strings said, dropped;
+  follow_ups all{{at, [] { return [](std::function<void()> job) { job(); }; },
+                  [this](const operation_id& t) { dropped.push_back(t.text()); }, [](const std::string&) {},
+                  [this](const quell::integrations::chat::said& m, const std::string& answers) {
+                    said.push_back(m.text + " > " + answers);
+                  }}};
+  static quell::integrations::chat::said message(const std::string& text) {
+    quell::integrations::chat::said m;
+    m.scope = *scope_path::parse("slack/T/C");
+    m.id = "1";
+    m.text = text;
+    m.author = {"mia", "Mia"};
+    return m;
+  }
+  static result<decision> turned(const operation_id& id) {
+    decision d;
+    d.what = decided::turn;
+    d.turn = id;
+    return d;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a reply under way that ended with its program is brought to its end in the next life", "[restart]") {
+  played_service s(with_buttons());
+  s.start(turn);
+  s.delta(turn, 0, "Let me see");
+  s.tell("tool_start", turn, R"({"name":"exec"})");
+  s.run_dry();
+  REQUIRE(s.messages.at("1") == "Let me see\n⏳ exec");
+  next_life next(s);
+  const auto which = next.box.recover(s.box.kept(), next.now);
+  CHECK(which == std::vector<operation_id>{turn});
+  next.box.looked(turn, std::nullopt, next.now);
+  next.abort(turn, "interrupted"); // told after all: nothing is said twice
+  next.run_dry();
+  CHECK(next.said == strings{"edit 1 Let me see\n⚠️ The reply ended early."});
+  REQUIRE_FALSE(next.asked.empty());
+  CHECK_FALSE(next.asked.back().is_live);
+  CHECK(next.box.kept().empty());
+}
+
+TEST_CASE("a question goes on in the next life, and the reply where it was", "[restart]") {
+  played_service s(with_buttons());
+  s.start(turn);
+  s.delta(turn, 0, "May I? ");
+  s.tell("approval_required", turn, R"({"operation":")" + call.text() + R"(","name":"exec","input":{}})");
+  s.run_dry();
+  next_life next(s);
+  const auto which = next.box.recover(s.box.kept(), next.now);
+  REQUIRE(which.size() == 2);
+  next.box.looked(turn, status::running, next.now);
+  next.box.looked(call, status::paused, next.now);
+  next.run_dry();
+  CHECK(next.said.empty());
+  next.tell("approval_resolved", turn,
+            R"({"operation":")" + call.text() + R"(","decision":"approved","by":{"id":"m","name":"Mia"}})");
+  next.complete(turn, "May I? Thanks.");
+  next.run_dry();
+  CHECK(next.messages.at("2") == "✋ Waiting for approval: exec {}\n→ approved by Mia");
+  CHECK(next.messages.at("3") == "Thanks.");
+}
+
+TEST_CASE("a question that was answered meanwhile loses its buttons, and nonsense is no memory", "[restart]") {
+  played_service s(with_buttons());
+  s.tell("approval_required", turn, R"({"operation":")" + call.text() + R"(","name":"exec","input":{}})");
+  s.run_dry();
+  next_life next(s);
+  next.box.recover(s.box.kept(), next.now);
+  next.box.looked(call, status::running, next.now);
+  next.run_dry();
+  CHECK(next.messages.at("1") == "✋ Waiting for approval: exec {}\n→ no longer needed");
+  for (const char* bad :
+       {"", "x", "[]", "{\"parts\":1}", "{\"parts\":[1,{\"scope\":5},{\"scope\":\"a//b\"}],\"replies\":[{}]}"})
+    CHECK(next.box.recover(bad, next.now).empty());
+}
+
+TEST_CASE("who waits in line sees it, until it is their turn", "[outbox]") {
+  outbox_rules rules;
+  rules.can_react = GENERATE(true, false);
+  played_service s(rules);
+  auto d = played_service::taken(message_id::fresh());
+  d.turn = turn;
+  d.position = 2;
+  s.box.heard(played_service::place(), d, "m7", s.now);
+  if (const bool is_sent = GENERATE(true, false); is_sent) {
+    s.run_dry();
+    CHECK(s.said == strings{rules.can_react ? "react m7 👀" : "post In line, behind 2."});
+  } else {
+    s.start(turn);
+    s.run_dry();
+    CHECK(s.said.empty());
+  }
+}
+
+TEST_CASE("a channel is heard up to the oldest message that is not decided", "[restart]") {
+  heard_marks marks;
+  marks.recall("c", "9");
+  marks.comes("c", "10");
+  marks.comes("c", "11");
+  marks.done("c", "11");
+  CHECK(marks.all().at("c") == "9");
+  marks.comes("c", "12");
+  marks.done("c", "10");
+  CHECK(marks.all().at("c") == "10");
+  marks.done("c", "12");
+  CHECK(marks.all().at("c") == "12");
+  marks.forget("c");
+  CHECK(marks.all().empty());
+}
+
+TEST_CASE("notes are taken soon after a change, and not at each", "[restart]") {
+  strings written;
+  notebook notes({[] { return std::string("before"); }, [&](const std::string& text) { written.push_back(text); }});
+  CHECK(notes.recall() == "before");
+  const boot_time now{100'000'000'000};
+  CHECK_FALSE(notes.keep(1, now, [] { return "one"; }));
+  CHECK(notes.keep(2, now + milliseconds{1}, [] { return "two"; }) == now + milliseconds{250});
+  CHECK_FALSE(notes.keep(2, now + milliseconds{250}, [] { return "two"; }));
+  CHECK_FALSE(notes.keep(3, now + milliseconds{600}, [] { return "two"; }));
+  notes.close(4, now + milliseconds{601}, [] { return "last"; });
+  CHECK(written == strings{"one", "two", "last"});
+}
+
+TEST_CASE("an edit stops the turn of its message and says the other words, each edit once", "[edits]") {
+  chat_room room;
+  CHECK(room.all.said_now("k", chat_room::message("old")));
+  CHECK_FALSE(room.all.said_now("k", chat_room::message("old")));
+  room.all.edited("k", chat_room::message("new"), "e1", false); // before its decision
+  room.at.answer();
+  CHECK(room.at.stopped.empty());
+  room.all.decided("k", chat_room::turned(turn));
+  room.at.answer();
+  CHECK(room.at.stopped == strings{"its message was edited"});
+  CHECK(room.dropped == strings{turn.text()});
+  CHECK(room.said == strings{"new > 1"});
+  room.all.edited("k", chat_room::message("new"), "e1", false); // told again
+  room.all.edited("k", chat_room::message("newer"), "e2", false);
+  room.at.answer();
+  CHECK(room.said.size() == 1); // it waits for the decision about the one before
+  room.all.decided("k/e1", chat_room::turned(call));
+  room.at.answer();
+  CHECK(room.said == strings{"new > 1", "newer > 1"});
+  CHECK(room.dropped == strings{turn.text(), call.text()});
+}
+
+TEST_CASE("what has ended stays, but for a word to stop; and a deletion stops what runs", "[edits]") {
+  chat_room room;
+  room.all.said_now("k", chat_room::message("old"));
+  room.all.decided("k", chat_room::turned(turn));
+  room.at.now = status::completed;
+  room.all.edited("k", chat_room::message("new"), "e1", false);
+  room.all.deleted("k");
+  room.all.deleted("unknown");
+  room.at.answer();
+  CHECK(room.at.stopped.empty());
+  CHECK(room.said.empty());
+  room.all.edited("k", chat_room::message("stop"), "e2", true);
+  room.all.edited("k", chat_room::message("stop"), "e2", true);
+  CHECK(room.said == strings{"stop > 1"});
+  room.at.now = status::pending;
+  room.all.deleted("k");
+  room.at.answer();
+  CHECK(room.at.stopped == strings{"its message was deleted"});
+}

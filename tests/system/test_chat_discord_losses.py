@@ -1,0 +1,190 @@
+"""Discord without losses: 5xx, restarts, what is queued, attached, edited, deleted, and said while quelld was away."""
+import json
+import os
+
+import pytest
+
+from harness import processes
+from harness.cluster import marker
+from harness.discord import FakeDiscord, interaction
+from harness.waiting import until
+from test_chat_discord import SCOPE, DiscordCluster, wait_text
+
+
+@pytest.fixture
+def world():
+    m = marker()
+    with FakeDiscord() as d, DiscordCluster(d, m) as c:
+        d.see("IDENTIFY")
+        d.see("REST", count=2, path="/applications/8/commands", status=201)
+        yield c, d, m
+
+
+def stands(d, text, seconds=30):
+    """The message of quelld's that holds the text and carries no button any more."""
+    return until(lambda: next((s for s in d.all_standing() if text in s["content"] and not s["components"]), None),
+                 f"a final message with {text!r}; there are {d.all_standing()}", seconds)
+
+
+def remembered(c):
+    try:
+        with open(os.path.join(c.state, "chat", "discord.json")) as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return {}
+
+
+def test_a_reply_survives_more_errors_than_a_few_and_comes_once(world):
+    _, d, _ = world
+    for _ in range(2):
+        d.do("plan", method="POST", status=502)
+    d.do("plan", method="POST", cut=True)  # done, and nobody hears of it
+    d.do("plan", method="POST", status=503)
+    d.message("hello")
+    stands(d, "You said hello.", 60)
+    assert [m["content"] for m in d.found("MADE")].count("You said hello.") == 1, d.found("MADE")
+
+
+def test_a_short_reply_keeps_no_button(world):
+    _, d, _ = world
+    d.message("hello")
+    stands(d, "You said hello.")
+
+
+def test_who_has_to_wait_sees_it(world):
+    c, d, _ = world
+    first = d.message("endless")
+    d.see("MADE")
+    second = d.message("hello")
+    d.see("REACTION", message=second, emoji="\N{EYES}")
+    assert not d.found("REACTION", message=first)
+    d.interact(c, interaction(name="stop", type=1))
+
+
+def test_what_is_attached_is_said(world):
+    c, d, _ = world
+    d.message("look", attachments=[{"id": "1", "filename": "a.pdf", "content_type": "application/pdf", "size": 12, "url": "https://cdn.example/a.pdf"}])
+    d.message("", sticker_items=[{"id": "2", "name": "wave", "format_type": 1}])
+    d.message("", message_snapshots=[{"message": {"content": "old words", "attachments": []}}])
+    until(lambda: len(c.said()) == 3, "three messages")
+    assert c.said() == ["look\n[attached: a.pdf (application/pdf, 12 bytes) https://cdn.example/a.pdf]", "[sticker: wave]", "[forwarded: old words]"]
+    # A word to stop is one, whatever hangs on it.
+    d.message("endless")
+    until(lambda: any(o["status"] == "running" and o["title"] == "endless" for o in c.live()), "the endless reply")
+    d.message("stop", attachments=[{"id": "3", "filename": "b.png", "size": 1, "url": "https://cdn.example/b.png"}])
+    until(lambda: not c.live(), "the stop")
+
+
+def test_after_a_crash_no_message_looks_alive(world):
+    c, d, m = world
+    d.message("runs")
+    until(lambda: processes.marked(m), "the command to run")
+    working = until(lambda: next((x for x in d.found("MADE")), None), "a message that works")
+    until(lambda: d.standing(working["id"])["components"], "its button")
+    until(lambda: working["id"] in json.dumps(remembered(c)), "it to be remembered")
+    c.restart()
+    until(lambda: not d.standing(working["id"])["components"] and "\u23f3" not in d.standing(working["id"])["content"],
+          f"the message to be brought to its end: {d.standing(working['id'])}", 30)
+
+
+def test_a_question_survives_a_crash_and_its_buttons_work():
+    m = marker()
+    with FakeDiscord() as d, DiscordCluster(d, m, manners='approvers = ["discord:5"]\napprove_own = true', more='[[approval]]\ntool = "exec"') as c:
+        d.see("IDENTIFY")
+        d.message("runs")
+        asked = until(lambda: next((x for x in d.found("MADE") if "approval" in x["content"]), None), "the question")
+        until(lambda: asked["id"] in json.dumps(remembered(c)), "it to be remembered")
+        c.restart()
+        buttons = d.standing(asked["id"])["components"][0]["components"]
+        answer = d.interact(c, interaction(3, custom_id=buttons[0]["custom_id"], component_type=2))
+        assert answer["json"]["data"]["content"] == "Approved.", answer
+        until(lambda: processes.marked(m), "the command to run")
+        until(lambda: not d.standing(asked["id"])["components"] and "approved by Mia" in d.standing(asked["id"])["content"], "the question to be closed")
+        assert d.interact(c, interaction(name="stop", type=1))["status"] == 200
+        until(lambda: not c.live(), "it to be gone")
+
+
+def test_a_question_that_was_answered_while_discord_was_away_is_closed():
+    m = marker()
+    with FakeDiscord() as d, DiscordCluster(d, m, more='[[approval]]\ntool = "exec"') as c:
+        d.see("IDENTIFY")
+        d.message("runs")
+        asked = until(lambda: next((x for x in d.found("MADE") if "approval" in x["content"]), None), "the question")
+        until(lambda: asked["id"] in json.dumps(remembered(c)), "it to be remembered")
+        for _ in range(6):
+            d.do("plan", method="PATCH", status=503)
+        c.cancel(scope=SCOPE)
+        until(lambda: not c.live(), "the stop")
+        c.restart()
+        until(lambda: not d.standing(asked["id"])["components"], "the buttons to be gone", 60)
+
+
+def test_an_edit_takes_the_place_of_what_was_said(world):
+    c, d, _ = world
+    id = d.message("endless")
+    d.see("MADE")
+    d.do("edit", id=id, fields={"embeds": [{"type": "link"}]})  # a preview: no word is another
+    d.edit(id, "hello")
+    stands(d, "You said hello.")
+    until(lambda: not c.live(), "the first reply to be over")
+    assert c.said() == ["endless", "hello"]
+    d.edit(id, "hello again", "2026-01-01T00:00:01.000000+00:00")  # has been answered: it stays as it is
+    other = d.message("endless")
+    until(lambda: c.live(), "the next turn")
+    d.edit(other, "stop")
+    until(lambda: not c.live(), "the edit into a word to stop to be one")
+    assert c.said() == ["endless", "hello", "endless", "stop"]
+
+
+def test_a_deleted_message_is_not_answered_any_more(world):
+    c, d, _ = world
+    running = d.message("endless")
+    d.see("MADE")
+    waiting = d.message("hello")
+    until(lambda: len(c.operations(scope=SCOPE, kind="turn", status="live")) == 2, "both turns")
+    d.do("delete", id=waiting)
+    until(lambda: len(c.operations(scope=SCOPE, kind="turn", status="live")) == 1, "the waiting one to be gone")
+    d.do("delete", id=running)
+    until(lambda: not c.live(), "the running one to be gone")
+    reasons = [x["reason"] for x in c.api("GET", f"/v1/cancels?scope={SCOPE}").json["cancels"]]
+    assert reasons == ["its message was deleted"] * 2, reasons
+
+
+def test_a_deleted_channel_stops_what_runs_there(world):
+    c, d, m = world
+    d.message("runs")
+    until(lambda: processes.marked(m), "the command to run")
+    d.do("tell", type="CHANNEL_DELETE", data={"id": "7", "guild_id": "9", "type": 0})
+    until(lambda: not processes.marked(m) and not c.live(), "it to be gone")
+
+
+def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world):
+    c, d, _ = world
+    d.message("one")
+    stands(d, "You said one.")
+    until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
+    c.kill_controller()
+    d.message("two")
+    d.message("three")
+    d.message("not to you", mention=False)
+    c.start_controller()
+    stands(d, "You said three.", 60)
+    d.message("four")
+    stands(d, "You said four.")
+    assert c.said() == ["one", "two", "three", "four"]
+    c.restart()
+    d.message("five")
+    stands(d, "You said five.")
+    assert c.said() == ["one", "two", "three", "four", "five"]
+
+
+def test_a_session_that_was_forgotten_loses_nothing(world):
+    c, d, _ = world
+    d.message("one")
+    stands(d, "You said one.")
+    until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
+    d.do("drop")
+    d.do("forget")
+    d.message("two")  # no session hears it
+    stands(d, "You said two.", 60)
+    assert c.said() == ["one", "two"]
