@@ -276,9 +276,7 @@ result<void> process::start_chats() {
                                       return words->find(text, names).has_value();
                                     },
                                     [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
-                                    [directory = options_.settings.store_dir](const std::string& name) {
-                                      return chat::memory_file(directory, name);
-                                    }};
+                                    chat::memories_in(options_.settings.store_dir)};
   auto started = chat::connectors::start(options_.chats, tools);
   if (!started) return tl::unexpected(started.error());
   chats_ = std::move(*started);

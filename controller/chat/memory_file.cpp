@@ -46,4 +46,8 @@ integrations::chat::memory memory_file(const std::string& state_directory, const
           }};
 }
 
+std::function<integrations::chat::memory(const std::string&)> memories_in(std::string state_directory) {
+  return [directory = std::move(state_directory)](const std::string& name) { return memory_file(directory, name); };
+}
+
 } // namespace quell::controller::chat

@@ -1,6 +1,7 @@
 // What a connector remembers over restarts: a private file of the state directory, `chat/<name>.json`.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "integrations/chat/chat.hpp"
@@ -9,5 +10,7 @@ namespace quell::controller::chat {
 
 /// What is larger than 4 MiB is not kept.
 integrations::chat::memory memory_file(const std::string& state_directory, const std::string& name);
+/// The same for whoever is named.
+std::function<integrations::chat::memory(const std::string& name)> memories_in(std::string state_directory);
 
 } // namespace quell::controller::chat

@@ -2,6 +2,7 @@
 #include "controller/gateway/audit_list.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "controller/gateway/json_writer.hpp"
 #include "controller/gateway/query_reader.hpp"
@@ -23,18 +24,27 @@ void write_entry(json_writer& to, const storage::audit_record& entry) {
   to.close_object();
 }
 
-awaitable<std::vector<storage::audit_record>> read_behind(core& gw, std::uint64_t after, std::uint32_t limit) {
-  auto job = [directory = gw.options.state_directory, after, limit](storage::queries&) {
+using entries = std::vector<storage::audit_record>;
+
+std::function<result<entries>(storage::queries&)> behind(const core& gw, std::uint64_t after, std::uint32_t limit) {
+  return [directory = gw.options.state_directory, after, limit](storage::queries&) {
     return storage::read_audit(directory, after, limit);
   };
-  co_return co_await gw.read<std::vector<storage::audit_record>>(job);
 }
 
-awaitable<> write_lines(core& gw, std::uint64_t after, bool follow, stream_writer& to) {
+/// A stream reads as a list of its token, and is never refused for those that wait.
+awaitable<entries> read_behind(core& gw, std::string who, std::uint64_t after) {
+  auto job = behind(gw, after, entries_at_once);
+  list_share share{std::move(who), nullptr, std::numeric_limits<std::size_t>::max()};
+  auto part = co_await gw.store->list<storage::audit_record>(std::move(share), std::move(job));
+  co_return std::move(part.rows);
+}
+
+awaitable<> write_lines(core& gw, std::string who, std::uint64_t after, bool follow, stream_writer& to) {
   const auto wake = std::make_shared<signal>(*gw.io);
   to.wake_on_close(wake);
   while (!to.closed() && !gw.stopping) {
-    const auto found = co_await read_behind(gw, after, entries_at_once);
+    const auto found = co_await read_behind(gw, who, after);
     std::string lines;
     for (const auto& entry : found) {
       json_writer line;
@@ -66,12 +76,13 @@ awaitable<response> list_audit(exchange& x) {
   if (as_lines) {
     response answer;
     answer.content_type = "application/x-ndjson";
-    answer.stream = [&gw = x.gw, after, goes_on = follow.value_or(false)](stream_writer& to) {
-      return write_lines(gw, after, goes_on, to);
-    };
+    answer.stream = [&gw = x.gw, who = x.share_key(), held = x.hold(), after, goes_on = follow.value_or(false)](
+                        stream_writer& to) { return write_lines(gw, who, after, goes_on, to); };
     co_return answer;
   }
-  const auto found = co_await read_behind(x.gw, after, limit);
+  auto job = behind(x.gw, after, limit);
+  const auto part = co_await x.list<storage::audit_record>(std::move(job));
+  const auto& found = part.rows;
   json_writer to;
   to.open_object().key("audit").open_array();
   for (const auto& entry : found) write_entry(to, entry);
