@@ -274,3 +274,46 @@ TEST_CASE("a place forgets stops that never end, but not what they say") {
   CHECK(s.box.waiting() == 0);
   CHECK(s.messages["100"] == "🛑 stopped");
 }
+
+TEST_CASE("a reply that says stopping goes on to in the next life, and a restart proves nothing", "[restart]") {
+  stop_world s{outbox_rules{}};
+  s.start(turn);
+  s.delta(turn, 0, "Some words");
+  s.pump();
+  s.decides(said_stop, "m7", false);
+  s.run_dry();
+  REQUIRE(s.messages["1"] == "Some words\n⏹ stopping…");
+  stop_world next{s.rules};
+  next.order = s.order;
+  next.messages = s.messages;
+  next.now = s.now;
+  REQUIRE(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
+  SECTION("it still ends") {
+    next.box.looked(turn, status::cancelling, next.now);
+    next.delta(turn, 10, " and more"); // told late: its stop was accepted by the life before
+    next.run_dry();
+    CHECK(next.said.empty());
+  }
+  SECTION("it ended while nobody heard of a proof") {
+    next.box.looked(turn, std::nullopt, next.now);
+    next.run_dry();
+    CHECK(next.messages["1"] == "Some words\n⏹ cut off");
+    CHECK(next.box.kept().empty());
+  }
+  next.settles();
+  next.run_dry();
+  CHECK(next.messages["1"] == "Some words\n⏹ stopped");
+  CHECK(next.order.size() == 1);
+}
+
+TEST_CASE("where nobody can speak any more no end of a stop is told") {
+  stop_world s{outbox_rules{}};
+  s.decides();
+  s.pump();
+  CHECK(s.said == strings{"post 🛑 stopping…"});
+  s.box.forget(played_service::place(), s.now);
+  s.settles();
+  s.acknowledges("I have stopped.");
+  s.run_dry();
+  CHECK(s.said.size() == 1);
+}
