@@ -29,9 +29,9 @@ SCRIPT = [
 
 
 class SlackCluster(TurnCluster):
-    def __init__(self, slack, acknowledged_by="none", more=""):
+    def __init__(self, slack, acknowledged_by="none", more="", manners=""):
         # Without a model for it, a stop is acknowledged by a reaction.
-        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n' + CONFIG.format(url=slack.url) + more, workers=0)
+        super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{manners}\n' + CONFIG.format(url=slack.url) + more, workers=0)
 
     def start_controller(self, flags=(), **options):
         return super().start_controller(flags, env={**os.environ, **ENVIRONMENT}, **options)
@@ -241,7 +241,7 @@ def test_the_stop_button_ends_its_reply_and_leaves_the_queue(world):
 
 
 def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
-    with FakeSlack() as slack, SlackCluster(slack, more='[chat]\napprovers = ["slack:*"]\napprove_own = true\n[[approval]]\ntool = "exec"\n') as c:
+    with FakeSlack() as slack, SlackCluster(slack, manners='approvers = ["slack:*"]\napprove_own = true', more='[[approval]]\ntool = "exec"\n') as c:
         ts = slack.say(c, "<@UBOT> asks")
         [said, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
         assert said["text"] == "May I?" and "exec" in question["text"]
