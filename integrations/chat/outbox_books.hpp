@@ -71,6 +71,7 @@ struct stop_notice {
   std::string reacted{};    ///< the service's id of the message that got a reaction instead
   std::string reply_to{};   ///< the service's id of the message that it answers
   std::uint64_t number = 0;
+  bool is_recovered = false; ///< of an earlier life; its end may have been told then
 };
 
 struct place {

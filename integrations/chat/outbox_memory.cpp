@@ -45,6 +45,22 @@ json kept_part(const scope_path& scope, const part& p) {
   return j;
 }
 
+/// What a stop shows and its end will change: a message or a reaction.
+std::optional<json> kept_stop(const scope_path& scope, const place& in, const stop_notice& n) {
+  const auto shown = std::find_if(in.parts.begin(), in.parts.end(), [&](const part& p) {
+    return p.notice == n.number && p.what == part_kind::acknowledgement && p.is_posted && !p.message.empty();
+  });
+  if (n.is_recovered || (shown == in.parts.end() && n.reacted.empty())) return std::nullopt;
+  json j = {{"scope", scope.text()}, {"more", n.more_follows}, {"reacted", n.reacted}, {"answers", n.reply_to}};
+  if (n.message) j["stop"] = n.message->text();
+  if (n.cancel) j["cancel"] = n.cancel->text();
+  if (shown != in.parts.end()) {
+    j["message"] = shown->message;
+    j["shown"] = shown->shown;
+  }
+  return j;
+}
+
 /// How far the text of the reply has come in the service: all that came, without what waits.
 std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in) {
   std::uint64_t waiting = 0;
@@ -77,11 +93,35 @@ part recovered(const json& j) {
   return p;
 }
 
+stop_notice recovered_stop(const json& j) {
+  stop_notice n;
+  n.message = message_id::parse(text_of(j, "stop"));
+  n.cancel = cancel_id::parse(text_of(j, "cancel"));
+  n.more_follows = flag_of(j, "more");
+  n.reacted = text_of(j, "reacted");
+  n.reply_to = text_of(j, "answers");
+  n.is_recovered = true;
+  return n;
+}
+
+part shown_stop(const json& j, const stop_notice& n) {
+  part p;
+  p.what = part_kind::acknowledgement;
+  p.notice = n.number;
+  p.cancel = n.cancel;
+  p.reply_to = n.reply_to;
+  p.message = text_of(j, "message");
+  p.text = p.shown = text_of(j, "shown");
+  p.sent_bytes = p.text.size();
+  p.is_posted = p.awaits_proof = true;
+  return p;
+}
+
 } // namespace
 
 std::string outbox::kept() const {
   const auto& b = *books_;
-  json parts = json::array(), replies = json::array();
+  json parts = json::array(), replies = json::array(), stops = json::array();
   if (!b.rules.can_edit) return {};
   for (const auto& [scope, place] : b.places) {
     std::vector<operation_id> turns;
@@ -99,10 +139,12 @@ std::string outbox::kept() const {
                            {"scope", scope.text()},
                            {"sent", sent_of(r->second, turn, place)},
                            {"over", r->second.is_over}});
+    for (const auto& n : place.stops)
+      if (auto kept = kept_stop(scope, place, n); kept && stops.size() < most_kept) stops.push_back(std::move(*kept));
   }
-  if (parts.empty()) return {};
-  return json{{"parts", std::move(parts)}, {"replies", std::move(replies)}}.dump(-1, ' ', false,
-                                                                                 json::error_handler_t::replace);
+  if (parts.empty() && stops.empty()) return {};
+  const json all = {{"parts", std::move(parts)}, {"replies", std::move(replies)}, {"stops", std::move(stops)}};
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::uint64_t outbox::changes() const { return books_->changes; }
@@ -132,6 +174,15 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     r.is_over = flag_of(j, "over");
     r.has_part = true;
     b.replies.emplace(*turn, std::move(r));
+  }
+  for (const auto& j : list_of(all, "stops")) {
+    const auto scope = scope_path::parse(text_of(j, "scope"));
+    auto n = recovered_stop(j);
+    if (!scope || !n.cancel || b.last_notice >= most_kept) continue;
+    n.number = ++b.last_notice;
+    auto& in = b.at(*scope, now);
+    if (!text_of(j, "message").empty()) b.add_urgent(in, shown_stop(j, n));
+    in.stops.push_back(std::move(n));
   }
   return which;
 }

@@ -49,6 +49,15 @@ struct stop_world : played_service {
   }
 };
 
+/// The next life of its program; the service knows its messages.
+struct next_life : stop_world {
+  explicit next_life(const stop_world& before) : stop_world(before.rules) {
+    order = before.order;
+    messages = before.messages;
+    now = before.now;
+  }
+};
+
 outbox_rules lines() {
   outbox_rules r;
   r.can_edit = r.can_react = false;
@@ -283,10 +292,7 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
   s.decides(said_stop, "m7", false);
   s.run_dry();
   REQUIRE(s.messages["1"] == "Some words\n⏹ stopping…");
-  stop_world next{s.rules};
-  next.order = s.order;
-  next.messages = s.messages;
-  next.now = s.now;
+  next_life next{s};
   REQUIRE(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
   SECTION("it still ends") {
     next.box.looked(turn, status::cancelling, next.now);
@@ -304,6 +310,39 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
   next.run_dry();
   CHECK(next.messages["1"] == "Some words\n⏹ stopped");
   CHECK(next.order.size() == 1);
+}
+
+TEST_CASE("the next life tells the end of a stop where its beginning stands", "[restart]") {
+  stop_world s{outbox_rules{}};
+  SECTION("in a message") {
+    s.decides();
+    s.pump();
+    REQUIRE(s.messages["1"] == "🛑 stopping…");
+    next_life next{s};
+    CHECK(next.box.recover(s.box.kept(), next.now).empty());
+    CHECK(next.box.kept().empty()); // once: its end may have been told before
+    next.run_dry();
+    CHECK(next.said.empty());
+    SECTION("with the proof") {
+      next.settles();
+      next.run_dry();
+      CHECK(next.messages["1"] == "🛑 stopped");
+    }
+    next.acknowledges("🛑 stopped", "stopped");
+    next.run_dry();
+    CHECK(next.messages["1"] == "🛑 stopped");
+    CHECK(next.order.size() == 1);
+  }
+  SECTION("with a reaction") {
+    s.decides(said_stop, "m7", false);
+    s.reacts();
+    s.run_dry();
+    next_life next{s};
+    next.box.recover(s.box.kept(), next.now);
+    next.settles();
+    next.run_dry();
+    CHECK(next.said == strings{"react m7 ✅"});
+  }
 }
 
 TEST_CASE("where nobody can speak any more no end of a stop is told") {
