@@ -1,11 +1,11 @@
 // Orders that must not be left in doubt: either somebody began with them, and they are answered, or nothing was done.
+#include "controller/gateway/awaiting.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <catch2/catch.hpp>
-
-#include "controller/gateway/awaiting.hpp"
 
 using namespace quell::controller;
 using namespace quell::controller::http;
