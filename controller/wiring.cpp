@@ -24,11 +24,11 @@
 #include "controller/chat/chat_host.hpp"
 #include "controller/chat/connectors.hpp"
 #include "controller/chat/memory_file.hpp"
-#include "controller/complaints.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
 #include "controller/limit_settings.hpp"
+#include "controller/log_rate_limiter.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
 #include "controller/webhooks/start.hpp"
@@ -106,7 +106,7 @@ class process final : public controller_process {
   std::unordered_map<std::string, std::shared_ptr<actors::frame_queue>> queues_;
   peer_budgets frame_budgets_{{400'000, 50'000}};
   peer_budgets byte_budgets_{{128 << 20, 16 << 20}};
-  complaints complaints_;
+  log_rate_limiter log_;
   std::jthread control_thread_;
 };
 
@@ -168,8 +168,7 @@ void process::control_frame(const peer& from, std::string_view bytes) {
   const auto now = clock_now().boot;
   actors::arrived_frame f{from.route, from.public_key, {}, now, 0};
   const auto drop = [&](const std::string& why) {
-    if (const auto silent = complaints_.due(from.public_key, now))
-      spdlog::warn("control frame of key {} dropped: {}{}", from.public_key, why, complaints::and_more(*silent));
+    log_.warn(from.public_key, "control frame of key " + from.public_key + " dropped: " + why, now);
   };
   // Before it is looked at: what is dropped must cost next to nothing. A numbered frame will be sent again.
   if (!frame_budgets_.take(from.public_key, 1, now) ||
@@ -242,9 +241,9 @@ void process::start_actor() {
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
                   [this](std::string_view key) {
                     // Strangers may come with ever new keys, so all of them together count as one.
-                    if (const auto silent = complaints_.due("strangers", clock_now().boot))
-                      spdlog::warn("connection refused: key {} is not enrolled (`quell worker add`){}", key,
-                                   complaints::and_more(*silent));
+                    log_.warn("strangers",
+                              "connection refused: key " + std::string(key) + " is not enrolled (`quell worker add`)",
+                              clock_now().boot);
                   });
   });
 }

@@ -1,25 +1,18 @@
-// The chain, and reading the audit on a connection of its own: it is asked for rarely.
+// The chain: entries as they are written and read.
 #include "storage/audit.hpp"
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
-#include <array>
-#include <stdexcept>
-
-#include <openssl/evp.h>
-
+#include "protocol/sha256.hpp"
 #include "storage/binding.hpp"
 #include "storage/faults.hpp"
 #include "storage/rows.hpp"
 #include "storage/schema.hpp"
 
 namespace quell::storage {
-namespace {
 
-constexpr int busy_timeout_ms = 5'000;
-
-audit_record read_entry(SQLite::Statement& row) {
+audit_record read_audit(SQLite::Statement& row) {
   columns from(row);
   audit_record entry;
   entry.n = from.count();
@@ -31,8 +24,7 @@ audit_record read_entry(SQLite::Statement& row) {
   return entry;
 }
 
-} // namespace
-
+const std::string audit_columns = "n, at, cancel, data, previous, hash";
 const std::string newest_audit_sql = "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1";
 const std::string put_audit_sql = "INSERT INTO audit (n, at, cancel, data, previous, hash) VALUES (?, ?, ?, ?, ?, ?)";
 // Older than what meta says, seen from a new entry; the first that is young enough stops the search. At most 100 at a
@@ -47,17 +39,7 @@ std::string audit_origin() { return std::string(64, '0'); }
 std::string audit_hash(const audit_record& entry) {
   const auto text = entry.previous + '\n' + std::to_string(entry.n) + '\n' +
                     std::to_string(entry.at.time_since_epoch().count()) + '\n' + entry.data;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1)
-    throw std::runtime_error("the audit cannot be chained: the library gives no SHA-256");
-  constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += digits[digest.at(i) >> 4];
-    hex += digits[digest.at(i) & 15];
-  }
-  return hex;
+  return sha256_hex(text);
 }
 
 void append_audit(SQLite::Statement& newest, SQLite::Statement& put, SQLite::Statement& prune,
@@ -82,24 +64,9 @@ void append_audit(SQLite::Statement& newest, SQLite::Statement& put, SQLite::Sta
   run(prune);
 }
 
-result<std::vector<audit_record>> read_audit(const std::string& directory, std::uint64_t after, std::uint32_t limit) {
-  try {
-    SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX,
-                              busy_timeout_ms);
-    set_up_reader(database);
-    SQLite::Statement rows(database,
-                           "SELECT n, at, cancel, data, previous, hash FROM audit WHERE n > ? ORDER BY n LIMIT ?");
-    binder(rows).count(after).count(limit);
-    std::vector<audit_record> found;
-    while (rows.executeStep()) found.push_back(read_entry(rows));
-    return found;
-  } catch (const std::exception& e) {
-    return tl::unexpected(to_fault(e, directory, "read the audit"));
-  }
-}
-
 result<void> keep_audit(const std::string& directory, milliseconds keep) {
   try {
+    constexpr int busy_timeout_ms = 5'000;
     SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READWRITE, busy_timeout_ms);
     SQLite::Statement put(database, "INSERT OR REPLACE INTO meta VALUES ('audit_keep', ?)");
     binder(put).integer(keep.count());

@@ -28,9 +28,6 @@ std::string audit_origin();
 /// each two. Throws std::runtime_error where the library cannot hash.
 std::string audit_hash(const audit_record& entry);
 
-/// Entries with a number above `after`, oldest first, at most `limit`. Any thread. Faults as `queries`.
-result<std::vector<audit_record>> read_audit(const std::string& directory, std::uint64_t after, std::uint32_t limit);
-
 /// How long entries are kept; 0 = for ever. The store drops older ones as it writes new ones. Call once the store is
 /// open.
 result<void> keep_audit(const std::string& directory, milliseconds keep);

@@ -34,7 +34,9 @@ class sqlite_queries final : public limited_queries {
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
         cancel_by_seq_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE seq = ?"),
-        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"), history_(*database_) {
+        event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"),
+        audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
+        history_(*database_) {
     constexpr int steps_between_looks = 2'000; // of the virtual machine: some ten microseconds
     const auto look = [](void* self) { return static_cast<sqlite_queries*>(self)->must_end() ? 1 : 0; };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
@@ -116,6 +118,16 @@ class sqlite_queries final : public limited_queries {
     });
   }
 
+  result<std::vector<audit_record>> audit(std::uint64_t after, std::uint32_t limit) override {
+    return guarded<std::vector<audit_record>>([&] {
+      const rewind always{audit_behind_};
+      binder(audit_behind_).count(after).count(limit);
+      std::vector<audit_record> found;
+      while (audit_behind_.executeStep()) found.push_back(read_audit(audit_behind_));
+      return found;
+    });
+  }
+
   result<std::uint64_t> newest_event() override {
     return guarded<std::uint64_t>([&] {
       SQLite::Statement row(*database_, "SELECT max(id) FROM event");
@@ -170,7 +182,7 @@ class sqlite_queries final : public limited_queries {
   read_budget budget_;
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> database_;
-  SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_;
+  SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_, audit_behind_;
   history_reader history_;
 };
 

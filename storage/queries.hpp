@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/fault.hpp"
+#include "storage/audit.hpp"
 #include "storage/history.hpp"
 #include "storage/records.hpp"
 
@@ -85,6 +86,8 @@ class queries {
   /// The oldest event id that is kept; nullopt if none.
   virtual result<std::optional<std::uint64_t>> oldest_event() = 0;
   virtual result<std::uint64_t> newest_event() = 0;
+  /// Entries of the audit with a number above `after`, oldest first, at most `limit`.
+  virtual result<std::vector<audit_record>> audit(std::uint64_t after, std::uint32_t limit) = 0;
 };
 
 /// The name of the output folder inside the state directory; files are the controller's business.

@@ -27,6 +27,7 @@ extern const std::string put_tombstone_sql;
 extern const std::string put_worker_sql;
 extern const std::string put_token_sql;
 extern const std::string put_event_sql;
+extern const std::string audit_columns;
 extern const std::string newest_audit_sql; ///< number and hash of the newest entry
 extern const std::string put_audit_sql;
 extern const std::string prune_audit_sql; ///< of those that are too old at ?1
@@ -73,6 +74,7 @@ tombstone_record read_tombstone(SQLite::Statement& row);
 worker_record read_worker(SQLite::Statement& row);
 token_record read_token(SQLite::Statement& row);
 event_record read_event(SQLite::Statement& row);
+audit_record read_audit(SQLite::Statement& row);
 message_record read_message(SQLite::Statement& row);
 call_record read_call(SQLite::Statement& row);
 

@@ -66,9 +66,7 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
 }
 
 void bulk_server::complain(const std::string& about, const std::string& what) {
-  const std::lock_guard lock(complaints_mutex_);
-  if (const auto silent = complaints_.due(about, clock_now().boot))
-    spdlog::warn("{}{}", what, complaints::and_more(*silent));
+  log_.warn(about, what, clock_now().boot);
 }
 
 bool bulk_server::keep_waiting(const std::string& route, std::string_view bytes) {

@@ -12,7 +12,7 @@
 
 #include "controller/bulk/output_files.hpp"
 #include "controller/bulk/relay.hpp"
-#include "controller/complaints.hpp"
+#include "controller/log_rate_limiter.hpp"
 #include "controller/service.hpp"
 #include "protocol/socket.hpp"
 
@@ -90,8 +90,7 @@ class bulk_server final : public output_store {
   std::map<std::string, waiting_room> waiting_; ///< by route
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   peer_budgets hellos_{{100, 5}}; ///< of the socket's thread: each hello looks at all streams of its worker
-  std::mutex complaints_mutex_;
-  complaints complaints_;
+  log_rate_limiter log_;
   std::unique_ptr<relay> relay_;
   std::jthread thread_;
 };

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "controller/chat/sections.hpp"
-#include "controller/gateway/encoding.hpp"
 #include "controller/turns/settings_read.hpp"
 #include "integrations/chat/webhook/signature.hpp"
+#include "protocol/sha256.hpp"
 
 namespace quell::controller::chat {
 namespace {
@@ -52,7 +52,7 @@ void read_outgoing(section_reader& from, chat_settings& to) {
   from.lines.text("url", w.url);
   const auto name = keys.text_if("name", name_bytes);
   // Of the address, so that another address begins anew and a restart does not.
-  w.name = name ? *name : "webhook-" + http::sha256_hex(w.url).substr(0, name_digits);
+  w.name = name ? *name : "webhook-" + sha256_hex(w.url).substr(0, name_digits);
   check_name(from, w.name);
   if (has_name(to.outgoing, w.name))
     keys.wrong(name ? "name" : "url", "stands in two [[webhooks]]; give each a name of its own");

@@ -26,15 +26,13 @@ void write_entry(json_writer& to, const storage::audit_record& entry) {
 
 using entries = std::vector<storage::audit_record>;
 
-std::function<result<entries>(storage::queries&)> behind(const core& gw, std::uint64_t after, std::uint32_t limit) {
-  return [directory = gw.options.state_directory, after, limit](storage::queries&) {
-    return storage::read_audit(directory, after, limit);
-  };
+std::function<result<entries>(storage::queries&)> behind(std::uint64_t after, std::uint32_t limit) {
+  return [after, limit](storage::queries& store) { return store.audit(after, limit); };
 }
 
 /// A stream reads as a list of its token, and is never refused for those that wait.
 awaitable<entries> read_behind(core& gw, std::string who, std::uint64_t after) {
-  auto job = behind(gw, after, entries_at_once);
+  auto job = behind(after, entries_at_once);
   list_share share{std::move(who), nullptr, std::numeric_limits<std::size_t>::max()};
   auto part = co_await gw.store->list<storage::audit_record>(std::move(share), std::move(job));
   co_return std::move(part.rows);
@@ -80,7 +78,7 @@ awaitable<response> list_audit(exchange& x) {
                         stream_writer& to) { return write_lines(gw, who, after, goes_on, to); };
     co_return answer;
   }
-  auto job = behind(x.gw, after, limit);
+  auto job = behind(after, limit);
   const auto part = co_await x.list<storage::audit_record>(std::move(job));
   const auto& found = part.rows;
   json_writer to;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "controller/gateway/encoding.hpp"
 #include "controller/gateway/instant.hpp"
+#include "protocol/sha256.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {

@@ -35,6 +35,8 @@ struct task_owner {
 /// Connections beyond the limit on which only cancels are answered.
 inline constexpr std::size_t reserved_connections = 64;
 
+struct token_watch; // guarded_stream.cpp
+
 struct core {
   core(gateway_options o, service& s, output_store& out, std::shared_ptr<io_context> context)
       : options(std::move(o)), controller(s), output(out), io(std::move(context)), hub(*io, options.max_lag_events),
@@ -60,6 +62,7 @@ struct core {
   connection_table connections;
   std::size_t event_streams = 0;
   std::unordered_map<std::string, std::size_t> held; ///< streams and long polls by token; no zeros
+  std::unordered_map<std::string, std::shared_ptr<token_watch>> watched_tokens; ///< those with streams
   bool stopping = false;
 
   /// An answer of the controller: `call(reply)` calls one method of `controller`.

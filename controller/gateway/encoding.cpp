@@ -13,21 +13,6 @@
 
 namespace quell::controller::http {
 
-namespace {
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    text += digits[static_cast<std::uint8_t>(c) >> 4];
-    text += digits[static_cast<std::uint8_t>(c) & 15];
-  }
-  return text;
-}
-
-} // namespace
-
 std::optional<std::string> from_base64url(std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;
@@ -44,13 +29,6 @@ std::optional<std::string> from_base64url(std::string_view text) {
   }
   if (base64url(bytes) != text) return std::nullopt;
   return bytes;
-}
-
-std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  return hex({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {

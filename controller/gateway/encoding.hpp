@@ -10,8 +10,6 @@ namespace quell::controller::http {
 /// nullopt for anything that `base64url` does not write.
 std::optional<std::string> from_base64url(std::string_view text);
 
-/// SHA-256 as 64 lower-case hex digits.
-std::string sha256_hex(std::string_view bytes);
 /// HMAC-SHA256, 32 raw bytes.
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// Compares without telling by its time where the difference is.

@@ -36,8 +36,6 @@ struct response {
   std::string body = {};
   /// Set: the head is sent at once and this writes the body, in chunks.
   std::function<awaitable<>(stream_writer&)> stream = {};
-  /// False once the stream must end: its token was revoked or has expired. Asked before each write.
-  std::function<bool()> may_go_on = {};
   std::string holder = {}; ///< of a stream: the token that it is for
 };
 

@@ -207,10 +207,6 @@ awaitable<response> handle(exchange& x) {
   check_bytes(x, to);
   auto answer = co_await to.handle(x);
   answer.holder = x.share_key();
-  if (answer.stream && x.token)
-    answer.may_go_on = [&gw = x.gw, id = *x.token] {
-      return gw.tokens.is_good(id, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()));
-    };
   end_with_token(x, answer);
   co_return answer;
 }

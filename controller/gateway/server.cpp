@@ -262,11 +262,12 @@ class running_gateway : public gateway {
 
   void take_tls(const gateway_options& o) {
     auto fresh = load_tls(o.tls_cert, o.tls_key);
-    if (fresh)
-      tls_ = std::move(*fresh);
-    else // most likely one of the two is still to come
+    if (!fresh) { // most likely one of the two is still to come
       spdlog::warn("the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);
-    if (fresh) spdlog::info("new connections are served with the certificate of {} as it is now", o.tls_cert);
+      return;
+    }
+    tls_ = std::move(*fresh);
+    spdlog::info("new connections are served with the certificate of {} as it is now", o.tls_cert);
   }
 
   static awaitable<> render(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {

@@ -264,10 +264,9 @@ class session_loop final : public client_link {
 
   class chunk_writer : public stream_writer {
    public:
-    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end, std::function<bool()> may_go_on)
-        : loop_(loop), chunked_(chunked), end_(std::move(end)), may_go_on_(std::move(may_go_on)) {}
+    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end)
+        : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
     awaitable<bool> write(std::string bytes) override {
-      if (!end_->gone && may_go_on_ && !may_go_on_()) end_->gone = true; // not `tell`: we are who goes
       if (end_->gone) co_return false;
       if (bytes.empty()) co_return true;
       if (chunked_) bytes = as_chunk(bytes);
@@ -285,7 +284,6 @@ class session_loop final : public client_link {
     session_loop& loop_;
     bool chunked_;
     std::shared_ptr<hangup> end_;
-    std::function<bool()> may_go_on_;
   };
 
   /// A client that sends on (pipelining) is not gone: then the writes will tell.
@@ -329,7 +327,7 @@ class session_loop final : public client_link {
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
-      chunk_writer writer(*this, chunked, end, answer.may_go_on);
+      chunk_writer writer(*this, chunked, end);
       try {
         co_await answer.stream(writer);
         complete = true;

@@ -5,6 +5,7 @@
 
 #include "controller/gateway/encoding.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/sha256.hpp"
 
 namespace quell::controller {
 
@@ -45,7 +46,7 @@ result<std::string> fresh_token_secret() {
   return std::string(stored_prefix) + base64url(*bytes);
 }
 
-std::string token_hash(std::string_view secret) { return http::sha256_hex(secret); }
+std::string token_hash(std::string_view secret) { return sha256_hex(secret); }
 
 void token_book::put(storage::token_record record) {
   drop(record.id);

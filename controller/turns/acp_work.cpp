@@ -80,7 +80,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     } else if (std::holds_alternative<late>(effect)) {
       task_->end_input(); // its answer to the cancel
     } else if (auto* odd = std::get_if<complaint>(&effect)) {
-      parts_->log.warn("ACP agent " + name_, odd->what, parts_->heart.now().boot);
+      parts_->log.warn("ACP agent " + name_, "ACP agent " + name_ + " " + odd->what, parts_->heart.now().boot);
     }
   }
 

@@ -178,7 +178,8 @@ void mcp_host::out_of_reach(const place_id& id, const std::string& why) {
     found->second.trouble = without_tools(id.first, why + " (it is tried again in the background)");
     if (std::exchange(found->second.is_tried, true)) return;
   }
-  parts->log.warn("MCP server " + id.first, "is out of reach: " + why, parts->heart.now().boot);
+  parts->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why,
+                  parts->heart.now().boot);
   try_again(id, first_try);
 }
 

@@ -86,7 +86,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
     integrations::mcp_hooks hooks;
     hooks.complaint = [weak = parts_, name](const std::string& what) {
       if (const auto held = weak.lock())
-        held->log.warn("MCP server " + name, "complains: " + what, held->heart.now().boot);
+        held->log.warn("MCP server " + name, "MCP server " + name + " complains: " + what, held->heart.now().boot);
     };
     auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key, {}, std::move(hooks));
     if (!made) {
@@ -107,7 +107,7 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
   const auto task = std::make_shared<piped_task>(parts, title_of(settings.name));
   integrations::mcp_hooks hooks;
   hooks.complaint = [weak = parts_, title = title_of(settings.name)](const std::string& what) {
-    if (const auto held = weak.lock()) held->log.warn(title, what, held->heart.now().boot);
+    if (const auto held = weak.lock()) held->log.warn(title, title + " " + what, held->heart.now().boot);
   };
   const auto server = std::make_shared<integrations::mcp_stdio_server>(
       settings.name,
@@ -165,7 +165,7 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
     }
   }
   const auto title = title_of(id.first);
-  spdlog::warn("{} {}", title, parts->log.always(title, why));
+  spdlog::warn("{}", parts->log.always(title + " " + why));
 }
 
 void mcp_host::user_over(const operation_id& agent) {

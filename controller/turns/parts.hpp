@@ -7,11 +7,11 @@
 #include <string>
 
 #include "actors/agent/start.hpp"
+#include "controller/log_rate_limiter.hpp"
 #include "controller/service.hpp"
 #include "controller/turns/errands.hpp"
 #include "controller/turns/heart_link.hpp"
 #include "controller/turns/path_lanes.hpp"
-#include "controller/turns/peer_log.hpp"
 #include "controller/turns/registry.hpp"
 #include "controller/turns/result_json.hpp"
 #include "controller/turns/tool_catalogue.hpp"
@@ -43,7 +43,7 @@ struct shared_parts {
   std::unique_ptr<errands> lookups; ///< for the few short things that somebody who says stop waits for
   output_store* output = nullptr;
   turn_settings settings;
-  peer_log log; ///< about MCP servers and ACP agents
+  log_rate_limiter log; ///< about MCP servers and ACP agents
   std::mutex models_guard;
   std::unique_ptr<integrations::model_client> models; ///< none any more at the end of the process
   std::shared_ptr<mcp_host> mcp;

@@ -55,7 +55,7 @@ void piped_task::write(std::string bytes) {
     const std::lock_guard lock(guard_);
     if (is_over_ || has_end_) return;
     if (unsent_.size() + bytes.size() > most_unsent) {
-      parts_->log.warn(name_, "reads nothing: what it should get is dropped", parts_->heart.now().boot);
+      parts_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", parts_->heart.now().boot);
       return;
     }
     unsent_ += bytes;
@@ -127,7 +127,7 @@ bool piped_task::read_all() {
     const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
     if (!slice) return false;
     if (slice->offset > read_) {
-      parts_->log.warn(name_, "lost " + std::to_string(slice->offset - read_) + " bytes of its output",
+      parts_->log.warn(name_, name_ + " lost " + std::to_string(slice->offset - read_) + " bytes of its output",
                        parts_->heart.now().boot);
       read_ = slice->offset;
     }

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "actors/frame_queue.hpp"
-#include "controller/complaints.hpp"
+#include "controller/log_rate_limiter.hpp"
 #include "controller/peer_budget.hpp"
 #include "tests/controller/fleet_world.hpp"
 
@@ -54,20 +54,21 @@ TEST_CASE("each peer has a budget of its own", "[peers]") {
   CHECK(b.take("b", 1, start));
 }
 
-TEST_CASE("complaints about one peer become few and count what was not written", "[peers]") {
-  complaints c;
+TEST_CASE("lines about one peer become few and count what was left out", "[peers]") {
+  log_rate_limiter log;
   int written = 0;
-  for (int i = 0; i < 1000; ++i) written += c.due("a", start).has_value();
+  for (int i = 0; i < 1000; ++i) written += log.due("a", "a is wrong", start).has_value();
   CHECK(written == 10);
-  CHECK(c.due("b", start) == 990U);
-  CHECK(c.due("a", start + 2min) == 0U);
+  CHECK(log.due("b", "b is wrong", start) == "b is wrong (990 more lines of this kind were left out before this one)");
+  CHECK(log.due("a", "a is wrong", start + 2min) == "a is wrong");
 }
 
-TEST_CASE("complaints about a crowd are few too", "[peers]") {
-  complaints c;
+TEST_CASE("lines about a crowd are few too", "[peers]") {
+  log_rate_limiter log;
   int written = 0;
-  for (int i = 0; i < 10'000; ++i) written += c.due("peer " + std::to_string(i), start).has_value();
+  for (int i = 0; i < 10'000; ++i) written += log.due("peer " + std::to_string(i), "is wrong", start).has_value();
   CHECK(written == 100);
+  CHECK(log.always("and so is this") == "and so is this (9900 more lines of this kind were left out before this one)");
 }
 
 TEST_CASE("a queue is announced once, taken in portions and announced again while there is more", "[peers]") {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "storage/audit.hpp"
+#include "storage/queries.hpp"
 #include "tests/storage/fixture.hpp"
 
 using namespace quell;
@@ -19,7 +20,9 @@ event_record said(std::uint64_t id, wall_time at) {
 }
 
 std::vector<audit_record> all(const std::string& directory, std::uint64_t after = 0, std::uint32_t limit = 1000) {
-  auto found = read_audit(directory, after, limit);
+  auto store = queries::open(directory);
+  REQUIRE(store);
+  auto found = (*store)->audit(after, limit);
   REQUIRE(found);
   for (std::size_t i = 0; i < found->size(); ++i) {
     const auto& entry = (*found)[i];
