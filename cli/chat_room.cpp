@@ -14,6 +14,7 @@
 #include "cli/raw_terminal.hpp"
 #include "cli/short_id.hpp"
 #include "cli/signals.hpp"
+#include "cli/turn_stream.hpp"
 #include "cli/turn_view.hpp"
 #include "cli/url.hpp"
 
@@ -23,7 +24,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_text = 64 * 1024;
 constexpr std::size_t most_waiting = 100;
 constexpr milliseconds call_timeout{30'000};
 
@@ -195,7 +195,7 @@ void chat_room::on_signal(int n) {
 // --- sent
 
 void chat_room::send(const std::string& text) {
-  if (text.size() > most_text) return note("that is larger than 64 KiB and was not sent", color::red);
+  if (text.size() > most_message_text) return note("that is larger than 64 KiB and was not sent", color::red);
   if (spoken_.size() >= most_waiting) return note("too many messages wait already; not sent", color::red);
   auto one = std::make_unique<spoken>();
   one->text = text;

@@ -11,7 +11,7 @@ const std::string workers = "quell workers -q 2>/dev/null";
 
 bool is_top(const command_description& c) { return c.path.find(' ') == std::string::npos; }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined_words(const std::vector<std::string>& words) {
   std::string out;
   for (const auto& word : words) out += (out.empty() ? "" : " ") + word;
   return out;
@@ -21,21 +21,21 @@ std::string top_names(const std::vector<command_description>& commands) {
   std::vector<std::string> names;
   for (const auto& c : commands)
     if (is_top(c)) names.push_back(c.path);
-  return joined(names);
+  return joined_words(names);
 }
 
 std::string names_below(const std::vector<command_description>& commands, const std::string& parent) {
   std::vector<std::string> names;
   for (const auto& c : commands)
     if (c.path.starts_with(parent + " ")) names.push_back(c.path.substr(parent.size() + 1));
-  return joined(names);
+  return joined_words(names);
 }
 
 /// `case` branches: command path to the words that may follow.
 std::string branches(const std::vector<command_description>& commands) {
   std::string out;
   for (const auto& c : commands) {
-    std::string words = names_below(commands, c.path) + " " + joined(c.flags) + " " + global_flags;
+    std::string words = names_below(commands, c.path) + " " + joined_words(c.flags) + " " + global_flags;
     if (c.path == "completion") words = "bash zsh fish";
     if (c.path == "help") words = top_names(commands) + " errors";
     out += "    '" + c.path + "') words=\"" + words + "\"";

@@ -3,7 +3,7 @@
 
 namespace quell::cli {
 namespace {
-constexpr std::size_t most_bytes = 16 * 1024 * 1024;
+constexpr std::size_t most_event_bytes = 16 * 1024 * 1024;
 }
 
 bool event_parser::feed(std::string_view bytes) {
@@ -16,7 +16,7 @@ bool event_parser::feed(std::string_view bytes) {
     begin = end + 1;
   }
   rest_.erase(0, begin);
-  return rest_.size() <= most_bytes && current_.data.size() <= most_bytes;
+  return rest_.size() <= most_event_bytes && current_.data.size() <= most_event_bytes;
 }
 
 void event_parser::line(std::string_view text) {

@@ -12,7 +12,7 @@ namespace quell::cli {
 namespace {
 
 constexpr std::size_t most_lines = 1000;
-constexpr std::size_t most_file_bytes = 4 * 1024 * 1024;
+constexpr std::size_t most_history_bytes = 4 * 1024 * 1024;
 constexpr std::size_t most_line = 8 * 1024;
 
 struct descriptor {
@@ -43,7 +43,7 @@ input_history::input_history(std::string path) : path_(std::move(path)) {
   if (file.fd < 0 || !is_ours(file.fd)) return;
   std::string text;
   std::array<char, 64 * 1024> bytes{};
-  for (ssize_t n = 0; (n = ::read(file.fd, bytes.data(), bytes.size())) > 0 && text.size() < most_file_bytes;)
+  for (ssize_t n = 0; (n = ::read(file.fd, bytes.data(), bytes.size())) > 0 && text.size() < most_history_bytes;)
     text.append(bytes.data(), static_cast<std::size_t>(n));
   std::size_t count = 0;
   for (std::size_t begin = 0; begin < text.size(); ++count) {

@@ -22,7 +22,7 @@ namespace quell::cli {
 namespace {
 
 constexpr int escape_wait_ms = 30;
-constexpr std::size_t most_bytes = 32 * 1024; ///< of one line
+constexpr std::size_t most_line_bytes = 32 * 1024; ///< of one line
 
 std::string utf8_of(const wchar_t* text, std::size_t count) {
   std::string out;
@@ -179,7 +179,7 @@ void line_editor::read() {
       self_->to.clear_screen();
       continue;
     }
-    if (self_->text(false).size() >= most_bytes && byte >= 0x20 && byte != 0x7f) {
+    if (self_->text(false).size() >= most_line_bytes && byte >= 0x20 && byte != 0x7f) {
       self_->bytes.pop_front();
       continue;
     }

@@ -7,6 +7,7 @@
 #include "cli/duration.hpp"
 #include "cli/fields.hpp"
 #include "cli/instant.hpp"
+#include "cli/session.hpp"
 #include "cli/short_id.hpp"
 #include "cli/terminal.hpp"
 #include "cli/turn_view.hpp"
@@ -28,6 +29,8 @@ std::string quoted(const std::string& word) {
 }
 
 } // namespace
+
+view view_of(const session& s) { return {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}; }
 
 std::string command_text(const nlohmann::json& words) {
   std::string out;

@@ -9,6 +9,8 @@
 
 namespace quell::cli {
 
+struct session;
+
 /// How times and colours are shown.
 struct view {
   wall_time now{};
@@ -16,6 +18,8 @@ struct view {
   bool color = false;
   bool utf8 = false;
 };
+/// As the user's terminal and flags have it, at this moment.
+view view_of(const session& s);
 
 /// The command as one could type it, arguments quoted where needed, at most 200 characters.
 std::string command_text(const nlohmann::json& words);

@@ -8,10 +8,10 @@
 
 namespace quell::cli {
 namespace {
-constexpr milliseconds long_wait{30'000};
+constexpr milliseconds whole_wait{30'000};
 constexpr milliseconds short_wait{1'000};
 /// What an answer may take beyond the wait that was asked for.
-constexpr milliseconds allowance{15'000};
+constexpr milliseconds answer_allowance{15'000};
 } // namespace
 
 operation_waiter::operation_waiter(api& controller, std::string operation, callbacks c)
@@ -24,12 +24,12 @@ operation_waiter::~operation_waiter() {
 
 void operation_waiter::start(bool eager) {
   eager_ = eager;
-  poll(eager ? short_wait : long_wait);
+  poll(eager ? short_wait : whole_wait);
 }
 
 void operation_waiter::poll(milliseconds wait) {
   const std::string path = "/v1/operations/" + operation_ + "?wait=ended&wait_ms=" + std::to_string(wait.count());
-  call_ = api_.call("GET", path, nullptr, wait + allowance, [this](answer<nlohmann::json> a) {
+  call_ = api_.call("GET", path, nullptr, wait + answer_allowance, [this](answer<nlohmann::json> a) {
     call_ = 0;
     const auto again = [this](milliseconds pause, milliseconds next, bool search) {
       timer_ = api_.loop().after(pause, [this, next, search] {
@@ -41,7 +41,7 @@ void operation_waiter::poll(milliseconds wait) {
       const auto& p = a.error();
       if (p.status != 0 && p.status != 503 && p.status != 502 && p.status != 504 && p.status != 429)
         return callbacks_.refused(p);
-      if (const auto pause = callbacks_.lost()) again(*pause, long_wait, true);
+      if (const auto pause = callbacks_.lost()) again(*pause, whole_wait, true);
       return;
     }
     if (callbacks_.contact) callbacks_.contact();
@@ -49,7 +49,7 @@ void operation_waiter::poll(milliseconds wait) {
     const auto status = parse_name<quell::status>(name);
     if (status && is_terminal(*status)) return callbacks_.ended(*a);
     if (callbacks_.update) callbacks_.update(*a);
-    again(milliseconds{name.empty() ? 1000 : 0}, eager_ && name == "pending" ? short_wait : long_wait, false);
+    again(milliseconds{name.empty() ? 1000 : 0}, eager_ && name == "pending" ? short_wait : whole_wait, false);
   });
 }
 

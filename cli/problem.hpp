@@ -18,6 +18,9 @@ struct problem {
   bool sent = true;      ///< false: the request certainly never reached a controller
 };
 
+/// Nobody answered, or who answered cannot do it now: the same may pass later.
+inline bool may_pass(const problem& p) { return p.status == 0 || p.status == 429 || p.status >= 502; }
+
 template <class T>
 using answer = tl::expected<T, problem>;
 

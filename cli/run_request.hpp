@@ -14,6 +14,8 @@ struct caller {
   std::string directory; ///< "" = unknown
   std::string host;
 };
+/// Where this process stands. this_caller.cpp
+caller this_caller();
 
 /// `POST /v1/operations` with `id`. Parent: --parent, else QUELL_OPERATION; `none` = a new root. Scope: --scope, else
 /// with a parent the parent's (left to the controller), else `scope_without_parent`, else the controller's default.

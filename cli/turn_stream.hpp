@@ -18,6 +18,9 @@
 
 namespace quell::cli {
 
+/// In bytes, of a message that somebody says (SURFACE 1).
+inline constexpr std::size_t most_message_text = 64 * 1024;
+
 class turn_stream {
  public:
   struct callbacks {

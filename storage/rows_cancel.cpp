@@ -9,11 +9,11 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t body_version = 1;
+constexpr std::uint64_t cancel_body_version = 1;
 
 std::string pack_body(const cancel_record& record) {
   packer to;
-  to.number(body_version);
+  to.number(cancel_body_version);
   to.text(record.reason);
   to.text(record.by.name);
   to.text(record.via_channel);
@@ -46,7 +46,7 @@ void read_counts(unpacker& from, Counts& counts) {
 
 void read_body(std::string_view bytes, cancel_record& record) {
   unpacker from(bytes);
-  if (from.number() != body_version) throw corrupt_row("a cancel's packed part has an unknown version");
+  if (from.number() != cancel_body_version) throw corrupt_row("a cancel's packed part has an unknown version");
   record.reason = from.text();
   record.by.name = from.text();
   record.via_channel = from.text();

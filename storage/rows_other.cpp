@@ -9,11 +9,11 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t body_version = 2; // 2: who ordered the drain
+constexpr std::uint64_t worker_body_version = 2; // 2: who ordered the drain
 
 std::string pack_body(const worker_record& record) {
   packer to;
-  to.number(body_version);
+  to.number(worker_body_version);
   to.map(record.enrolled_labels);
   to.time(record.enrolled_at);
   to.map(record.labels);
@@ -46,7 +46,7 @@ std::string pack_body(const worker_record& record) {
 void read_body(std::string_view bytes, worker_record& record) {
   unpacker from(bytes);
   const auto version = from.number();
-  if (version < 1 || version > body_version) throw corrupt_row("a worker's packed part has an unknown version");
+  if (version < 1 || version > worker_body_version) throw corrupt_row("a worker's packed part has an unknown version");
   record.enrolled_labels = from.map();
   record.enrolled_at = from.time();
   record.labels = from.map();

@@ -23,9 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 /// What an epoll event is about: the upper byte of its data.
-enum class source : std::uint8_t { wake, socket, task_out, task_err, task_in, relayed };
+enum class event_source : std::uint8_t { wake, socket, task_out, task_err, task_in, relayed };
 
-constexpr std::uint64_t token_of(source s, std::uint64_t serial) {
+constexpr std::uint64_t token_of(event_source s, std::uint64_t serial) {
   return (static_cast<std::uint64_t>(s) << 56) | serial;
 }
 
@@ -71,20 +71,20 @@ class epoll_bulk_loop final : public bulk_loop {
             [](std::uint64_t serial, task_io::port p) {
               switch (p) {
               case task_io::port::out:
-                return token_of(source::task_out, serial);
+                return token_of(event_source::task_out, serial);
               case task_io::port::err:
-                return token_of(source::task_err, serial);
+                return token_of(event_source::task_err, serial);
               case task_io::port::in:
                 break;
               }
-              return token_of(source::task_in, serial);
+              return token_of(event_source::task_in, serial);
             },
             [this](const wire::bulk_message& m) { return transmit(m); },
             [this](wire::bulk_message m) { say(std::move(m)); }) {
-    watch(wake_.get(), token_of(source::wake, 0));
-    watch(socket_->descriptor(), token_of(source::socket, 0));
+    watch(wake_.get(), token_of(event_source::wake, 0));
+    watch(socket_->descriptor(), token_of(event_source::socket, 0));
     relay_->attach(
-        epoll_.get(), [](std::uint64_t id) { return token_of(source::relayed, id); },
+        epoll_.get(), [](std::uint64_t id) { return token_of(event_source::relayed, id); },
         [this](wire::bulk_message m) { say(std::move(m)); });
     thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
   }
@@ -152,22 +152,22 @@ class epoll_bulk_loop final : public bulk_loop {
 
   void dispatch(const epoll_event& event, boot_time at) {
     const std::uint64_t serial = event.data.u64 & ((1ULL << 56) - 1);
-    switch (static_cast<source>(event.data.u64 >> 56)) {
-    case source::wake:
+    switch (static_cast<event_source>(event.data.u64 >> 56)) {
+    case event_source::wake:
       lower(wake_.get());
       break;
-    case source::socket:
+    case event_source::socket:
       break; // looked at in every turn
-    case source::task_out:
+    case event_source::task_out:
       io_.ready(serial, task_io::port::out, at);
       break;
-    case source::task_err:
+    case event_source::task_err:
       io_.ready(serial, task_io::port::err, at);
       break;
-    case source::task_in:
+    case event_source::task_in:
       io_.ready(serial, task_io::port::in, at);
       break;
-    case source::relayed:
+    case event_source::relayed:
       relay_->ready(serial, event.events);
       break;
     }

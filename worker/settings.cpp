@@ -14,7 +14,7 @@
 namespace quell::worker {
 namespace {
 
-constexpr std::size_t most_bytes = 1024 * 1024;
+constexpr std::size_t most_settings_bytes = 1024 * 1024;
 constexpr std::size_t most_pairs = 64;
 
 tl::unexpected<fault> bad(std::string detail) { return failure("bad_config", std::move(detail)); }
@@ -160,10 +160,10 @@ result<settings_layer> settings_from_toml(const std::string& text, const std::st
 result<settings_layer> settings_from_file(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return bad("cannot read the configuration " + file + "; check the path given to --config");
-  std::string text(most_bytes + 1, '\0');
+  std::string text(most_settings_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > most_bytes) return bad("the configuration " + file + " is larger than 1 MiB");
+  if (text.size() > most_settings_bytes) return bad("the configuration " + file + " is larger than 1 MiB");
   return settings_from_toml(text, file);
 }
 

@@ -14,7 +14,7 @@
 namespace quell::worker {
 namespace {
 
-constexpr std::size_t most_bytes = 4096;
+constexpr std::size_t most_state_bytes = 4096;
 
 tl::unexpected<fault> unusable(const std::string& path, const char* what) {
   return failure("state_unusable", "cannot " + std::string(what) + " " + path + ": " + std::strerror(errno) +
@@ -25,7 +25,7 @@ tl::unexpected<fault> unusable(const std::string& path, const char* what) {
 std::string read_file(const std::string& path) {
   const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};
-  std::string text(most_bytes, '\0');
+  std::string text(most_state_bytes, '\0');
   const auto n = ::read(fd.get(), text.data(), text.size());
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   return text;

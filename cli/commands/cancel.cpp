@@ -25,9 +25,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr milliseconds long_wait{30'000};
+constexpr milliseconds settle_wait{30'000};
 constexpr milliseconds progress_wait{500};
-constexpr milliseconds allowance{15'000};
+constexpr milliseconds settle_allowance{15'000};
 constexpr milliseconds last_look{2'000};
 
 /// One target on its way.
@@ -133,10 +133,10 @@ class cancel_command {
 
   void poll(attempt& a) {
     const bool watched = s_.term.err_is_terminal || s_.json();
-    const milliseconds wait = watched ? progress_wait : long_wait;
+    const milliseconds wait = watched ? progress_wait : settle_wait;
     const auto path =
         "/v1/cancels/" + text_of(*a.body, "id") + "?wait=" + o_.level + "&wait_ms=" + std::to_string(wait.count());
-    api_.call("GET", path, nullptr, wait + allowance, [this, &a](answer<json> got) {
+    api_.call("GET", path, nullptr, wait + settle_allowance, [this, &a](answer<json> got) {
       if (a.code) return;
       if (!got) {
         const auto& p = got.error();

@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
 #include "cli/told_turn.hpp"
+#include "cli/turn_stream.hpp"
 #include "cli/url.hpp"
 
 namespace quell::cli {
@@ -18,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_text = 64 * 1024;
 constexpr const char* shown_messages = "10";
 
 /// The next line of standard input, without its end; false at the end of it all.
@@ -35,7 +35,7 @@ class input_lines {
       std::array<char, 16 * 1024> bytes{};
       const auto n = ended_ ? 0 : ::read(STDIN_FILENO, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0 || rest_.size() > 16 * most_text) {
+      if (n <= 0 || rest_.size() > 16 * most_message_text) {
         ended_ = true;
         line = std::move(rest_);
         rest_.clear();
@@ -58,7 +58,7 @@ int line_by_line(session& s, api& controller, const chat_options& o, const std::
   for (std::string line; input.next(line);) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    if (line.size() > most_text) {
+    if (line.size() > most_message_text) {
       s.say(local_problem("usage", "a line is larger than 64 KiB: it was not sent"));
       return exit_code::run_failed;
     }

@@ -1,7 +1,4 @@
 // `quell mcp`: an MCP server on standard input and output.
-#include <unistd.h>
-
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
@@ -20,15 +17,6 @@ answer<std::string> parent_of(session& s, api& controller, const mcp_options& o)
   if (o.parent == "none") return std::string{};
   if (o.parent) return find_operation(controller, *o.parent);
   return s.env("QUELL_OPERATION").value_or("");
-}
-
-caller this_caller() {
-  caller c;
-  std::array<char, 4096> directory{};
-  if (::getcwd(directory.data(), directory.size()) != nullptr) c.directory = directory.data();
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) c.host = host.data();
-  return c;
 }
 
 } // namespace

@@ -248,15 +248,6 @@ class run_command {
   bool may_exist_ = false; ///< a create was sent, so a controller may know the id
 };
 
-caller this_caller() {
-  caller c;
-  std::array<char, 4096> directory{};
-  if (::getcwd(directory.data(), directory.size()) != nullptr) c.directory = directory.data();
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) c.host = host.data();
-  return c;
-}
-
 /// --parent (short ids too), else QUELL_OPERATION, "" for a new root.
 answer<std::string> parent_of(api& controller, const run_options& o, const environment& env) {
   if (o.parent == "none") return std::string{};

@@ -19,12 +19,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_text = 64 * 1024; ///< SURFACE 1
-
 answer<std::string> text_of_input() {
   std::string text;
   std::array<char, 16 * 1024> bytes{};
-  while (text.size() <= most_text) {
+  while (text.size() <= most_message_text) {
     const auto n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (n == 0) break;
     if (n < 0 && errno == EINTR) continue;
@@ -86,7 +84,7 @@ int execute(session& s, const say_options& o) {
   if (!text) return fail(text.error());
   if (text->find_first_not_of(" \t\r\n") == std::string::npos)
     return fail(local_problem("usage", "there is nothing to say: the text is empty"));
-  if (text->size() > most_text)
+  if (text->size() > most_message_text)
     return fail(local_problem("usage", "the text is larger than 64 KiB: put it into a file that the agent can read"));
   auto controller = s.connect();
   if (!controller) return fail(controller.error());

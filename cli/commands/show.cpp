@@ -49,7 +49,7 @@ void actor_rows(const json& operation, const row_writer& row, const view& v) {
     row("approval", "asked a human, rule " + printable(rule));
 }
 
-std::string described(const json& operation, const view& v) {
+std::string described_operation(const json& operation, const view& v) {
   std::string out;
   const auto row = [&](const std::string& name, const std::string& value) {
     if (!value.empty() && value != "-")
@@ -120,7 +120,7 @@ int execute(session& s, const show_options& o) {
   if (s.json())
     s.print_document(*operation);
   else
-    s.print(described(*operation, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}));
+    s.print(described_operation(*operation, {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}));
   return exit_code::done;
 }
 

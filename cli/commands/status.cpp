@@ -12,7 +12,7 @@ namespace quell::cli {
 namespace {
 
 /// `2 ready, 1 lost`: numbers of an object that are not zero; a bare number is shown as it is.
-std::string counts(const nlohmann::json& value) {
+std::string number_or_counts(const nlohmann::json& value) {
   if (value.is_number()) return std::to_string(whole_number(value));
   std::string out;
   if (value.is_object())
@@ -40,8 +40,8 @@ int execute(session& s, const status_options&) {
                     "\n";
   out += "cluster     " + printable(text_of(*status, "cluster")) + ", seq " +
          std::to_string(number_of(*status, "seq")) + "\n";
-  out += "workers     " + counts(member(*status, "workers")) + "\n";
-  out += "operations  " + counts(member(*status, "operations")) + "\n";
+  out += "workers     " + number_or_counts(member(*status, "workers")) + "\n";
+  out += "operations  " + number_or_counts(member(*status, "operations")) + "\n";
   out += "cancels     " + std::to_string(open) + " open";
   if (open > 0) out += ", the oldest for " + duration_text(milliseconds{number_of(*status, "oldest_open_cancel_ms")});
   s.print(out + "\n");

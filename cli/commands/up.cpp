@@ -35,7 +35,7 @@ constexpr milliseconds start_patience{30'000};
 constexpr milliseconds stop_patience{60'000};
 constexpr milliseconds cancel_patience{3'000};
 constexpr milliseconds kill_patience{5'000};
-constexpr milliseconds between_looks{100};
+constexpr milliseconds between_worker_looks{100};
 constexpr milliseconds first_pause{500};
 constexpr milliseconds most_pause{10'000};
 
@@ -170,7 +170,7 @@ class up_command {
             if (text_of(worker, "name") == ours->process.name && text_of(worker, "status") == "ready") ++ready;
       if (ready == workers_.size()) return announce();
       if (std::chrono::steady_clock::now() < join_deadline_) {
-        s_.loop.after(between_looks, [this] { wait_for_workers(); });
+        s_.loop.after(between_worker_looks, [this] { wait_for_workers(); });
         return;
       }
       s_.warn("only " + std::to_string(ready) + " of " + std::to_string(workers_.size()) +

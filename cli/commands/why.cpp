@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-view look(const session& s) { return {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}; }
-
 bool is_waiting(const json& operation) {
   const auto status = text_of(operation, "status");
   return status == "pending" || status == "paused" || status == "cancelling" ||
@@ -37,13 +35,13 @@ int show_cancel(const session& s, const json& cancel) {
   if (s.json())
     s.print_document(cancel);
   else
-    s.print(report_text(cancel, look(s)));
+    s.print(report_text(cancel, view_of(s)));
   return exit_code::done;
 }
 
 /// The operation, and what of it and below it still waits, with the open cancels' word on each.
 int show_operations(session& s, api& controller, const json& head, const json& below, const std::string& scope) {
-  const view v = look(s);
+  const view v = view_of(s);
   auto open = controller.all_pages(with_query("/v1/cancels", {{"status", "open"}, {"limit", "1000"}}), "cancels");
   if (!open) return s.fail(open.error());
   json waiting = json::array(), unproven = json::array();

@@ -14,9 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-view look(const session& s) { return {wall_now(), s.globals.utc, s.term.color_out, s.term.utf8}; }
-
-std::string joined(const json& value) {
+std::string joined_values(const json& value) {
   std::string out;
   if (value.is_object())
     for (const auto& [key, item] : value.items())
@@ -28,7 +26,7 @@ std::string joined(const json& value) {
   return out;
 }
 
-std::string described(const json& worker, const view& v) {
+std::string described_worker(const json& worker, const view& v) {
   const auto status = text_of(worker, "status");
   std::string out;
   const auto row = [&](const std::string& name, const std::string& value) {
@@ -39,12 +37,12 @@ std::string described(const json& worker, const view& v) {
   row("status", painted(status, color_of_status(status), v.color));
   row("slots", std::to_string(number_of(worker, "slots_used")) + " of " + std::to_string(number_of(worker, "slots")) +
                    " used, " + std::to_string(number_of(worker, "operations_live")) + " operations live");
-  row("labels", joined(member(worker, "labels")));
+  row("labels", joined_values(member(worker, "labels")));
   row("containment", text_of(worker, "containment"));
-  row("cannot", joined(member(worker, "containment_limits")));
+  row("cannot", joined_values(member(worker, "containment_limits")));
   row("version", printable(text_of(worker, "version")));
   row("address", printable(text_of(worker, "address")));
-  row("joined", instant_and_age(worker, "joined_at", v));
+  row("joined_values", instant_and_age(worker, "joined_at", v));
   row("last heard", instant_and_age(worker, "last_heard_at", v));
   row("lease", instant_and_age(worker, "lease_expires_at", v));
   const auto& silent = member(worker, "unreachable");
@@ -66,7 +64,7 @@ int show(const session& s, const answer<json>& worker) {
   if (s.json())
     s.print_document(*worker);
   else
-    s.print(described(*worker, look(s)));
+    s.print(described_worker(*worker, view_of(s)));
   return exit_code::done;
 }
 
@@ -111,7 +109,7 @@ int execute(session& s, const worker_list_options& o) {
     s.print_document({{"workers", *list}, {"next_cursor", nullptr}});
     return exit_code::done;
   }
-  const view v = look(s);
+  const view v = view_of(s);
   table rows({"NAME", "STATUS", "SLOTS>", "LIVE>", "CONTAINMENT", "HEARD", "LABELS"});
   for (const auto& worker : *list) {
     if (o.quiet) {
@@ -123,7 +121,7 @@ int execute(session& s, const worker_list_options& o) {
     rows.add({printable(text_of(worker, "name")), painted(status, color_of_status(status), v.color),
               std::to_string(number_of(worker, "slots_used")) + "/" + std::to_string(number_of(worker, "slots")),
               std::to_string(number_of(worker, "operations_live")), containment.empty() ? "-" : containment,
-              heard ? relative_text(*heard, v.now) : "never", joined(member(worker, "labels"))});
+              heard ? relative_text(*heard, v.now) : "never", joined_values(member(worker, "labels"))});
   }
   if (o.quiet) return exit_code::done;
   if (rows.empty())

@@ -10,11 +10,9 @@ namespace quell::cli::mcp {
 namespace {
 
 constexpr milliseconds long_poll{25'000};
-constexpr milliseconds allowance{10'000};
+constexpr milliseconds listen_allowance{10'000};
 constexpr milliseconds answer_within{10'000};
 constexpr milliseconds check_within{1'000};
-
-bool may_pass(const problem& p) { return p.status == 0 || p.status == 429 || p.status >= 502; }
 
 } // namespace
 
@@ -102,7 +100,7 @@ void own_operation::beat() {
 void own_operation::listen() {
   listen_timer_ = 0;
   const auto path = "/v1/operations/" + id_ + "/signal?wait_ms=" + std::to_string(long_poll.count());
-  listen_call_ = api_.call("GET", path, nullptr, long_poll + allowance, [this](answer<json> a) {
+  listen_call_ = api_.call("GET", path, nullptr, long_poll + listen_allowance, [this](answer<json> a) {
     listen_call_ = 0;
     if (!a && is_end(a.error())) return;
     milliseconds rest{0};

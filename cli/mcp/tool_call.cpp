@@ -17,8 +17,6 @@ constexpr std::size_t most_items = 10'000;
 constexpr int most_levels = 64; ///< of a tree; the controller allows no more
 constexpr milliseconds look_within{15'000};
 
-bool may_pass(const problem& p) { return p.status == 0 || p.status == 429 || p.status >= 502; }
-
 answer<json> not_mine(const std::string& typed) {
   return refuse("operation_not_found",
                 "There is no operation " + typed +

@@ -20,11 +20,6 @@ constexpr std::size_t most_name = 120;
 /// What a name, a reason and a hint leave of an answer for what a task printed.
 constexpr std::size_t most_output = 1600;
 
-bool is_over(const json& operation) {
-  const auto status = text_of(operation, "status");
-  return status == "completed" || status == "failed" || status == "cancelled";
-}
-
 std::string call(const char* tool, const std::string& id) {
   return std::string(tool) + " {\"id\": \"" + short_id(id) + "\"}";
 }
@@ -66,6 +61,11 @@ std::string without_end(std::string text) {
 }
 
 } // namespace
+
+bool is_over(const json& operation) {
+  const auto status = text_of(operation, "status");
+  return status == "completed" || status == "failed" || status == "cancelled";
+}
 
 std::string clipped(std::string_view text, std::size_t most) {
   std::string whole =

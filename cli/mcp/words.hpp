@@ -23,6 +23,8 @@ std::string stopped_text(std::string_view cause, std::string_view reason);
 
 /// `7bee07dd running 12s: integration tests (on w1)`.
 std::string headline(const json& operation, const view& v);
+/// It has ended, in whatever way.
+bool is_over(const json& operation);
 /// Started, or started and ended, and what to call next. `by_user`: somebody else cancelled it.
 std::string run_text(const json& operation, const view& v, bool by_user);
 /// The same after a wait.

@@ -12,14 +12,9 @@
 namespace quell::cli::mcp {
 namespace {
 
-constexpr milliseconds allowance{15'000};
+constexpr milliseconds work_allowance{15'000};
 constexpr milliseconds create_patience{10'000};
 constexpr milliseconds least_patience{3'000};
-
-bool is_over(const json& operation) {
-  const auto status = text_of(operation, "status");
-  return status == "completed" || status == "failed" || status == "cancelled";
-}
 
 /// Waits for the end of an operation, and answers with what is true when the wait is over.
 class waiting_call : public tool_call {
@@ -62,7 +57,7 @@ class waiting_call : public tool_call {
   void poll() {
     const auto left = std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(until_ - steady::now()));
     const auto path = "/v1/operations/" + id_ + "?wait=ended&wait_ms=" + std::to_string(left.count());
-    ask("GET", path, nullptr, left + allowance, std::max(left, hurried_ ? milliseconds{0} : least_patience),
+    ask("GET", path, nullptr, left + work_allowance, std::max(left, hurried_ ? milliseconds{0} : least_patience),
         [this](answer<json> a) {
           if (!a) return fail(a.error());
           if (is_over(*a) || steady::now() + milliseconds{50} >= until_) return tell(*a);
@@ -91,7 +86,7 @@ class run_call : public waiting_call {
 
   void begin() override {
     desk_.starting.insert(id_);
-    ask("POST", "/v1/operations", body(), allowance, create_patience, [this](answer<json> a) {
+    ask("POST", "/v1/operations", body(), work_allowance, create_patience, [this](answer<json> a) {
       desk_.starting.erase(id_);
       if (a) {
         desk_.remember(id_);
@@ -210,7 +205,7 @@ class output_call : public tool_call {
     auto& controller = desk_.controller;
     auto request = controller.request("GET", "/v1/operations/" + tail_.operation + "/output?stream=" + tail_.stream +
                                                  "&tail_bytes=" + std::to_string(arguments_.tail_bytes));
-    request.timeout = allowance;
+    request.timeout = work_allowance;
     http_sink sink;
     sink.body = [this](std::string_view bytes) {
       if (tail_.bytes.size() + bytes.size() <= most_body) tail_.bytes += bytes;

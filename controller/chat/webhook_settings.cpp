@@ -9,7 +9,8 @@
 namespace quell::controller::chat {
 namespace {
 
-constexpr std::size_t most_types = 64, most_type_bytes = 64, url_bytes = 2048, name_bytes = 64, name_digits = 12;
+constexpr std::size_t most_types = 64, most_type_bytes = 64, webhook_url_bytes = 2048, name_bytes = 64,
+                      name_digits = 12;
 
 std::string key_of(section_reader& from) {
   const auto secret = from.secret("secret", true);
@@ -46,7 +47,7 @@ void check_name(section_reader& from, const std::string& name) {
 void read_outgoing(section_reader& from, chat_settings& to) {
   integrations::chat::outgoing_webhook w;
   auto& keys = from.keys;
-  w.url = keys.text("url", url_bytes);
+  w.url = keys.text("url", webhook_url_bytes);
   if (!w.url.starts_with("http://") && !w.url.starts_with("https://"))
     keys.wrong(keys.has("url") ? "url" : "", "needs a url that begins with https:// or http://");
   from.lines.text("url", w.url);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t max_labels = 64;
+constexpr std::size_t max_worker_labels = 64;
 constexpr std::size_t max_past_lives = 16;
 constexpr std::size_t max_text = 128;
 constexpr std::uint32_t max_slots = 1'000'000;
@@ -28,7 +28,7 @@ std::string cut(std::string text, std::size_t limit = max_text) {
 std::map<std::string, std::string> sane_labels(const std::map<std::string, std::string>& said) {
   std::map<std::string, std::string> kept;
   for (const auto& [key, value] : said)
-    if (kept.size() < max_labels && !key.empty() && key.size() <= max_text && value.size() <= max_text)
+    if (kept.size() < max_worker_labels && !key.empty() && key.size() <= max_text && value.size() <= max_text)
       kept.emplace(key, value);
   return kept;
 }
@@ -149,7 +149,7 @@ void fleet_impl::begin_session(member& m, const std::string& route, const wire::
   r.level = h.level;
   r.containment_limits.clear();
   for (const auto& limit : h.containment_limits)
-    if (r.containment_limits.size() < max_labels) r.containment_limits.push_back(cut(limit, 500));
+    if (r.containment_limits.size() < max_worker_labels) r.containment_limits.push_back(cut(limit, 500));
   r.version = cut(h.software);
   r.address = cut(h.host, 255);
   r.boot_id = cut(h.boot_id);

@@ -11,8 +11,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::size_t max_reason = 500;
-
 /// A worker's name travels in paths: it has the alphabet of one scope segment.
 bool is_worker_name(const std::string& name) {
   constexpr std::string_view extra = "._-";

@@ -20,6 +20,8 @@ namespace quell::controller::http {
 
 /// Nesting deeper than this is refused before it is parsed.
 inline constexpr std::size_t max_json_depth = 32;
+/// Of the text that says why.
+inline constexpr std::size_t max_reason = 500;
 /// Durations in requests, as on the wire: 10 years.
 inline constexpr std::uint64_t max_duration_ms = 3653ULL * 24 * 3600 * 1000;
 /// Of one body that are told; who sends more learns of them once these are gone.

@@ -7,8 +7,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::size_t max_reason = 500;
-
 void read_common(body_reader& fields, cancel_request& into) {
   into.order.id = fields.id<cancel_id>("id");
   into.order.reason = fields.text("reason", 0, max_reason).value_or("");

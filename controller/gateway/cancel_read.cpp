@@ -25,15 +25,15 @@ awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
   co_return std::move(*view);
 }
 
-struct list_request {
+struct cancel_list {
   storage::cancel_filter filter;
   std::optional<cancel_status> exact; ///< as it is now
   std::uint32_t limit = 100;
 };
 
-list_request read_list(const exchange& x) {
+cancel_list read_cancel_list(const exchange& x) {
   query_reader query(x.req);
-  list_request list;
+  cancel_list list;
   auto& filter = list.filter;
   filter.scopes = query.scopes("scope");
   if (const auto text = query.one("status")) {
@@ -86,7 +86,7 @@ awaitable<response> get_cancel(exchange& x) {
 
 awaitable<response> list_cancels(exchange& x) {
   auto& gw = x.gw;
-  const auto list = read_list(x);
+  const auto list = read_cancel_list(x);
   if (list.filter.operation) co_await visible_row(x, *list.filter.operation);
   const auto filter = list.filter;
   auto job = [filter](storage::queries& q) { return q.cancels(filter); };

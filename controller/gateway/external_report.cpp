@@ -46,7 +46,7 @@ awaitable<problem> was_stale(core& gw, shown_operation op) {
 }
 
 /// The rows that the caller sees, shown, by id.
-awaitable<std::map<operation_id, shown_operation>> look(exchange& x, std::vector<operation_id> ids) {
+awaitable<std::map<operation_id, shown_operation>> shown_rows(exchange& x, std::vector<operation_id> ids) {
   auto& gw = x.gw;
   auto rows = co_await find_rows(gw, std::move(ids));
   std::vector<storage::operation_record> visible;
@@ -98,7 +98,7 @@ awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_repor
   const auto said = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
   std::vector<operation_id> ids;
   for (const auto& r : reports) ids.push_back(r.operation);
-  const auto rows = co_await look(x, std::move(ids));
+  const auto rows = co_await shown_rows(x, std::move(ids));
   std::vector<item_answer> answers;
   for (std::size_t i = 0; i < reports.size() && i < said.size(); ++i)
     answers.push_back(judged(gw, reports[i], said[i], rows));
@@ -152,7 +152,7 @@ awaitable<response> start_external(exchange& x) {
   auto call = [&gw, &x, id](auto reply) { gw.controller.start_external(id, x.who, std::move(reply)); };
   const auto said = co_await gw.answer<outcome<operation_id>>(call);
   std::vector<operation_id> asked(1, id);
-  const auto rows = co_await look(x, std::move(asked));
+  const auto rows = co_await shown_rows(x, std::move(asked));
   const auto at = rows.find(id);
   if (at == rows.end()) throw no_such_operation(id);
   const auto& op = at->second;

@@ -13,7 +13,7 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::size_t write_bytes = 64 * 1024;
+constexpr std::size_t signal_write_bytes = 64 * 1024;
 constexpr std::size_t max_remembered = 100'000;
 
 using found_signal = outcome<std::optional<external_signal>>;
@@ -48,7 +48,7 @@ class signal_stream {
         continue;
       }
       std::string frames;
-      while (!watcher_->queue.empty() && frames.size() < write_bytes) {
+      while (!watcher_->queue.empty() && frames.size() < signal_write_bytes) {
         const auto s = std::move(watcher_->queue.front());
         watcher_->queue.pop_front();
         const bool wanted = co_await may_hear(s);
@@ -75,7 +75,7 @@ class signal_stream {
     std::string frames;
     for (const auto& s : now) {
       append(frames, s);
-      if (frames.size() < write_bytes) continue;
+      if (frames.size() < signal_write_bytes) continue;
       const bool alive = co_await to_.write(std::move(frames));
       if (!alive) co_return false;
       frames.clear();

@@ -13,7 +13,7 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::chrono::seconds look_interval{1};
+constexpr std::chrono::seconds token_look_interval{1};
 
 /// Who opened a stream: a stored token, a task's, or the bootstrap token with this hash.
 struct holder {
@@ -91,7 +91,7 @@ awaitable<> look_again_and_again(core& gw, holder who, std::shared_ptr<token_wat
     while (!watch->streams.empty() && !gw.stopping && !watch->token_ended) {
       const bool ended = co_await has_ended_anywhere(gw, who);
       if (ended) watch->token_ended = true;
-      if (!ended) co_await watch->last_stream_over.wait_until(std::chrono::steady_clock::now() + look_interval);
+      if (!ended) co_await watch->last_stream_over.wait_until(std::chrono::steady_clock::now() + token_look_interval);
     }
   } catch (const problem& p) { // the controller did not answer: then nobody knows whether the token is good
     spdlog::warn("streams are ended, as their token could not be looked at: {}", p.detail);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 64 * 1024;
 constexpr std::size_t max_client_id = 128;
-constexpr std::size_t max_reason = 500;
 constexpr std::uint64_t max_coalesce_ms = 10'000;
 
 void read_manner_of_speech(body_reader& fields, turns::message_order& order) {

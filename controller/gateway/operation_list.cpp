@@ -13,14 +13,14 @@ namespace {
 constexpr int max_pages = 20;
 constexpr std::uint32_t page_rows = 500;
 
-struct list_request {
+struct operation_list_request {
   storage::operation_filter filter;
   std::vector<status> statuses; ///< exact; empty = all
   std::uint32_t limit = 100;
 };
 
 /// `status=`: exact ones, `live` and `ended`, all OR.
-void read_statuses(query_reader& query, list_request& into) {
+void read_statuses(query_reader& query, operation_list_request& into) {
   for (const auto& text : query.many("status")) {
     if (const auto exact = parse_name<status>(text)) {
       into.statuses.push_back(*exact);
@@ -46,7 +46,7 @@ void read_statuses(query_reader& query, list_request& into) {
   }
 }
 
-void read_labels(query_reader& query, list_request& into) {
+void read_labels(query_reader& query, operation_list_request& into) {
   for (const auto& text : query.many("label")) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -56,9 +56,9 @@ void read_labels(query_reader& query, list_request& into) {
   }
 }
 
-list_request read_list(const exchange& x) {
+operation_list_request read_operation_list(const exchange& x) {
   query_reader query(x.req);
-  list_request list;
+  operation_list_request list;
   auto& filter = list.filter;
   filter.scopes = query.scopes("scope");
   read_statuses(query, list);
@@ -87,7 +87,7 @@ list_request read_list(const exchange& x) {
 
 awaitable<response> list_operations(exchange& x) {
   auto& gw = x.gw;
-  auto list = read_list(x);
+  auto list = read_operation_list(x);
   // An operation or cancel named in the request that the caller cannot see is as if it did not exist.
   if (list.filter.below) co_await visible_row(x, *list.filter.below);
   if (list.filter.covered_by) {

@@ -16,7 +16,7 @@ struct output_request {
   bool follow = false;
 };
 
-output_request read_request(const exchange& x) {
+output_request read_output_request(const exchange& x) {
   query_reader query(x.req);
   output_request asked;
   const auto streams = query.words<stream>("stream");
@@ -124,7 +124,7 @@ awaitable<storage::operation_record> output_owner(exchange& x) {
 awaitable<response> get_output(exchange& x) {
   if (x.req.wants_event_stream()) co_return co_await output_events(x);
   auto& gw = x.gw;
-  const auto asked = read_request(x);
+  const auto asked = read_output_request(x);
   const auto row = co_await output_owner(x);
   const auto id = row.id;
   const auto now = co_await read_output(gw, id, asked.which, 0, 1);

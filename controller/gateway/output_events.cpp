@@ -25,7 +25,7 @@ struct events_request {
   bool follow = true;
 };
 
-events_request read_request(const exchange& x) {
+events_request read_output_events_request(const exchange& x) {
   query_reader query(x.req);
   events_request asked;
   const auto streams = query.words<stream>("stream");
@@ -173,7 +173,7 @@ awaitable<> write_events(core& gw, storage::operation_record row, events_request
 
 awaitable<response> output_events(exchange& x) {
   auto& gw = x.gw;
-  const auto asked = read_request(x);
+  const auto asked = read_output_events_request(x);
   auto row = co_await output_owner(x);
   auto held = x.hold();
   response answer;

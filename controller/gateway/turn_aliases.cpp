@@ -10,7 +10,7 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::uint32_t page_rows = 500;
+constexpr std::uint32_t turn_page_rows = 500;
 constexpr std::size_t most_turns = 10'000;
 
 response no_such_turn() { return json_answer(R"({"error":"Turn not found or already completed"})", 404); }
@@ -76,7 +76,7 @@ awaitable<response> active_turns(exchange& x) {
   filter.within = x.who.prefix;
   filter.within_operation = x.who.task;
   filter.ascending = true;
-  filter.limit = page_rows;
+  filter.limit = turn_page_rows;
   json_writer to;
   to.open_object().key("turns").open_array();
   for (std::size_t seen = 0; seen < most_turns;) {
@@ -90,7 +90,7 @@ awaitable<response> active_turns(exchange& x) {
     }
     seen += count;
     if (part.cut_at) filter.after_seq = *part.cut_at;
-    if (!part.cut_at && count < page_rows) break;
+    if (!part.cut_at && count < turn_page_rows) break;
   }
   to.close_array();
   to.close_object();

@@ -29,6 +29,9 @@
 
 namespace quell::controller::heart {
 
+/// So long after the kill an end may come before it counts as unconfirmed.
+inline constexpr std::chrono::seconds unproven_after{10};
+
 /// The first stop that covers an operation.
 struct found_stop {
   std::uint64_t seq = 0;

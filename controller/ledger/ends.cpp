@@ -11,7 +11,6 @@
 namespace quell::controller::heart {
 
 namespace {
-constexpr std::chrono::seconds unproven_after{10};
 constexpr std::size_t most_at_once = 1'000;
 } // namespace
 

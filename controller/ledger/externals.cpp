@@ -12,7 +12,6 @@ namespace quell::controller::heart {
 
 namespace {
 
-constexpr std::chrono::seconds unproven_after{10};
 /// A connection that our restart broke is no silence of its owner.
 constexpr milliseconds time_to_return{30'000};
 

@@ -8,7 +8,6 @@ namespace quell::controller::heart {
 namespace {
 constexpr std::size_t most_shown = 100;
 constexpr std::size_t most_looked_at = 5'000; ///< a view must stay cheap with 100,000 left
-constexpr std::chrono::seconds unproven_after{10};
 } // namespace
 
 cancel_view core::view_of(const cancel_run& run, moment now) const {

@@ -13,8 +13,9 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr std::size_t most_text = 512 << 10;
-constexpr std::chrono::milliseconds hears_for{300}; ///< so long a cancelled agent may answer before its input ends
-constexpr std::chrono::seconds leaves_within{1};    ///< after its answer, when its input has ended
+constexpr std::chrono::milliseconds agent_hears_for{
+    300};                                        ///< so long a cancelled agent may answer before its input ends
+constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, when its input has ended
 
 /// The session and its task; any thread.
 class acp_run : public std::enable_shared_from_this<acp_run> {
@@ -40,7 +41,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
 
   void stop() {
     do_with([](auto& s) { s.cancel(); });
-    above_->later(hears_for, [task = task_] { task->end_input(); });
+    above_->later(agent_hears_for, [task = task_] { task->end_input(); });
   }
 
  private:

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "controller/turns/json_text.hpp"
+
 namespace quell::controller::turns {
 
 using nlohmann::json;
 
 namespace {
-
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 bool is_for(const approval_rule& rule, const std::string& tool_name) {
   if (rule.tool.starts_with("mcp:")) return tool_name.starts_with("mcp__" + rule.tool.substr(4) + "__");
@@ -46,7 +46,7 @@ std::vector<std::string> texts_of(const std::string& tool_name, const std::strin
   const auto input = json::parse(input_json, nullptr, false);
   if (input.is_discarded() || !input.is_object()) return {input_json};
   if (tool_name == "exec") return commands_of(line_of(input));
-  std::vector<std::string> texts{text_of(input)};
+  std::vector<std::string> texts{json_text(input)};
   add_texts(input, texts);
   return texts;
 }

@@ -18,14 +18,14 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_nodes = 4000;
-constexpr int most_depth = 24;
+constexpr int most_schema_depth = 24;
 
 class copier {
  public:
   explicit copier(const json& root) : root_(root) {}
 
   json copy(const json& from, int depth) {
-    if (!from.is_object() || depth > most_depth || ++nodes_ > most_nodes) {
+    if (!from.is_object() || depth > most_schema_depth || ++nodes_ > most_nodes) {
       if (from.is_boolean() && !from.get<bool>()) return json{{"enum", json::array({nothing})}};
       return json::object();
     }

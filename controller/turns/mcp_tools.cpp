@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t name_bytes = 64, hash_digits = 10;
+constexpr std::size_t tool_name_bytes = 64, hash_digits = 10;
 constexpr std::size_t description_bytes = 4096, schema_bytes = 64 << 10, schema_depth = 64;
 constexpr const char* any_object = R"({"type":"object"})";
 
@@ -61,8 +61,8 @@ std::string mcp_offered_name(const std::string& server, const std::string& tool)
       c = '_';
       same = false;
     }
-  if (same && name.size() <= name_bytes) return name;
-  name.resize(std::min(name.size(), name_bytes - hash_digits - 1));
+  if (same && name.size() <= tool_name_bytes) return name;
+  name.resize(std::min(name.size(), tool_name_bytes - hash_digits - 1));
   return name + "_" + hash_of(server, tool);
 }
 

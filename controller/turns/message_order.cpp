@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/json_text.hpp"
+
 namespace quell::controller::turns {
 
 namespace {
@@ -23,8 +25,6 @@ json standing_json(const std::optional<standing>& s) {
   return s ? json(standings[static_cast<std::size_t>(*s)]) : json();
 }
 
-std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 } // namespace
 
 std::string decision_json(const message_order& order, const message_answer& a) {
@@ -36,17 +36,17 @@ std::string decision_json(const message_order& order, const message_answer& a) {
               {"operations", a.operations}, {"interrupted", a.interrupted}, {"durable", a.durable}};
   if (a.words_follow) cancel["words_follow"] = true;
   const bool acknowledges = a.decision == message_answer::decided::cancel;
-  return text_of({{"message", a.message ? json(a.message->text()) : json()},
-                  {"id", order.client_id.empty() ? json() : json(order.client_id)},
-                  {"scope", order.scope.text()},
-                  {"seq", a.seq},
-                  {"duplicate", a.is_duplicate},
-                  {"decision", decisions[static_cast<std::size_t>(a.decision)]},
-                  {"why", a.why},
-                  {"detected", {{"cancel_word", or_null(a.cancel_word)}, {"standing", standing_json(a.standing)}}},
-                  {"turn", turn},
-                  {"cancel", cancel},
-                  {"acknowledgement", acknowledges ? "pending" : "none"}});
+  return json_text({{"message", a.message ? json(a.message->text()) : json()},
+                    {"id", order.client_id.empty() ? json() : json(order.client_id)},
+                    {"scope", order.scope.text()},
+                    {"seq", a.seq},
+                    {"duplicate", a.is_duplicate},
+                    {"decision", decisions[static_cast<std::size_t>(a.decision)]},
+                    {"why", a.why},
+                    {"detected", {{"cancel_word", or_null(a.cancel_word)}, {"standing", standing_json(a.standing)}}},
+                    {"turn", turn},
+                    {"cancel", cancel},
+                    {"acknowledgement", acknowledges ? "pending" : "none"}});
 }
 
 std::string kept_text(const kept_decision& d) {
@@ -62,7 +62,7 @@ std::string kept_text(const kept_decision& d) {
     auto& ids = j["interrupted"] = json::array();
     for (const auto& id : d.interrupted) ids.push_back(id.text());
   }
-  return text_of(j);
+  return json_text(j);
 }
 
 kept_decision read_kept(const std::string& text) {

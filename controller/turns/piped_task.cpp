@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr std::size_t most_unsent = 16 << 20; ///< of a server that reads nothing
-constexpr std::chrono::milliseconds look_again{20};
-constexpr int most_looks = 50; ///< 1 s for the last bytes of its output
+constexpr std::chrono::milliseconds pipe_look_interval{20};
+constexpr int most_pipe_looks = 50; ///< 1 s for the last bytes of its output
 
 std::string end_text(const ended_operation& e) {
   if (e.as == status::cancelled) return "was stopped";
@@ -110,7 +110,7 @@ void piped_task::feed(const std::string& worker) {
     sent_ += moved;
     if (is_last && unsent_.empty()) wants_end_ = false; // it was said
   }
-  parts_->later->run_after(taken ? std::chrono::milliseconds{0} : look_again,
+  parts_->later->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
                            [self = shared_from_this(), worker](storage::queries&) { self->feed(worker); });
 }
 
@@ -154,14 +154,14 @@ void piped_task::read_more() {
 /// Its end and its output come on different ways.
 void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
   if (read_all() || tries == 0) return finish(why, was_stopped);
-  parts_->later->run_after(look_again, [self = shared_from_this(), why, was_stopped, tries](storage::queries&) {
+  parts_->later->run_after(pipe_look_interval, [self = shared_from_this(), why, was_stopped, tries](storage::queries&) {
     self->read_last(why, was_stopped, tries - 1);
   });
 }
 
 void piped_task::ended(const ended_operation& e) {
   parts_->later->run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](
-                         storage::queries&) { self->read_last(why, was_stopped, most_looks); });
+                         storage::queries&) { self->read_last(why, was_stopped, most_pipe_looks); });
 }
 
 void piped_task::finish(const std::string& why, bool was_stopped) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/json_text.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -12,10 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 std::string cancelled_with(const char* message) {
-  return text_of(
+  return json_text(
       {{"ok", false}, {"cancelled", true}, {"error", {{"code", "cancelled_by_user"}, {"message", message}}}});
 }
 
@@ -98,7 +97,7 @@ std::string json_result_texts::denied(const std::string& reason) const {
 }
 
 std::string json_result_texts::failed(const std::string& code, const std::string& message) const {
-  return text_of({{"ok", false}, {"error", {{"code", code}, {"message", message}}}});
+  return json_text({{"ok", false}, {"error", {{"code", code}, {"message", message}}}});
 }
 
 std::string json_result_texts::interrupted() const {
@@ -129,24 +128,24 @@ storage::operation_error error_of_result(const std::string& result) {
 }
 
 std::string ok_result(const std::string& text) {
-  const auto value = json::accept(text) ? text : text_of(repaired(text));
+  const auto value = json::accept(text) ? text : json_text(repaired(text));
   return "{\"ok\":true,\"result\":" + value + "}";
 }
 
 std::string bounded_result(std::string text, std::size_t most, bool ok) {
   if (text.size() <= most && json::accept(text)) return text;
   most = std::max<std::size_t>(most, 1024);
-  if (auto as_string = text.size() <= most ? text_of(repaired(text)) : std::string();
+  if (auto as_string = text.size() <= most ? json_text(repaired(text)) : std::string();
       !as_string.empty() && as_string.size() <= most)
     return as_string;
   // Escaping may make up to six bytes of one: less and less is kept until it fits.
   for (std::size_t keep = most - 256;; keep /= 2) {
     bool cut = false;
-    auto out = text_of({{"ok", ok},
-                        {"truncated", true},
-                        {"result_bytes", text.size()},
-                        {"message", "the result was too large; this is its beginning and its end"},
-                        {"result", bounded_text(text, keep, cut)}});
+    auto out = json_text({{"ok", ok},
+                          {"truncated", true},
+                          {"result_bytes", text.size()},
+                          {"message", "the result was too large; this is its beginning and its end"},
+                          {"result", bounded_text(text, keep, cut)}});
     if (out.size() <= most) return out;
   }
 }

@@ -211,7 +211,7 @@ void each(const toml::table& root, const std::string& section, std::size_t most,
   }
 }
 
-result<toml::table> parsed(const std::string& file) {
+result<toml::table> parsed_file(const std::string& file) {
   if (std::error_code error; std::filesystem::file_size(file, error) > most_file_bytes && !error)
     return failure("invalid_field", file + ": a configuration has at most 4 MiB");
   return parse_toml_file(file);
@@ -226,7 +226,7 @@ bool is_configured_name(const std::string& name) {
 }
 
 result<turn_settings> read_settings_file(const std::string& file) {
-  const auto root = parsed(file);
+  const auto root = parsed_file(file);
   if (!root) return tl::unexpected(root.error());
   file_trouble trouble(file);
   turn_settings s;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_instruction_bytes = 64 << 10, most_task_bytes = 256 << 10;
 
-tl::unexpected<fault> wrong(const std::string& what) { return failure("invalid_input", what); }
+tl::unexpected<fault> wrong_order(const std::string& what) { return failure("invalid_input", what); }
 
 std::optional<std::string> text_if(const json& input, const char* key) {
   const auto at = input.find(key);
@@ -41,15 +41,16 @@ result<sub_agent_request> read_sub_agent_request(const std::string& input_json) 
   r.worker = text_if(input, "worker");
   if (const auto names = input.find("tools"); names != input.end()) r.tools = names->get<std::vector<std::string>>();
   if (r.task.find_first_not_of(" \t\r\n") == std::string::npos)
-    return wrong("`task` must say what the sub-agent is to do");
+    return wrong_order("`task` must say what the sub-agent is to do");
   if (r.task.size() > most_task_bytes)
-    return wrong("`task` has more than " + std::to_string(most_task_bytes) +
-                 " bytes; write the long part into a file in the workspace and name it");
+    return wrong_order("`task` has more than " + std::to_string(most_task_bytes) +
+                       " bytes; write the long part into a file in the workspace and name it");
   if (r.instructions && r.instructions->size() > most_instruction_bytes)
-    return wrong("`instructions` has more than " + std::to_string(most_instruction_bytes) + " bytes");
+    return wrong_order("`instructions` has more than " + std::to_string(most_instruction_bytes) + " bytes");
   if (r.tools && r.tools->size() > most_offers)
-    return wrong("`tools` has more than " + std::to_string(most_offers) + " names");
-  if (r.worker && (r.worker->empty() || r.worker->size() > 128)) return wrong("`worker` must be the name of a worker");
+    return wrong_order("`tools` has more than " + std::to_string(most_offers) + " names");
+  if (r.worker && (r.worker->empty() || r.worker->size() > 128))
+    return wrong_order("`worker` must be the name of a worker");
   return r;
 }
 
@@ -63,7 +64,7 @@ result<agent_settings> sub_agent_settings(const turn_settings& settings, const a
     if (!named) {
       std::vector<std::string> names;
       for (const auto& a : settings.agents) names.push_back(a.name);
-      return wrong("`agent`: there is no agent " + request.agent->substr(0, 64) + "; there are " + listed(names));
+      return wrong_order("`agent`: there is no agent " + request.agent->substr(0, 64) + "; there are " + listed(names));
     }
     auto allowed = within_rights_of(parent, *named);
     if (!allowed) return tl::unexpected(allowed.error());
@@ -71,18 +72,19 @@ result<agent_settings> sub_agent_settings(const turn_settings& settings, const a
   }
   agent.budget.depth = std::min(agent.budget.depth, parent.budget.depth - 1);
   if (agent.is_command() && (request.tools || request.instructions))
-    return wrong("agent " + agent.name + " is a command: it takes no `tools` and no `instructions`; say it in `task`");
+    return wrong_order("agent " + agent.name +
+                       " is a command: it takes no `tools` and no `instructions`; say it in `task`");
   if (request.instructions) agent.instructions = *request.instructions;
   if (request.tools) {
     const auto owned = tools_given(agent);
     if (const auto name = not_owned(*request.tools, owned))
-      return wrong("`tools`: " + name->substr(0, 64) + " is no tool that agent " + agent.name + " has; it has " +
-                   listed(owned));
+      return wrong_order("`tools`: " + name->substr(0, 64) + " is no tool that agent " + agent.name + " has; it has " +
+                         listed(owned));
     agent.tools = request.tools;
   }
   if (request.worker) {
     if (agent.worker && *agent.worker != *request.worker)
-      return wrong("`worker`: agent " + agent.name + " works on " + *agent.worker + " only; leave it out");
+      return wrong_order("`worker`: agent " + agent.name + " works on " + *agent.worker + " only; leave it out");
     agent.worker = request.worker;
   }
   return agent;

@@ -9,7 +9,7 @@
 namespace quell::controller::turns {
 namespace {
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
+bool names_one(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -43,10 +43,10 @@ std::optional<std::string> not_owned(const std::vector<std::string>& names, cons
 }
 
 result<agent_settings> within_rights_of(const agent_settings& parent, agent_settings child) {
-  if (has(parent.may_spawn, child.name)) return child;
+  if (names_one(parent.may_spawn, child.name)) return child;
   const auto owned = tools_given(parent);
   if (const auto tool = not_owned(tools_given(child), owned))
-    return too_much(child, parent, child.is_command() ? "runs a program" : "has the tool " + *tool);
+    return too_much(child, parent, child.is_command() ? "runs a program" : "names_one the tool " + *tool);
   if (parent.worker) {
     if (child.worker && *child.worker != *parent.worker)
       return too_much(child, parent, "works on worker " + *child.worker);
@@ -56,13 +56,13 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
     if (const auto [at, is_new] = child.on.emplace(key, value); !is_new && at->second != value)
       return too_much(child, parent, "works on workers with " + key + "=" + at->second);
   // A command line goes anywhere; for file tools alone the workspace is the border.
-  if (!has(owned, "exec")) {
+  if (!names_one(owned, "exec")) {
     if (!child.workspace) child.workspace = parent.workspace;
     if (child.workspace != parent.workspace && !(parent.workspace && is_inside(*child.workspace, *parent.workspace)))
       return too_much(child, parent, "works in " + *child.workspace);
   }
   // Nor does it reach through `may_spawn` of its own what the parent does not.
-  std::erase_if(child.may_spawn, [&](const std::string& name) { return !has(parent.may_spawn, name); });
+  std::erase_if(child.may_spawn, [&](const std::string& name) { return !names_one(parent.may_spawn, name); });
   return child;
 }
 

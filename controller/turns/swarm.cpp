@@ -18,8 +18,8 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::chrono::milliseconds look_again{20};
-constexpr int most_looks = 250; ///< 5 s until what waited for a human has its agent again
+constexpr std::chrono::milliseconds swarm_look_interval{20};
+constexpr int most_swarm_looks = 250; ///< 5 s until what waited for a human has its agent again
 
 /// A turn that was picked up after a restart began before it.
 boot_time began_at(const operation_id& turn, ledger& l, moment now) {
@@ -253,7 +253,7 @@ void real_swarm::ended(const ended_operation& e) {
 }
 
 void real_swarm::decide(operation_id call, decision d, reply<outcome<operation_id>> done) {
-  decide(call, std::move(d), most_looks, std::move(done));
+  decide(call, std::move(d), most_swarm_looks, std::move(done));
 }
 
 void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
@@ -268,7 +268,7 @@ void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<
               refuse("not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
         };
       return [this, call, tries, d, done] {
-        parts_->later->run_after(look_again,
+        parts_->later->run_after(swarm_look_interval,
                                  [this, call, tries, d, done](storage::queries&) { decide(call, d, tries - 1, done); });
       };
     }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t most_collected = 512 << 10; ///< of each stream
 constexpr std::size_t feed_bytes = 128 << 10;
-constexpr std::chrono::milliseconds look_again{20};
-constexpr int most_looks = 150;  ///< 3 s for the last bytes of an output
-constexpr int most_feeds = 3000; ///< a minute for a task that does not read
+constexpr std::chrono::milliseconds output_look_interval{20};
+constexpr int most_output_looks = 150; ///< 3 s for the last bytes of an output
+constexpr int most_feeds = 3000;       ///< a minute for a task that does not read
 
 } // namespace
 
@@ -79,7 +79,7 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
   const auto taken = parts_->output->input(id_, worker, from, piece, is_last);
   if (taken && is_last) return;
   if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it reads no more, or has ended
-  parts_->later->run_after(taken ? std::chrono::milliseconds{0} : look_again,
+  parts_->later->run_after(taken ? std::chrono::milliseconds{0} : output_look_interval,
                            [self = shared_from_this(), worker, next = taken ? *taken : from,
                             left = taken ? tries : tries - 1](storage::queries&) { self->feed(worker, next, left); });
 }
@@ -90,7 +90,7 @@ void task_run::ended(const ended_operation& e) {
     is_over_ = true;
     how_ = e;
   }
-  parts_->later->run([self = shared_from_this()](storage::queries&) { self->collect(most_looks); });
+  parts_->later->run([self = shared_from_this()](storage::queries&) { self->collect(most_output_looks); });
 }
 
 /// Head and tail of a stream; what lies between is counted.
@@ -125,7 +125,7 @@ void task_run::collect(int tries) {
   end.dropped_bytes = read(stream::out, end.out, out_complete) + read(stream::err, end.err, err_complete);
   if ((!out_complete || !err_complete) && tries > 0)
     return parts_->later->run_after(
-        look_again, [self = shared_from_this(), tries](storage::queries&) { self->collect(tries - 1); });
+        output_look_interval, [self = shared_from_this(), tries](storage::queries&) { self->collect(tries - 1); });
   {
     const std::lock_guard lock(guard_);
     end.how = how_;

@@ -17,30 +17,30 @@ namespace {
 constexpr int most_depth = 64;
 constexpr std::int64_t longest_ms = 7LL * 24 * 3600 * 1000;
 
-tl::unexpected<fault> wrong(const tool_definition& tool, const std::string& what) {
-  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong: " + what);
+tl::unexpected<fault> wrong_input(const tool_definition& tool, const std::string& what) {
+  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong_input: " + what);
 }
 
-result<json> parsed(const tool_definition& tool, const std::string& text) {
+result<json> parsed_input(const tool_definition& tool, const std::string& text) {
   if (text.size() > most_input_bytes)
-    return wrong(tool, "it has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(most_input_bytes) +
-                           " are taken. Split it into several calls");
+    return wrong_input(tool, "it has " + std::to_string(text.size()) + " bytes; at most " +
+                                 std::to_string(most_input_bytes) + " are taken. Split it into several calls");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return json::object();
-  if (!is_utf8(text)) return wrong(tool, "it is no valid UTF-8");
+  if (!is_utf8(text)) return wrong_input(tool, "it is no valid UTF-8");
   bool deep = false;
   try {
     auto value = json::parse(text, [&](int depth, json::parse_event_t, json&) {
       deep = deep || depth > most_depth;
       return !deep;
     });
-    if (deep) return wrong(tool, "it is nested deeper than " + std::to_string(most_depth) + " levels");
-    if (!value.is_object()) return wrong(tool, std::string("it must be a JSON object, not ") + value.type_name());
+    if (deep) return wrong_input(tool, "it is nested deeper than " + std::to_string(most_depth) + " levels");
+    if (!value.is_object()) return wrong_input(tool, std::string("it must be a JSON object, not ") + value.type_name());
     return value;
   } catch (const json::parse_error& e) {
-    if (deep) return wrong(tool, "it is nested deeper than " + std::to_string(most_depth) + " levels");
-    return wrong(tool, "it is no JSON (at byte " + std::to_string(e.byte) + "); write one JSON object");
+    if (deep) return wrong_input(tool, "it is nested deeper than " + std::to_string(most_depth) + " levels");
+    return wrong_input(tool, "it is no JSON (at byte " + std::to_string(e.byte) + "); write one JSON object");
   } catch (const json::exception&) {
-    return wrong(tool, "it is no JSON; write one JSON object");
+    return wrong_input(tool, "it is no JSON; write one JSON object");
   }
 }
 
@@ -52,7 +52,7 @@ result<std::optional<milliseconds>> take_wish(const tool_definition& tool, json&
   if (meta->is_object()) {
     if (const auto time = meta->find("timeout"); time != meta->end() && !time->is_null()) {
       if (!time->is_number_unsigned() || time->get<std::uint64_t>() > static_cast<std::uint64_t>(longest_ms))
-        return wrong(tool, "`_meta.timeout` must be a whole number of milliseconds, at most 7 days; 0 = none");
+        return wrong_input(tool, "`_meta.timeout` must be a whole number of milliseconds, at most 7 days; 0 = none");
       wish = milliseconds{time->get<std::int64_t>()};
     }
     meta->erase("timeout");
@@ -77,7 +77,7 @@ std::string wrong_exec(const json& input) {
 } // namespace
 
 result<call_input> read_input(const tool_definition& tool, const std::string& input_json) {
-  auto input = parsed(tool, input_json);
+  auto input = parsed_input(tool, input_json);
   if (!input) return tl::unexpected(input.error());
   const auto wish = take_wish(tool, *input);
   if (!wish) return tl::unexpected(wish.error());
@@ -85,11 +85,11 @@ result<call_input> read_input(const tool_definition& tool, const std::string& in
   if (is_ours) drop_nulls(*input);
   const auto schema = json::parse(tool.offer.input_schema, nullptr, false);
   if (!schema.is_discarded())
-    if (const auto why = wrong_by_schema(harmless_schema(schema), *input); !why.empty()) return wrong(tool, why);
+    if (const auto why = wrong_by_schema(harmless_schema(schema), *input); !why.empty()) return wrong_input(tool, why);
   call_input out;
   out.timeout = tool.timeout;
   if (is_ours && tool.offer.name == "exec") {
-    if (const auto why = wrong_exec(*input); !why.empty()) return wrong(tool, why);
+    if (const auto why = wrong_exec(*input); !why.empty()) return wrong_input(tool, why);
     if (const auto time = input->find("timeout_ms"); time != input->end())
       out.timeout = milliseconds{time->get<std::int64_t>()};
   }

@@ -1,6 +1,7 @@
 // From the end of a task to the result that the model is told.
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/json_text.hpp"
 #include "controller/turns/result_json.hpp"
 #include "controller/turns/tool_task.hpp"
 
@@ -9,8 +10,6 @@ namespace quell::controller::turns {
 using nlohmann::json;
 
 namespace {
-
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string how_it_ended(const exit_state& exit) {
   if (exit.signal) return "was ended by signal " + *exit.signal;
@@ -38,7 +37,7 @@ bool went_well(const exit_state& exit) { return !exit.signal && exit.code == 0; 
 call_outcome exec_outcome(const exit_state& exit, const std::string& out, const std::string& err,
                           std::uint64_t dropped_bytes) {
   const bool ok = went_well(exit);
-  return {ok, bounded_result(text_of({{"ok", ok}, {"result", facts_of(exit, out, err, dropped_bytes)}}),
+  return {ok, bounded_result(json_text({{"ok", ok}, {"result", facts_of(exit, out, err, dropped_bytes)}}),
                              most_result_bytes, ok)};
 }
 
@@ -66,7 +65,7 @@ call_outcome answer_of(const tool_definition& tool, const exit_state& exit, cons
   const auto ok = answer.find("ok");
   if (ok == answer.end() || !ok->is_boolean() || !answer.contains(ok->get<bool>() ? "result" : "error"))
     return broken(tool, exit, err);
-  return {ok->get<bool>(), bounded_result(text_of(answer), most_result_bytes, ok->get<bool>())};
+  return {ok->get<bool>(), bounded_result(json_text(answer), most_result_bytes, ok->get<bool>())};
 }
 
 } // namespace
@@ -95,7 +94,7 @@ call_outcome command_outcome_of(const agent_settings& agent, const exit_state& e
   const bool ok = went_well(exit);
   auto result = facts_of(exit, out, err, dropped_bytes);
   result["agent"] = agent.name;
-  return {ok, bounded_result(text_of({{"ok", ok}, {"result", std::move(result)}}), most_result_bytes, ok)};
+  return {ok, bounded_result(json_text({{"ok", ok}, {"result", std::move(result)}}), most_result_bytes, ok)};
 }
 
 } // namespace quell::controller::turns

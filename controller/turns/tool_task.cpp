@@ -11,11 +11,12 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_command_bytes = 128 << 10, most_variables = 64, most_labels = 64, most_path_bytes = 4096;
+constexpr std::size_t most_command_bytes = 128 << 10, most_task_variables = 64, most_task_labels = 64,
+                      most_path_bytes = 4096;
 /// quell-tool wants an absolute path; where no workspace is configured, that of the directory it is started in.
 constexpr const char* own_directory = "/proc/self/cwd";
 
-tl::unexpected<fault> wrong(const std::string& what) { return failure("invalid_input", what); }
+tl::unexpected<fault> wrong_task(const std::string& what) { return failure("invalid_input", what); }
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
@@ -39,21 +40,22 @@ task_spec task_of(const agent_settings& agent) {
 result<void> choose_worker(task_spec& spec, const json& input) {
   if (const auto worker = input.find("worker"); worker != input.end()) {
     const auto& name = worker->get_ref<const std::string&>();
-    if (name.empty() || name.size() > 128 || has_nul(name)) return wrong("`worker` must be the name of a worker");
+    if (name.empty() || name.size() > 128 || has_nul(name)) return wrong_task("`worker` must be the name of a worker");
     if (spec.worker && *spec.worker != name)
-      return wrong("`worker`: this agent works on " + *spec.worker + " only; leave it out");
+      return wrong_task("`worker`: this agent works on " + *spec.worker + " only; leave it out");
     spec.worker = name;
   }
   if (const auto labels = input.find("on"); labels != input.end()) {
     for (const auto& [key, value] : labels->items()) {
       const auto& text = value.get_ref<const std::string&>();
       if (key.empty() || key.size() > 128 || text.empty() || text.size() > 128 || has_nul(key) || has_nul(text))
-        return wrong("`on`: keys and values have 1 to 128 bytes");
+        return wrong_task("`on`: keys and values have 1 to 128 bytes");
       const auto [at, is_new] = spec.on.emplace(key, text);
       if (!is_new && at->second != text)
-        return wrong("`on`: this agent works on workers with " + key + "=" + at->second + " only; leave it out");
+        return wrong_task("`on`: this agent works on workers with " + key + "=" + at->second + " only; leave it out");
     }
-    if (spec.on.size() > most_labels) return wrong("`on` has more than " + std::to_string(most_labels) + " labels");
+    if (spec.on.size() > most_task_labels)
+      return wrong_task("`on` has more than " + std::to_string(most_task_labels) + " labels");
   }
   return {};
 }
@@ -61,14 +63,16 @@ result<void> choose_worker(task_spec& spec, const json& input) {
 result<void> take_environment(task_spec& spec, const json& input) {
   const auto env = input.find("env");
   if (env == input.end()) return {};
-  if (env->size() > most_variables)
-    return wrong("`env` has more than " + std::to_string(most_variables) + " variables");
+  if (env->size() > most_task_variables)
+    return wrong_task("`env` has more than " + std::to_string(most_task_variables) + " variables");
   for (const auto& [name, value] : env->items()) {
     const auto& text = value.get_ref<const std::string&>();
     if (name.empty() || name.size() > 256 || name.find('=') != std::string::npos || has_nul(name))
-      return wrong("`env` has a name that no variable can have");
-    if (name.starts_with("QUELL_")) return wrong("`env`: variables QUELL_… are set by quell; leave " + name + " out");
-    if (text.size() > most_command_bytes || has_nul(text)) return wrong("`env." + name + "` is too long or has a NUL");
+      return wrong_task("`env` has a name that no variable can have");
+    if (name.starts_with("QUELL_"))
+      return wrong_task("`env`: variables QUELL_… are set by quell; leave " + name + " out");
+    if (text.size() > most_command_bytes || has_nul(text))
+      return wrong_task("`env." + name + "` is too long or has a NUL");
     spec.env.emplace(name, text);
   }
   return {};
@@ -79,13 +83,13 @@ result<void> take_directory(task_spec& spec, const json& input) {
   if (cwd == input.end()) return {};
   const auto& path = cwd->get_ref<const std::string&>();
   if (path.empty()) return {};
-  if (path.size() > most_path_bytes || has_nul(path)) return wrong("`cwd` is no path");
+  if (path.size() > most_path_bytes || has_nul(path)) return wrong_task("`cwd` is no path");
   if (path.front() == '/') {
     spec.cwd = path;
   } else if (spec.cwd) {
     spec.cwd = *spec.cwd + (spec.cwd->ends_with('/') ? "" : "/") + path;
   } else {
-    return wrong("`cwd` must be absolute, as this agent has no workspace; or begin the command with cd");
+    return wrong_task("`cwd` must be absolute, as this agent has no workspace; or begin the command with cd");
   }
   return {};
 }
@@ -96,13 +100,13 @@ result<task_spec> exec_task(const agent_settings& agent, const json& input) {
     spec.command = {"sh", "-c", line->get<std::string>()};
   } else {
     spec.command = input.at("argv").get<std::vector<std::string>>();
-    if (spec.command.empty() || spec.command[0].empty()) return wrong("`argv` must begin with a program");
+    if (spec.command.empty() || spec.command[0].empty()) return wrong_task("`argv` must begin with a program");
   }
   for (const auto& argument : spec.command)
-    if (has_nul(argument)) return wrong("a command cannot have a NUL character in it");
+    if (has_nul(argument)) return wrong_task("a command cannot have a NUL character in it");
   if (bytes_of(spec.command) > most_command_bytes)
-    return wrong("the command has more than " + std::to_string(most_command_bytes) +
-                 " bytes; `write` a script into the workspace and run that");
+    return wrong_task("the command has more than " + std::to_string(most_command_bytes) +
+                      " bytes; `write` a script into the workspace and run that");
   if (auto done = choose_worker(spec, input); !done) return tl::unexpected(done.error());
   if (auto done = take_environment(spec, input); !done) return tl::unexpected(done.error());
   if (auto done = take_directory(spec, input); !done) return tl::unexpected(done.error());
@@ -161,10 +165,10 @@ result<task_request> task_for_command(const agent_settings& agent, const std::st
     }
     r.spec.command.push_back(text.append(argument, at));
   }
-  if (in_arguments && has_nul(prompt)) return wrong("the task has a NUL character in it");
+  if (in_arguments && has_nul(prompt)) return wrong_task("the task has a NUL character in it");
   if (bytes_of(r.spec.command) > most_command_bytes)
-    return wrong("the task is too long for the command line of agent " + agent.name + " (" +
-                 std::to_string(prompt.size()) + " bytes); give it a shorter one");
+    return wrong_task("the task is too long for the command line of agent " + agent.name + " (" +
+                      std::to_string(prompt.size()) + " bytes); give it a shorter one");
   if (!in_arguments) r.spec.stdin_open = true;
   if (!in_arguments && !agent.acp) r.stdin_text = prompt;
   return r;

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "controller/turns/json_text.hpp"
 #include "controller/turns/result_json.hpp"
 
 namespace quell::controller::turns {
@@ -14,9 +15,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_told_bytes = 64 << 10; ///< of a result in an event
 
-std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-json parsed(const std::string& text) {
+json json_or_text(const std::string& text) {
   auto value = json::parse(text, nullptr, false);
   return value.is_discarded() ? json(text) : value;
 }
@@ -37,7 +36,7 @@ const char* name_of_reason(actors::abort_reason r) {
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat) {
   json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
   if (by_chat) block["by_chat"] = true;
-  return text_of(block);
+  return json_text(block);
 }
 
 bool is_by_chat(const std::string& block) {
@@ -46,15 +45,15 @@ bool is_by_chat(const std::string& block) {
 }
 
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule) {
-  return text_of({{"call", call.call},
-                  {"input", parsed(call.input)},
-                  {"exclusive", exclusive},
-                  {"timeout_ms", timeout.count()},
-                  {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
+  return json_text({{"call", call.call},
+                    {"input", json_or_text(call.input)},
+                    {"exclusive", exclusive},
+                    {"timeout_ms", timeout.count()},
+                    {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
 }
 
 std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls) {
-  return text_of({{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}});
+  return json_text({{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}});
 }
 
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
@@ -68,7 +67,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
       has_result && over.contains("usage") ? over["usage"] : usage_json(live ? live->usage : model_usage{});
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
   shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
-  return text_of(shown);
+  return json_text(shown);
 }
 
 event_text turn_started(const operation_id& turn, const std::string& block) {
@@ -76,59 +75,61 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   if (!data.is_object()) data = json::object();
   data.erase("by_chat");
   data["turn"] = turn.text();
-  return {"turn_start", text_of(data)};
+  return {"turn_start", json_text(data)};
 }
 
 event_text text_said(std::uint64_t offset, const std::string& text) {
-  return {"text_delta", text_of({{"offset", offset}, {"text", text}})};
+  return {"text_delta", json_text({{"offset", offset}, {"text", text}})};
 }
 
 event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
   if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
-    return {
-        "tool_start",
-        text_of({{"call", what.call}, {"name", what.name}, {"input", parsed(what.input)}, {"operation", call.text()}})};
+    return {"tool_start", json_text({{"call", what.call},
+                                     {"name", what.name},
+                                     {"input", json_or_text(what.input)},
+                                     {"operation", call.text()}})};
   if (const auto* timeout = std::get_if<actors::turn_effects::say_call_timed_out>(&news))
     return {"tool_timeout",
-            text_of({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
+            json_text({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
   const auto& said = std::get<actors::turn_effects::say_result>(news);
   const bool is_cut = said.what.result.size() > most_told_bytes;
   return {"tool_result",
-          text_of({{"call", what.call},
-                   {"name", what.name},
-                   {"ok", said.what.ok},
-                   {"cancelled", said.what.cancelled},
-                   {"duration_ms", said.took.count()},
-                   {"result", parsed(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
-                                            : said.what.result)},
-                   {"truncated", is_cut}})};
+          json_text({{"call", what.call},
+                     {"name", what.name},
+                     {"ok", said.what.ok},
+                     {"cancelled", said.what.cancelled},
+                     {"duration_ms", said.took.count()},
+                     {"result", json_or_text(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
+                                                    : said.what.result)},
+                     {"truncated", is_cut}})};
 }
 
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total) {
-  return {"tool_progress", text_of({{"call", what.call},
-                                    {"name", what.name},
-                                    {"elapsed_ms", elapsed.count()},
-                                    {"message", message.empty() ? json() : json(message)},
-                                    {"progress", progress},
-                                    {"total", total ? json(*total) : json()}})};
+  return {"tool_progress", json_text({{"call", what.call},
+                                      {"name", what.name},
+                                      {"elapsed_ms", elapsed.count()},
+                                      {"message", message.empty() ? json() : json(message)},
+                                      {"progress", progress},
+                                      {"total", total ? json(*total) : json()}})};
 }
 
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
   return {"approval_required",
-          text_of({{"operation", call.text()}, {"name", what.name}, {"input", parsed(what.input)}, {"rule", rule}})};
+          json_text(
+              {{"operation", call.text()}, {"name", what.name}, {"input", json_or_text(what.input)}, {"rule", rule}})};
 }
 
 event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
                              const std::string& reason) {
-  return {"approval_resolved", text_of({{"operation", call.text()},
-                                        {"decision", approved ? "approved" : "denied"},
-                                        {"by", {{"id", by.id}, {"name", by.name}}},
-                                        {"reason", reason}})};
+  return {"approval_resolved", json_text({{"operation", call.text()},
+                                          {"decision", approved ? "approved" : "denied"},
+                                          {"by", {{"id", by.id}, {"name", by.name}}},
+                                          {"reason", reason}})};
 }
 
 std::string completed_data(const actors::turn_effects::end& how) {
-  return text_of({{"text", how.text}, {"usage", usage_json(how.usage)}});
+  return json_text({{"text", how.text}, {"usage", usage_json(how.usage)}});
 }
 
 } // namespace quell::controller::turns

@@ -9,7 +9,7 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t most_name = 128, most_url = 1024, most_words = 4000, most_all = 16 << 10;
+constexpr std::size_t most_file_name = 128, most_url = 1024, most_words = 4000, most_all = 16 << 10;
 
 /// An address as it is, if it is one that fits a line.
 std::string_view plain_url(std::string_view url) {
@@ -21,20 +21,20 @@ std::string_view plain_url(std::string_view url) {
 
 std::string attached_file(std::string_view name, std::string_view type, std::optional<std::uint64_t> bytes,
                           std::string_view url) {
-  std::string about = excerpt(type, most_name);
+  std::string about = excerpt(type, most_file_name);
   if (bytes) about += (about.empty() ? "" : ", ") + std::to_string(*bytes) + " bytes";
-  std::string line = "[attached: " + (name.empty() ? std::string("a file") : excerpt(name, most_name));
+  std::string line = "[attached: " + (name.empty() ? std::string("a file") : excerpt(name, most_file_name));
   if (!about.empty()) line += " (" + about + ")";
   if (const auto where = plain_url(url); !where.empty()) line += " " + std::string(where);
   return line + "]";
 }
 
 std::string attached_thing(std::string_view kind, std::string_view name) {
-  return "[" + std::string(kind) + (name.empty() ? "" : ": " + excerpt(name, most_name)) + "]";
+  return "[" + std::string(kind) + (name.empty() ? "" : ": " + excerpt(name, most_file_name)) + "]";
 }
 
 std::string forwarded(std::string_view from, std::string_view text) {
-  std::string line = "[forwarded" + (from.empty() ? std::string() : " from " + excerpt(from, most_name));
+  std::string line = "[forwarded" + (from.empty() ? std::string() : " from " + excerpt(from, most_file_name));
   if (text.empty()) return line + "]";
   const auto words = utf8_prefix(text, most_words);
   return line + ": " + std::string(words) + (words.size() < text.size() ? "…]" : "]");

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_kept = 5000;
 
-std::string text_of(const json& from, const char* name) {
+std::string kept_text(const json& from, const char* name) {
   const auto found = from.is_object() ? from.find(name) : from.end();
   return from.is_object() && found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
@@ -72,20 +72,20 @@ std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in)
 
 part recovered(const json& j) {
   part p;
-  p.turn = operation_id::parse(text_of(j, "turn"));
-  p.message = text_of(j, "message");
-  p.text = text_of(j, "text");
-  p.shown = text_of(j, "shown");
-  p.opening = text_of(j, "opening");
-  p.mark = text_of(j, "mark");
-  p.cancel = cancel_id::parse(text_of(j, "cancel"));
+  p.turn = operation_id::parse(kept_text(j, "turn"));
+  p.message = kept_text(j, "message");
+  p.text = kept_text(j, "text");
+  p.shown = kept_text(j, "shown");
+  p.opening = kept_text(j, "opening");
+  p.mark = kept_text(j, "mark");
+  p.cancel = cancel_id::parse(kept_text(j, "cancel"));
   p.awaits_proof = flag_of(j, "stopping");
   p.sent_bytes = p.text.size();
   p.is_posted = true;
   p.is_shown_live = flag_of(j, "live");
-  if (const auto call = operation_id::parse(text_of(j, "call"))) {
+  if (const auto call = operation_id::parse(kept_text(j, "call"))) {
     p.what = part_kind::approval;
-    p.asks = question{*call, text_of(j, "name"), text_of(j, "input"), flag_of(j, "open")};
+    p.asks = question{*call, kept_text(j, "name"), kept_text(j, "input"), flag_of(j, "open")};
   } else {
     p.what = part_kind::reply;
     p.is_open = flag_of(j, "open");
@@ -95,11 +95,11 @@ part recovered(const json& j) {
 
 stop_notice recovered_stop(const json& j) {
   stop_notice n;
-  n.message = message_id::parse(text_of(j, "stop"));
-  n.cancel = cancel_id::parse(text_of(j, "cancel"));
+  n.message = message_id::parse(kept_text(j, "stop"));
+  n.cancel = cancel_id::parse(kept_text(j, "cancel"));
   n.more_follows = flag_of(j, "more");
-  n.reacted = text_of(j, "reacted");
-  n.reply_to = text_of(j, "answers");
+  n.reacted = kept_text(j, "reacted");
+  n.reply_to = kept_text(j, "answers");
   n.is_recovered = true;
   return n;
 }
@@ -110,8 +110,8 @@ part shown_stop(const json& j, const stop_notice& n) {
   p.notice = n.number;
   p.cancel = n.cancel;
   p.reply_to = n.reply_to;
-  p.message = text_of(j, "message");
-  p.text = p.shown = text_of(j, "shown");
+  p.message = kept_text(j, "message");
+  p.text = p.shown = kept_text(j, "shown");
   p.sent_bytes = p.text.size();
   p.is_posted = p.awaits_proof = true;
   return p;
@@ -157,16 +157,16 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
   };
   const auto all = json::parse(kept, nullptr, false);
   for (const auto& j : list_of(all, "parts")) {
-    const auto scope = scope_path::parse(text_of(j, "scope"));
-    if (!scope || text_of(j, "message").empty() || which.size() >= most_kept) continue;
+    const auto scope = scope_path::parse(kept_text(j, "scope"));
+    if (!scope || kept_text(j, "message").empty() || which.size() >= most_kept) continue;
     auto p = recovered(j);
     note(p.turn);
     if (p.asks) note(p.asks->call);
     b.add(b.at(*scope, now), std::move(p));
   }
   for (const auto& j : list_of(all, "replies")) {
-    const auto scope = scope_path::parse(text_of(j, "scope"));
-    const auto turn = operation_id::parse(text_of(j, "turn"));
+    const auto scope = scope_path::parse(kept_text(j, "scope"));
+    const auto turn = operation_id::parse(kept_text(j, "turn"));
     if (!scope || !turn || !j.contains("sent") || !j["sent"].is_number_unsigned()) continue;
     reply r;
     r.scope = *scope;
@@ -176,12 +176,12 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     b.replies.emplace(*turn, std::move(r));
   }
   for (const auto& j : list_of(all, "stops")) {
-    const auto scope = scope_path::parse(text_of(j, "scope"));
+    const auto scope = scope_path::parse(kept_text(j, "scope"));
     auto n = recovered_stop(j);
     if (!scope || !n.cancel || b.last_notice >= most_kept) continue;
     n.number = ++b.last_notice;
     auto& in = b.at(*scope, now);
-    if (!text_of(j, "message").empty()) b.add_urgent(in, shown_stop(j, n));
+    if (!kept_text(j, "message").empty()) b.add_urgent(in, shown_stop(j, n));
     in.stops.push_back(std::move(n));
   }
   return which;

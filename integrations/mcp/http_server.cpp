@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "integrations/ca_file.hpp"
 #include "integrations/mcp/http_conversation.hpp"
 
 namespace quell::integrations {
@@ -54,11 +55,11 @@ class jobs {
   std::atomic<bool> waiting_ = false;
 };
 
-class held_call final : public mcp_call {
+class held_http_call final : public mcp_call {
  public:
-  held_call(std::shared_ptr<jobs> box, std::shared_ptr<mcp_line> line, http_conversation::call_number number)
+  held_http_call(std::shared_ptr<jobs> box, std::shared_ptr<mcp_line> line, http_conversation::call_number number)
       : box_(std::move(box)), line_(std::move(line)), number_(number) {}
-  ~held_call() override {
+  ~held_http_call() override {
     if (!line_->is_over()) cancel({}, nullptr);
   }
   void cancel(std::string reason, mcp_late late) override {
@@ -106,7 +107,7 @@ class server final : public mcp_server {
     box_->put([=](http_conversation& talk, clock::time_point now) {
       talk.begin(number, line, tool, input_json, operation, now);
     });
-    return std::make_unique<held_call>(box_, std::move(line), number);
+    return std::make_unique<held_http_call>(box_, std::move(line), number);
   }
 
  private:
@@ -143,12 +144,6 @@ class server final : public mcp_server {
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };
-
-std::string named_ca_file() {
-  for (const char* variable : {"QUELL_CA_FILE", "CURL_CA_BUNDLE"})
-    if (const char* file = std::getenv(variable); file && *file) return file;
-  return {};
-}
 
 std::optional<fault> wrong_address(const std::string& name, const std::string& url, const std::string& key) {
   const std::string who = mcp::who_is(name);

@@ -108,11 +108,11 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
 namespace {
 
 template <class Core>
-class held_call final : public mcp_call {
+class held_stdio_call final : public mcp_call {
  public:
-  held_call(std::shared_ptr<Core> core, std::shared_ptr<mcp_line> line, mcp_call_number number)
+  held_stdio_call(std::shared_ptr<Core> core, std::shared_ptr<mcp_line> line, mcp_call_number number)
       : core_(std::move(core)), line_(std::move(line)), number_(number) {}
-  ~held_call() override {
+  ~held_stdio_call() override {
     if (!line_->is_over()) cancel({}, nullptr);
   }
   void cancel(std::string reason, mcp_late late) override {
@@ -168,7 +168,7 @@ std::unique_ptr<mcp_call> mcp_stdio_server::call(const std::string& tool, const 
     number = core_->session.begin_call(tool, input_json, operation);
     core_->lines.emplace(number, line);
   });
-  return std::make_unique<held_call<core>>(core_, std::move(line), number);
+  return std::make_unique<held_stdio_call<core>>(core_, std::move(line), number);
 }
 
 } // namespace quell::integrations

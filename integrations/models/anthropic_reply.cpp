@@ -11,9 +11,9 @@ namespace {
 
 using namespace model_events;
 
-class reader final : public reply_reader {
+class anthropic_stream final : public reply_reader {
  public:
-  explicit reader(call_ids ids) : ids_(std::move(ids)) {}
+  explicit anthropic_stream(call_ids ids) : ids_(std::move(ids)) {}
 
   std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     const auto event = parse_json(data);
@@ -124,6 +124,8 @@ class reader final : public reply_reader {
 
 } // namespace
 
-std::unique_ptr<reply_reader> anthropic_reader(call_ids ids) { return std::make_unique<reader>(std::move(ids)); }
+std::unique_ptr<reply_reader> anthropic_reader(call_ids ids) {
+  return std::make_unique<anthropic_stream>(std::move(ids));
+}
 
 } // namespace quell::integrations

@@ -9,7 +9,7 @@
 namespace quell::integrations {
 namespace {
 
-constexpr std::size_t most_tools = 512;
+constexpr std::size_t most_anthropic_tools = 512;
 
 /// Adds blocks to the message of this side, or begins one: sides alternate, so neighbours share a message.
 json& blocks_of(json& messages, const char* role) {
@@ -18,11 +18,11 @@ json& blocks_of(json& messages, const char* role) {
   return messages.back()["content"];
 }
 
-void put(json& messages, const user_message& user) {
+void put_in_anthropic(json& messages, const user_message& user) {
   blocks_of(messages, "user").push_back(json{{"type", "text"}, {"text", user.text}});
 }
 
-void put(json& messages, const assistant_message& assistant) {
+void put_in_anthropic(json& messages, const assistant_message& assistant) {
   json& blocks = blocks_of(messages, "assistant");
   if (!assistant.text.empty()) blocks.push_back(json{{"type", "text"}, {"text", assistant.text}});
   for (const tool_call& call : assistant.calls)
@@ -30,7 +30,7 @@ void put(json& messages, const assistant_message& assistant) {
         json{{"type", "tool_use"}, {"id", call.call}, {"name", call.name}, {"input", call_input(call.input)}});
 }
 
-void put(json& messages, const tool_results& results) {
+void put_in_anthropic(json& messages, const tool_results& results) {
   json& blocks = blocks_of(messages, "user");
   for (const tool_result& result : results.results) {
     json block{{"type", "tool_result"}, {"tool_use_id", result.call}, {"content", result.result}};
@@ -67,13 +67,14 @@ void put_tools(json& body, const model_request& request, const conversation& his
 
 result<http_request> anthropic_request(const model_settings& settings, const model_request& request) {
   if (auto wrong = wrong_basics(settings)) return tl::unexpected(std::move(*wrong));
-  if (auto wrong = wrong_offers(request.tools, most_tools)) return tl::unexpected(std::move(*wrong));
+  if (auto wrong = wrong_offers(request.tools, most_anthropic_tools)) return tl::unexpected(std::move(*wrong));
   auto place = endpoint_of(settings, "https://api.anthropic.com/v1", "/messages");
   if (!place) return tl::unexpected(std::move(place.error()));
 
   const conversation history = orderly(request.messages);
   json messages = json::array();
-  for (const conversation_entry& entry : history) std::visit([&](const auto& one) { put(messages, one); }, entry);
+  for (const conversation_entry& entry : history)
+    std::visit([&](const auto& one) { put_in_anthropic(messages, one); }, entry);
   json body{{"model", settings.model}, {"max_tokens", settings.max_tokens}, {"stream", true}};
   if (!blank(request.instructions)) body["system"] = repaired(request.instructions);
   body["messages"] = std::move(messages);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "integrations/ca_file.hpp"
 #include "integrations/models/plan.hpp"
 #include "integrations/models/running_call.hpp"
 #include "integrations/models/web_attempt.hpp"
@@ -17,11 +18,11 @@
 namespace quell::integrations {
 namespace {
 
-class held_call final : public model_call {
+class held_model_call final : public model_call {
  public:
-  held_call(std::shared_ptr<mailbox> box, std::shared_ptr<call_line> line)
+  held_model_call(std::shared_ptr<mailbox> box, std::shared_ptr<call_line> line)
       : box_(std::move(box)), line_(std::move(line)) {}
-  ~held_call() override {
+  ~held_model_call() override {
     if (!line_->is_cut() && !line_->has_ended()) cancel(nullptr);
   }
   void cancel(std::function<void()> closed) override {
@@ -52,7 +53,7 @@ class client final : public model_client {
     // All that costs time, reading a script or writing the request's body, is done here, on the asking thread.
     post begin(line, plan_call(settings, request, options_.ca_file, *network_, scripts_));
     box_->put(begin);
-    return std::make_unique<held_call>(box_, std::move(line));
+    return std::make_unique<held_model_call>(box_, std::move(line));
   }
 
  private:
@@ -167,12 +168,6 @@ class client final : public model_client {
   std::shared_ptr<mailbox> box_;
   std::thread thread_; ///< last: it uses all of the above
 };
-
-std::string named_ca_file() {
-  for (const char* variable : {"QUELL_CA_FILE", "CURL_CA_BUNDLE"})
-    if (const char* file = std::getenv(variable); file && *file) return file;
-  return {};
-}
 
 } // namespace
 

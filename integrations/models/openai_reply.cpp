@@ -9,9 +9,9 @@ namespace {
 
 using namespace model_events;
 
-class reader final : public reply_reader {
+class openai_stream final : public reply_reader {
  public:
-  explicit reader(call_ids ids) : ids_(std::move(ids)) {}
+  explicit openai_stream(call_ids ids) : ids_(std::move(ids)) {}
 
   std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     if (data == "[DONE]") return end(told);
@@ -124,6 +124,6 @@ class reader final : public reply_reader {
 
 } // namespace
 
-std::unique_ptr<reply_reader> openai_reader(call_ids ids) { return std::make_unique<reader>(std::move(ids)); }
+std::unique_ptr<reply_reader> openai_reader(call_ids ids) { return std::make_unique<openai_stream>(std::move(ids)); }
 
 } // namespace quell::integrations

@@ -7,13 +7,13 @@
 namespace quell::integrations {
 namespace {
 
-constexpr std::size_t most_tools = 128;
+constexpr std::size_t most_openai_tools = 128;
 
-void put(json& messages, const user_message& user) {
+void put_in_openai(json& messages, const user_message& user) {
   messages.push_back(json{{"role", "user"}, {"content", user.text}});
 }
 
-void put(json& messages, const assistant_message& assistant) {
+void put_in_openai(json& messages, const assistant_message& assistant) {
   json message{{"role", "assistant"}, {"content", nullptr}};
   if (!assistant.text.empty()) message["content"] = assistant.text;
   json calls = json::array();
@@ -25,7 +25,7 @@ void put(json& messages, const assistant_message& assistant) {
   messages.push_back(std::move(message));
 }
 
-void put(json& messages, const tool_results& results) {
+void put_in_openai(json& messages, const tool_results& results) {
   for (const tool_result& result : results.results)
     messages.push_back(json{{"role", "tool"}, {"tool_call_id", result.call}, {"content", result.result}});
 }
@@ -43,7 +43,7 @@ json offered(const tool_offer& tool) {
 
 result<http_request> openai_request(const model_settings& settings, const model_request& request) {
   if (auto wrong = wrong_basics(settings)) return tl::unexpected(std::move(*wrong));
-  if (auto wrong = wrong_offers(request.tools, most_tools)) return tl::unexpected(std::move(*wrong));
+  if (auto wrong = wrong_offers(request.tools, most_openai_tools)) return tl::unexpected(std::move(*wrong));
   auto place = endpoint_of(settings, "https://api.openai.com/v1", "/chat/completions");
   if (!place) return tl::unexpected(std::move(place.error()));
 
@@ -51,7 +51,7 @@ result<http_request> openai_request(const model_settings& settings, const model_
   if (!blank(request.instructions))
     messages.push_back(json{{"role", "system"}, {"content", repaired(request.instructions)}});
   for (const conversation_entry& entry : orderly(request.messages))
-    std::visit([&](const auto& one) { put(messages, one); }, entry);
+    std::visit([&](const auto& one) { put_in_openai(messages, one); }, entry);
   json body{{"model", settings.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
   // OpenAI's newer models refuse the old name; many look-alikes know only the old one.
   const bool theirs = place->host.ends_with("api.openai.com") || place->host.ends_with(".azure.com");

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto release_time = milliseconds(1'000); ///< after the answer's end, for the body's end to come too
+constexpr auto body_release_time = milliseconds(1'000); ///< after the answer's end, for the body's end to come too
 
 model_usage sum(const model_usage& a, const model_usage& b) {
   return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
@@ -141,7 +141,7 @@ running_call::time_point running_call::deadline() const {
   case phase::settled:
     return std::min(whole_end_, since_ + limits::ending);
   case phase::ending:
-    return since_ + release_time;
+    return since_ + body_release_time;
   case phase::over:
     break;
   }

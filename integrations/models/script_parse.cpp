@@ -24,9 +24,9 @@ struct trouble {
   }
 };
 
-class reader {
+class script_reader {
  public:
-  reader(const json& value, std::string where, trouble& wrong)
+  script_reader(const json& value, std::string where, trouble& wrong)
       : value_(value), where_(std::move(where)), wrong_(wrong) {
     if (!value.is_object()) wrong_.say(where_, "expected an object");
   }
@@ -64,13 +64,13 @@ class reader {
     if (has(name) && !at(name).is_boolean()) wrong_.say(where(name), "expected true or false");
     return at(name) == json(true);
   }
-  reader inside(const char* name) const { return {at(name), where(name), wrong_}; }
+  script_reader inside(const char* name) const { return {at(name), where(name), wrong_}; }
   template <class F>
   void each(const char* name, F&& f) const {
     if (!has(name)) return;
     if (!at(name).is_array()) return wrong_.say(where(name), "expected a list");
     for (std::size_t i = 0; i < at(name).size(); ++i)
-      f(reader(at(name)[i], where(name) + "/" + std::to_string(i), wrong_));
+      f(script_reader(at(name)[i], where(name) + "/" + std::to_string(i), wrong_));
   }
   void say(const std::string& what) const { wrong_.say(where_, what); }
 
@@ -80,7 +80,7 @@ class reader {
   trouble& wrong_;
 };
 
-script_steps::call read_call(const reader& from) {
+script_steps::call read_call(const script_reader& from) {
   from.only({"name", "input", "id"});
   script_steps::call call{from.text("id").value_or(""), from.text("name").value_or(""), "{}"};
   if (call.name.empty()) from.say("a call needs a name");
@@ -89,7 +89,7 @@ script_steps::call read_call(const reader& from) {
   return call;
 }
 
-script_steps::fail read_error(const reader& from) {
+script_steps::fail read_error(const script_reader& from) {
   from.only({"code", "message", "retry", "retry_after_ms"});
   script_steps::fail step;
   step.why = {
@@ -103,7 +103,7 @@ script_steps::fail read_error(const reader& from) {
   return step;
 }
 
-void read_step(const reader& from, std::vector<script_step>& steps) {
+void read_step(const script_reader& from, std::vector<script_step>& steps) {
   const char* kinds[] = {"text", "endless", "call", "calls", "hang", "error"};
   const auto count =
       std::count_if(std::begin(kinds), std::end(kinds), [&](const char* kind) { return from.has(kind); });
@@ -121,24 +121,24 @@ void read_step(const reader& from, std::vector<script_step>& steps) {
   if (from.has("delay_ms")) steps.emplace_back(script_steps::pause{from.time("delay_ms")});
   from.only({"call", "calls", "hang", "error", "delay_ms"});
   if (from.has("call")) steps.emplace_back(read_call(from.inside("call")));
-  from.each("calls", [&](const reader& call) { steps.emplace_back(read_call(call)); });
+  from.each("calls", [&](const script_reader& call) { steps.emplace_back(read_call(call)); });
   if (from.yes("hang")) steps.emplace_back(script_steps::hang{});
   if (from.has("error")) steps.emplace_back(read_error(from.inside("error")));
 }
 
-script_answer read_answer(const reader& from) {
+script_answer read_answer(const script_reader& from) {
   from.only({"when", "steps", "text", "usage", "stop"});
   script_answer answer;
   if (from.has("when")) {
-    const reader when = from.inside("when");
+    const script_reader when = from.inside("when");
     when.only({"user", "result", "system", "ask", "round", "attempt"});
     answer.when = {when.text("user"),  when.text("result"),  when.text("system"),
                    when.number("ask"), when.number("round"), when.number("attempt")};
   }
   if (from.has("text")) answer.steps.emplace_back(script_steps::say{*from.text("text"), 0, milliseconds(0), false});
-  from.each("steps", [&](const reader& step) { read_step(step, answer.steps); });
+  from.each("steps", [&](const script_reader& step) { read_step(step, answer.steps); });
   if (from.has("usage")) {
-    const reader usage = from.inside("usage");
+    const script_reader usage = from.inside("usage");
     usage.only({"input", "output", "cached"});
     const auto tokens = [&](const char* name) { return usage.count(name, 1ULL << 50).value_or(0); };
     answer.usage = model_usage{tokens("input"), tokens("output"), tokens("cached")};
@@ -200,9 +200,9 @@ result<script> parse_script(const std::string& text, const std::string& file) {
   if (!value) return tl::unexpected(std::move(value.error()));
   trouble wrong;
   script read;
-  const reader whole(*value, "", wrong);
+  const script_reader whole(*value, "", wrong);
   whole.only({"answers"});
-  whole.each("answers", [&](const reader& answer) { read.answers.push_back(read_answer(answer)); });
+  whole.each("answers", [&](const script_reader& answer) { read.answers.push_back(read_answer(answer)); });
   if (!wrong.first && read.answers.empty()) wrong.say("/answers", "a script needs at least one answer");
   if (wrong.first) return failure("model_refused", "the script " + file + ": " + *wrong.first);
   return read;

@@ -1,8 +1,9 @@
 // The seccomp filter, by hand: a list is short, and a library would have to be static.
 //
 // Everything here is closed to tasks by missing capabilities, or is a door that kernels have been attacked through. A
-// list of what is refused and not of what is allowed: a kernel's new calls must not break programs. clone3 hides its
-// flags behind a pointer, so it answers ENOSYS, upon which every C library uses clone, whose flags can be read.
+// list of what is refused_numbers and not of what is allowed: a kernel's new calls must not break programs. clone3
+// hides its flags behind a pointer, so it answers ENOSYS, upon which every C library uses clone, whose flags can be
+// read.
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -17,7 +18,7 @@
 namespace quell::worker {
 namespace {
 
-constexpr auto refused = std::to_array<std::uint32_t>({
+constexpr auto refused_numbers = std::to_array<std::uint32_t>({
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -65,7 +66,7 @@ constexpr std::uint32_t own_machine = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t own_machine = AUDIT_ARCH_AARCH64;
 #else
-#error "the refused system calls are not written for this machine"
+#error "the refused_numbers system calls are not written for this machine"
 #endif
 
 constexpr sock_filter load(std::size_t offset) {
@@ -79,7 +80,7 @@ constexpr sock_filter unless_equal_skip_one(std::uint32_t value) {
   return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
 }
 
-constexpr std::size_t length = 3 + 2 + 2 * refused.size() + 2 + 5 + 1;
+constexpr std::size_t length = 3 + 2 + 2 * refused_numbers.size() + 2 + 5 + 1;
 
 constexpr std::array<sock_filter, length> make_program() {
   std::array<sock_filter, length> p{};
@@ -88,8 +89,9 @@ constexpr std::array<sock_filter, length> make_program() {
   p[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_machine, 1, 0); // numbers of another machine mean other calls
   p[at++] = answer(ENOSYS);
   p[at++] = load(offsetof(seccomp_data, nr));
-  p[at++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, static_cast<std::uint8_t>(2 * refused.size() + 1), 0);
-  for (const auto number : refused) {
+  p[at++] =
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, static_cast<std::uint8_t>(2 * refused_numbers.size() + 1), 0);
+  for (const auto number : refused_numbers) {
     p[at++] = unless_equal_skip_one(number);
     p[at++] = answer(EPERM);
   }

@@ -15,7 +15,7 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t most_id = 128, most_remembered = 100'000;
+constexpr std::size_t most_client_id = 128, most_remembered = 100'000;
 constexpr unsigned accepted = 202;
 
 std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
@@ -72,7 +72,7 @@ class incoming final : public connector {
       return failure("not_found", "no [[incoming]] has the name \"" + call.path.substr(0, 64) + "\"");
     if (call.method != "POST") return failure("method_not_allowed", "a delivery is a POST");
     const auto id = call.header("webhook-id"), timestamp = call.header("webhook-timestamp");
-    if (id.empty() || id.size() > most_id ||
+    if (id.empty() || id.size() > most_client_id ||
         !is_signed(sender->key, id, timestamp, call.body, call.header("webhook-signature")))
       return failure("unauthenticated",
                      "webhook-id, webhook-timestamp and webhook-signature must be those of Standard Webhooks, made "
