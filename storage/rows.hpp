@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "storage/audit.hpp"
 #include "storage/history.hpp"
 #include "storage/records.hpp"
 
