@@ -20,12 +20,25 @@ function(quell_precompiled target)
   target_precompile_headers(${target} REUSE_FROM quell_precompiled_${kind})
 endfunction()
 
-# Several sources of a room in one compilation: the whole takes half the time, one changed source a little longer.
-option(QUELL_UNITY "compile the sources of a room several at a time" ON)
+# Several sources of a room in one compilation: the whole takes half the time, one changed source a little longer, so
+# it is not for trying out changes (QUELL_QUICK). Names that clash are found by tests/house/check_names.py.
+set(unity_by_default ON)
+if(QUELL_QUICK)
+  set(unity_by_default OFF)
+endif()
+option(QUELL_UNITY "compile the sources of a room several at a time" ${unity_by_default})
 function(quell_unity target)
-  if(QUELL_UNITY AND NOT QUELL_QUICK)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT QUELL_UNITY)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # A wrong turn (tests/mutations) stands for one object, so what it changes stays an object of its own.
+  file(GLOB mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt)
+  foreach(mutation ${mutations})
+    file(STRINGS ${mutation} line REGEX "^file: ")
+    string(REPLACE "file: " "${CMAKE_SOURCE_DIR}/" source "${line}")
+    set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
 endfunction()
 
 # quell_room(NAME [libraries...]): the room's folder as static library quell_NAME, from every .cpp in it that is no main.

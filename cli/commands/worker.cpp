@@ -42,7 +42,7 @@ std::string described_worker(const json& worker, const view& v) {
   row("cannot", joined_values(member(worker, "containment_limits")));
   row("version", printable(text_of(worker, "version")));
   row("address", printable(text_of(worker, "address")));
-  row("joined_values", instant_and_age(worker, "joined_at", v));
+  row("joined", instant_and_age(worker, "joined_at", v));
   row("last heard", instant_and_age(worker, "last_heard_at", v));
   row("lease", instant_and_age(worker, "lease_expires_at", v));
   const auto& silent = member(worker, "unreachable");

@@ -46,7 +46,7 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
   if (names_one(parent.may_spawn, child.name)) return child;
   const auto owned = tools_given(parent);
   if (const auto tool = not_owned(tools_given(child), owned))
-    return too_much(child, parent, child.is_command() ? "runs a program" : "names_one the tool " + *tool);
+    return too_much(child, parent, child.is_command() ? "runs a program" : "has the tool " + *tool);
   if (parent.worker) {
     if (child.worker && *child.worker != *parent.worker)
       return too_much(child, parent, "works on worker " + *child.worker);

@@ -18,7 +18,7 @@ constexpr int most_depth = 64;
 constexpr std::int64_t longest_ms = 7LL * 24 * 3600 * 1000;
 
 tl::unexpected<fault> wrong_input(const tool_definition& tool, const std::string& what) {
-  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong_input: " + what);
+  return failure("invalid_input", "the input of " + tool.offer.name + " is wrong: " + what);
 }
 
 result<json> parsed_input(const tool_definition& tool, const std::string& text) {

@@ -1,7 +1,7 @@
 // The seccomp filter, by hand: a list is short, and a library would have to be static.
 //
 // Everything here is closed to tasks by missing capabilities, or is a door that kernels have been attacked through. A
-// list of what is refused_numbers and not of what is allowed: a kernel's new calls must not break programs. clone3
+// list of what is refused and not of what is allowed: a kernel's new calls must not break programs. clone3
 // hides its flags behind a pointer, so it answers ENOSYS, upon which every C library uses clone, whose flags can be
 // read.
 #include <linux/audit.h>
@@ -66,7 +66,7 @@ constexpr std::uint32_t own_machine = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t own_machine = AUDIT_ARCH_AARCH64;
 #else
-#error "the refused_numbers system calls are not written for this machine"
+#error "the refused system calls are not written for this machine"
 #endif
 
 constexpr sock_filter load(std::size_t offset) {
