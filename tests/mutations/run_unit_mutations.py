@@ -1,8 +1,14 @@
 """Wrong turns in production code, one at a time: each must fail the unit test that its file names.
 
-The programs are built before (`ninja mutants`); nothing is compiled here.
+usage: run_unit_mutations.py FOLDER [--tests PROGRAM] [--only TEXT]
+
+FOLDER holds the programs, built before (`ninja mutants`); nothing is compiled here. With --tests they are guardians, and
+PROGRAM is the test that is run with each of them, in a PID namespace of its own: a guardian that leaves a process behind
+leaves it there.
 """
+import argparse
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -13,13 +19,34 @@ from mutate import mutated_source, read_mutation
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def judge(folder, m):
-    program = folder / f"unit_{m.name}"
+def own_subtrees():
+    """The cgroups of guardians under test, which a guardian that was killed with its namespace leaves empty."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        if line.startswith("0::"):
+            yield from (pathlib.Path("/sys/fs/cgroup") / line[3:].lstrip("/")).glob("quell-test-*")
+
+
+def remove(cgroup):
+    for below in [path for path in cgroup.glob("*/") if path.is_dir()]:
+        remove(below)
+    try:
+        cgroup.rmdir()
+    except OSError:
+        pass  # the kernel needs a moment, or somebody else has been here
+
+
+def judge(folder, tests, m):
+    kind = "guardian" if tests else "unit"
+    program = folder / f"{kind}_{m.name}"
     if not program.exists():
         return False, f"{m.name}: its program is not there; build it: ninja mutants"
     spec = m.caught_by.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")
+    command, environment = [program, spec, "-a"], dict(os.environ)
+    if tests:
+        command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", tests, spec, "-a"]
+        environment["QUELL_TEST_GUARDIAN"] = str(program)
     try:
-        done = subprocess.run([program, spec, "-a"], text=True, capture_output=True, timeout=120)
+        done = subprocess.run(command, text=True, capture_output=True, timeout=120, env=environment)
         out = done.stdout + done.stderr
         caught = done.returncode != 0 and (re.search(r"test cases: +\d+ \|.*\d+ failed", out) is not None or
                                            done.returncode < 0)
@@ -31,13 +58,20 @@ def judge(folder, m):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    only = sys.argv[2] if len(sys.argv) > 2 else ""
-    mutations = [read_mutation(p) for p in sorted((HERE / "unit").glob("*.txt")) if only in p.stem]
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("--tests", type=pathlib.Path)
+    arguments.add_argument("--only", default="")
+    given = arguments.parse_args()
+    kind = "guardian" if given.tests else "unit"
+    before = set(own_subtrees())
+    mutations = [read_mutation(p) for p in sorted((HERE / kind).glob("*.txt")) if given.only in p.stem]
     for m in mutations:
         mutated_source(m)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda m: judge(folder, m), mutations))
+        results = list(pool.map(lambda m: judge(given.folder, given.tests, m), mutations))
+    for left in set(own_subtrees()) - before if given.tests else ():
+        remove(left)
     for _, text in results:
         print(text)
     bad = sum(not right for right, _ in results)

@@ -376,7 +376,7 @@ TEST_CASE("a second guardian of one subtree is refused while the first lives, an
   if (levels_here().back() == containment::pidns || levels_here().back() == containment::group) return;
   ward w(levels_here().back());
   const auto id = w.shell("sleep 1000; :");
-  auto second = guardian_client::launch({QUELL_GUARDIAN_BINARY, w.subtree, std::nullopt, lock_of(w.subtree)});
+  auto second = guardian_client::launch({guardian_program(), w.subtree, std::nullopt, lock_of(w.subtree)});
   REQUIRE(!second);
   CHECK(second.error().detail.find("an earlier guardian of this worker") != std::string::npos);
   w.hear(20);
@@ -389,7 +389,7 @@ TEST_CASE("a launch without the program, or with a bad subtree, says what is wro
   REQUIRE(!none);
   CHECK(none.error().detail.find("/no/such/quell-guardian") != std::string::npos);
   for (const auto* bad : {"", "..", "a/b", "cgroup.procs"}) {
-    auto launched = guardian_client::launch({QUELL_GUARDIAN_BINARY, bad, std::nullopt});
+    auto launched = guardian_client::launch({guardian_program(), bad, std::nullopt});
     REQUIRE(!launched);
     CHECK(launched.error().detail.find("plain path segment") != std::string::npos);
     CHECK(!sweep_containment(bad));

@@ -26,11 +26,16 @@ std::string fresh_mark() {
   return std::to_string(random() % 900'000'000'000 + 100'000'000'000);
 }
 
+std::string guardian_program() {
+  const char* other = std::getenv("QUELL_TEST_GUARDIAN");
+  return other ? other : QUELL_GUARDIAN_BINARY;
+}
+
 const std::vector<containment>& levels_here() {
   static const std::vector<containment> found = [] {
     std::vector<containment> out;
     for (const auto level : {containment::group, containment::pidns, containment::cgroup, containment::cgroup_pidns}) {
-      auto tried = guardian_client::launch({QUELL_GUARDIAN_BINARY, "quell-test-" + fresh_mark(), level});
+      auto tried = guardian_client::launch({guardian_program(), "quell-test-" + fresh_mark(), level});
       if (tried) out.push_back(level);
     }
     return out;
@@ -133,7 +138,7 @@ bool subtree_exists(const std::string& subtree) {
 
 ward::ward(containment level, bool with_lease, std::string name)
     : subtree(name.empty() ? "quell-test-" + fresh_mark() : std::move(name)) {
-  auto launched = guardian_client::launch({QUELL_GUARDIAN_BINARY, subtree, level, lock_of(subtree)});
+  auto launched = guardian_client::launch({guardian_program(), subtree, level, lock_of(subtree)});
   if (!launched) FAIL(launched.error().detail);
   client = std::move(*launched);
   CHECK(client->report().level == level);

@@ -16,6 +16,8 @@ namespace quell::worker::test {
 
 using namespace std::chrono_literals;
 
+/// The guardian under test: QUELL_TEST_GUARDIAN, else the one of this build.
+std::string guardian_program();
 /// The levels that this machine has, weakest first. Fails the test run if there is none.
 const std::vector<containment>& levels_here();
 
