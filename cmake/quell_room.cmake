@@ -20,13 +20,9 @@ function(quell_precompiled target)
   target_precompile_headers(${target} REUSE_FROM quell_precompiled_${kind})
 endfunction()
 
-# Several sources of a room in one compilation: the whole takes half the time, one changed source a little longer, so
-# it is not for trying out changes (QUELL_QUICK). Names that clash are found by tests/house/check_names.py.
-set(unity_by_default ON)
-if(QUELL_QUICK)
-  set(unity_by_default OFF)
-endif()
-option(QUELL_UNITY "compile the sources of a room several at a time" ${unity_by_default})
+# Several sources of a room in one compilation: the whole takes half the time, one changed source longer. Names that
+# clash are found by tests/house/check_names.py.
+option(QUELL_UNITY "compile the sources of a room several at a time" OFF)
 function(quell_unity target)
   if(NOT QUELL_UNITY)
     return()
