@@ -195,7 +195,8 @@ void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
 void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& l, moment now) {
   if (s->story.is_over()) return;
   if (view.record.status == cancel_status::settled) s->story.settled(view.proven);
-  const auto stuck = stuck_in(view, now.boot - s->began > kill_bound);
+  const auto stuck = stuck_in(view, now.boot - s->began > kill_bound,
+                              s->is_from_before ? workers_are::coming_back : workers_are::known);
   if (!stuck.empty()) s->story.stuck();
   bool is_told_later = false;
   while (const auto next = s->story.next()) {
@@ -302,6 +303,7 @@ void acknowledger::make_up_for(const std::vector<storage::message_record>& left,
     s->what.cancel = *kept.cancel;
     s->what.scope = m.scope;
     s->what.modality = kept.modality;
+    s->is_from_before = true;
     if (const auto last = told.find(m.id); last != told.end()) s->story.was_told(last->second);
     begin(s, false);
   }

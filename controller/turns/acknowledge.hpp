@@ -44,6 +44,7 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
     stop_said what;
     stop_story story;
     boot_time began{};
+    bool is_from_before = false; ///< an earlier life has begun to tell it
   };
   using story_ref = std::shared_ptr<open_story>;
   struct asked;

@@ -78,12 +78,13 @@ std::optional<stop_telling> stop_story::next() {
   return std::nullopt;
 }
 
-std::vector<stuck_operation> stuck_in(const cancel_view& view, bool is_late) {
+std::vector<stuck_operation> stuck_in(const cancel_view& view, bool is_late, workers_are workers) {
   std::vector<stuck_operation> found;
   if (view.record.status == cancel_status::settled) return found;
   for (const auto& u : view.unproven) {
     switch (u.why) {
     case unproven_why::worker_unreachable:
+      if (workers == workers_are::coming_back && !is_late) break;
       found.push_back({u.operation, "worker " + u.worker.value_or("?") + " is unreachable"});
       break;
     case unproven_why::stuck_in_kernel:

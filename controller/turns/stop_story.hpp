@@ -62,12 +62,14 @@ struct not_known {
 };
 
 /// What keeps an open cancel from being proven although its time is over; empty = nothing, or it is merely being
-/// stopped. `is_late`: the bound of its kills is over.
+/// stopped. `is_late`: the bound of its kills is over. `workers_are::coming_back`: quelld has just begun, so that none
+/// of them is there yet.
+enum class workers_are : std::uint8_t { known, coming_back };
 struct stuck_operation {
   operation_id id;
   std::string why;
 };
-std::vector<stuck_operation> stuck_in(const cancel_view& view, bool is_late);
+std::vector<stuck_operation> stuck_in(const cancel_view& view, bool is_late, workers_are workers = workers_are::known);
 /// Why nothing is known of work that ended with this receipt; "" = it is known.
 std::string why_not_known(receipt how);
 

@@ -65,6 +65,7 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
     }
   }
   in.flying = flight{a.number, p, a.what, a.text, text_bytes, a.is_live};
+  ++changes;
   in.tokens.take(now);
   tokens.take(now);
   last_served = scope;
@@ -171,6 +172,7 @@ void outbox::note(const scope_path& scope, std::string text, std::string reply_t
   p.reply_to = std::move(reply_to);
   auto& to = books_->at(scope, now);
   books_->add(to, std::move(p));
+  ++books_->changes;
   books_->bound(scope, to, now);
 }
 
@@ -190,6 +192,12 @@ void outbox::forget(const scope_path& at_or_below, boot_time now) {
   drop_all(at_or_below, now);
   for (auto& [scope, place] : books_->places)
     if (scope.is_at_or_below(at_or_below)) books_->drop_everything(place);
+}
+
+bool outbox::speaks_in(const scope_path& at_or_below) const {
+  return std::any_of(books_->replies.begin(), books_->replies.end(), [&](const auto& entry) {
+    return !entry.second.is_over && entry.second.scope.is_at_or_below(at_or_below);
+  });
 }
 
 std::size_t outbox::places() const { return books_->places.size(); }

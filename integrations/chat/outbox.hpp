@@ -52,8 +52,9 @@ struct outbox_rules {
   bool has_buttons = false;
   /// A post that comes twice with the same `key` is done once: one of which nobody knows is made again.
   bool posts_repeat = false;
-  bool has_fences = false; ///< ``` begins and ends code: a message that ends within ends and begins it again
-  bool one_line = false;   ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
+  bool has_fences = false;          ///< ``` begins and ends code: a message that ends within ends and begins it again
+  bool fences_name_language = true; ///< behind the fence; false: it would be shown as a line of the code
+  bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
   /// Where messages cannot be edited: a stop that is proven sooner is told once, not first as being on its way.
   milliseconds tell_stopping_after{1000};
   milliseconds edit_every{1000}; ///< the same message is edited no more often
@@ -176,6 +177,9 @@ class outbox {
 
   /// Nobody can speak at or below the scope any more: what waits for it is left out.
   void forget(const scope_path& at_or_below, boot_time now);
+
+  /// Whether a reply is under way there or below.
+  bool speaks_in(const scope_path& at_or_below) const;
 
   std::size_t places() const;
   std::size_t in_flight() const;

@@ -28,6 +28,7 @@ struct part {
   std::optional<question> asks{};
   std::uint64_t notice = 0;          ///< the stop that it tells of
   std::optional<cancel_id> cancel{}; ///< that it tells of
+  std::optional<message_id> tells{}; ///< the message that said stop, of whose end it tells
   bool awaits_proof = false;         ///< it changes once the cancel has settled
   boot_time not_before{};
   // What the service shows:
@@ -128,14 +129,20 @@ struct outbox::books {
   /// Counts what is left out, and says so now and then.
   void lose(std::size_t parts, const scope_path& where, const char* why, boot_time now);
   std::string rendered(const part& p) const;
+  /// What a message begins with that goes on behind `before`: the fence that was closed there.
+  std::string opening_behind(const std::string& before) const;
   bool needs_action(const part& p) const;
   void append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now);
   void close(place& in, const operation_id& turn);
   part& add(place& to, part p);
   void add_urgent(place& to, part p);
   /// `mark`: below what is cut off there; none: whatever becomes of its cancel.
+  /// `not_whole`: messages of it that are complete and only wait to be sent stay.
+  enum class what_goes : std::uint8_t { everything, not_whole };
   void drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel = {},
-            const std::string* mark = nullptr);
+            const std::string* mark = nullptr, what_goes what = what_goes::everything);
+  /// Of an earlier life, which did not send it.
+  void recover_waiting(place& in, part p, std::optional<std::uint64_t> flies);
   /// A question is answered, or needs no answer any more.
   void close_question(place& in, const operation_id& call, const std::string& how);
   void drop_parts(place& in, const std::optional<cancel_id>& cancel = {});

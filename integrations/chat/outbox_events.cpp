@@ -85,6 +85,13 @@ void complete(outbox::books& b, const operation_id& turn, const event& e, const 
   b.replies.erase(turn);
 }
 
+/// For people, who do not know the words of the API.
+std::string why_early(const std::string& reason) {
+  if (reason == "timeout") return "it took too long";
+  if (reason == "interrupted") return "it was interrupted by a restart";
+  return "something went wrong";
+}
+
 void abort(outbox::books& b, const operation_id& turn, const event& e, const json& data, boot_time now) {
   const auto reason = text_of(data, "reason");
   const auto found = b.replies.find(turn);
@@ -96,7 +103,7 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
   b.drop(in, turn, {}, reason == "user" ? nullptr : &cut_off);
   if (!was_dropped && is_early && !b.rules.words.ended_early.empty()) {
     part p;
-    p.text = b.one_message(b.rules.words.ended_early + ": " + reason + ".");
+    p.text = b.one_message(b.rules.words.ended_early + ": " + why_early(reason) + ".");
     if (found != b.replies.end() && !found->second.has_part) p.reply_to = found->second.reply_to;
     b.add(in, std::move(p));
   }

@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_kept = 5000;
+constexpr std::size_t most_kept = 5000, most_bytes_kept = 512 << 10;
+constexpr std::uint64_t unwritten_keys = 10'000; ///< more than are used between two writings
 
 std::string kept_text(const json& from, const char* name) {
   const auto found = from.is_object() ? from.find(name) : from.end();
@@ -28,10 +29,12 @@ const json& list_of(const json& from, const char* name) {
   return from.is_object() && found != from.end() && found->is_array() ? *found : none;
 }
 
-json kept_part(const scope_path& scope, const part& p) {
-  json j = {{"scope", scope.text()},   {"message", p.message}, {"text", p.text.substr(0, p.sent_bytes)},
-            {"shown", p.shown},        {"opening", p.opening}, {"mark", p.mark},
-            {"live", p.is_shown_live}, {"open", p.is_open}};
+/// `in_full`: with the text that was not sent yet.
+json kept_part(const scope_path& scope, const place& in, const part& p, bool in_full) {
+  json j = {
+      {"scope", scope.text()},   {"message", p.message}, {"text", in_full ? p.text : p.text.substr(0, p.sent_bytes)},
+      {"shown", p.shown},        {"opening", p.opening}, {"mark", p.mark},
+      {"live", p.is_shown_live}, {"open", p.is_open},    {"sent", p.sent_bytes}};
   if (p.turn) j["turn"] = p.turn->text();
   if (p.cancel) j["cancel"] = p.cancel->text();
   if (p.awaits_proof) j["stopping"] = true;
@@ -42,13 +45,33 @@ json kept_part(const scope_path& scope, const part& p) {
     j["open"] = p.asks->is_open;
     j["text"] = p.text;
   }
+  if (p.is_posted) return j;
+  j["waits"] = static_cast<int>(p.what);
+  j["answers"] = p.reply_to;
+  if (p.tells) j["stop"] = p.tells->text();
+  if (p.perhaps)
+    j["perhaps"] = {{"key", p.perhaps->key},
+                    {"text", p.perhaps->text},
+                    {"bytes", p.perhaps->text_bytes},
+                    {"live", p.perhaps->is_live}};
+  else if (in.flying && &*in.flying->of == &p)
+    j["flies"] = in.flying->text_bytes;
   return j;
+}
+
+/// It stands nowhere yet, and nothing else brings it back.
+bool is_waiting(const place& in, const part& p) {
+  if (p.is_posted || p.is_doomed || p.what == part_kind::queued) return false;
+  if (p.what == part_kind::note && p.turn) return false; // of a place in line
+  const bool is_of_open_stop = p.notice != 0 && std::any_of(in.stops.begin(), in.stops.end(),
+                                                            [&](const stop_notice& n) { return n.number == p.notice; });
+  return !is_of_open_stop || p.what == part_kind::reaction;
 }
 
 /// What a stop shows and its end will change: a message or a reaction.
 std::optional<json> kept_stop(const scope_path& scope, const place& in, const stop_notice& n) {
   const auto shown = std::find_if(in.parts.begin(), in.parts.end(), [&](const part& p) {
-    return p.notice == n.number && p.what == part_kind::acknowledgement && p.is_posted && !p.message.empty();
+    return p.notice == n.number && p.what == part_kind::acknowledgement && (!p.is_posted || !p.message.empty());
   });
   if (n.is_recovered || (shown == in.parts.end() && n.reacted.empty())) return std::nullopt;
   json j = {{"scope", scope.text()}, {"more", n.more_follows}, {"reacted", n.reacted}, {"answers", n.reply_to}};
@@ -56,7 +79,7 @@ std::optional<json> kept_stop(const scope_path& scope, const place& in, const st
   if (n.cancel) j["cancel"] = n.cancel->text();
   if (shown != in.parts.end()) {
     j["message"] = shown->message;
-    j["shown"] = shown->shown;
+    j["shown"] = shown->is_posted ? shown->shown : shown->text;
   }
   return j;
 }
@@ -70,6 +93,11 @@ std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in)
   return r.received - std::min(waiting, r.received);
 }
 
+std::uint64_t kept_number(const json& from, const char* name) {
+  return from.is_object() && from.contains(name) && from[name].is_number_unsigned() ? from[name].get<std::uint64_t>()
+                                                                                    : 0;
+}
+
 part recovered(const json& j) {
   part p;
   p.turn = operation_id::parse(kept_text(j, "turn"));
@@ -80,7 +108,7 @@ part recovered(const json& j) {
   p.mark = kept_text(j, "mark");
   p.cancel = cancel_id::parse(kept_text(j, "cancel"));
   p.awaits_proof = flag_of(j, "stopping");
-  p.sent_bytes = p.text.size();
+  p.sent_bytes = j.contains("sent") ? std::min<std::size_t>(kept_number(j, "sent"), p.text.size()) : p.text.size();
   p.is_posted = true;
   p.is_shown_live = flag_of(j, "live");
   if (const auto call = operation_id::parse(kept_text(j, "call"))) {
@@ -90,6 +118,26 @@ part recovered(const json& j) {
     p.what = part_kind::reply;
     p.is_open = flag_of(j, "open");
   }
+  return p;
+}
+
+/// One that stands nowhere yet; nullopt: nonsense.
+std::optional<part> recovered_waiting(const json& j) {
+  auto p = recovered(j);
+  const auto what = kept_number(j, "waits");
+  if (!j["waits"].is_number_unsigned() || what > static_cast<std::uint64_t>(part_kind::reaction)) return std::nullopt;
+  p.what = static_cast<part_kind>(what);
+  if ((p.what == part_kind::approval) != p.asks.has_value() || p.text.empty()) return std::nullopt;
+  if (p.what == part_kind::reaction ? p.message.empty() : !p.message.empty()) return std::nullopt;
+  p.is_posted = p.awaits_proof = p.is_shown_live = false;
+  p.shown.clear();
+  p.sent_bytes = 0;
+  p.reply_to = kept_text(j, "answers");
+  p.tells = message_id::parse(kept_text(j, "stop"));
+  if (const auto tried = j.find("perhaps"); tried != j.end() && tried->is_object())
+    p.perhaps = part::attempt{kept_number(*tried, "key"), kept_text(*tried, "text"),
+                              std::min<std::size_t>(kept_number(*tried, "bytes"), p.text.size()),
+                              flag_of(*tried, "live"), true};
   return p;
 }
 
@@ -104,6 +152,7 @@ stop_notice recovered_stop(const json& j) {
   return n;
 }
 
+/// A message that says that something is being stopped; perhaps it was not sent yet.
 part shown_stop(const json& j, const stop_notice& n) {
   part p;
   p.what = part_kind::acknowledgement;
@@ -111,9 +160,12 @@ part shown_stop(const json& j, const stop_notice& n) {
   p.cancel = n.cancel;
   p.reply_to = n.reply_to;
   p.message = kept_text(j, "message");
-  p.text = p.shown = kept_text(j, "shown");
+  p.text = kept_text(j, "shown");
+  p.awaits_proof = true;
+  p.is_posted = !p.message.empty();
+  if (!p.is_posted) return p;
+  p.shown = p.text;
   p.sent_bytes = p.text.size();
-  p.is_posted = p.awaits_proof = true;
   return p;
 }
 
@@ -122,29 +174,64 @@ part shown_stop(const json& j, const stop_notice& n) {
 std::string outbox::kept() const {
   const auto& b = *books_;
   json parts = json::array(), replies = json::array(), stops = json::array();
-  if (!b.rules.can_edit) return {};
+  auto room = most_bytes_kept;
   for (const auto& [scope, place] : b.places) {
+    // All of a place, or what the service shows of it.
+    std::size_t bytes = 0;
+    for (const auto& p : place.parts) bytes += p.text.size() + p.shown.size();
+    const bool in_full = bytes <= room;
+    if (in_full) room -= bytes;
     std::vector<operation_id> turns;
     for (const auto& p : place.parts) {
       const bool is_stopping = p.awaits_proof && p.mark == b.rules.words.stopping_mark;
       const bool is_final = !p.is_live() && !b.needs_action(p) && !is_stopping;
-      if (!p.is_posted || p.message.empty() || p.is_reaction() || is_final || parts.size() >= most_kept) continue;
-      if (p.what != part_kind::reply && !p.asks) continue;
-      parts.push_back(kept_part(scope, p));
+      const bool stands =
+          p.is_posted && !p.message.empty() && !p.is_reaction() && !is_final && (p.what == part_kind::reply || p.asks);
+      if (parts.size() >= most_kept || (!stands && !(in_full && is_waiting(place, p)))) continue;
+      parts.push_back(kept_part(scope, place, p, in_full));
       if (p.turn && std::find(turns.begin(), turns.end(), *p.turn) == turns.end()) turns.push_back(*p.turn);
     }
     for (const auto& turn : turns)
       if (const auto r = b.replies.find(turn); r != b.replies.end())
         replies.push_back({{"turn", turn.text()},
                            {"scope", scope.text()},
-                           {"sent", sent_of(r->second, turn, place)},
+                           {"sent", in_full ? r->second.received : sent_of(r->second, turn, place)},
                            {"over", r->second.is_over}});
     for (const auto& n : place.stops)
       if (auto kept = kept_stop(scope, place, n); kept && stops.size() < most_kept) stops.push_back(std::move(*kept));
   }
   if (parts.empty() && stops.empty()) return {};
-  const json all = {{"parts", std::move(parts)}, {"replies", std::move(replies)}, {"stops", std::move(stops)}};
+  const json all = {{"parts", std::move(parts)},
+                    {"replies", std::move(replies)},
+                    {"stops", std::move(stops)},
+                    {"number", b.last_number}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// `flies`: it was being sent, and nobody knows what became of so many bytes of it.
+void outbox::books::recover_waiting(place& in, part p, std::optional<std::uint64_t> flies) {
+  if (p.tells) in.acknowledged.push_back(*p.tells);
+  if (p.what == part_kind::reaction || p.what == part_kind::acknowledgement)
+    return add_urgent(in, std::move(p)); // twice is fine
+  if (!flies) {
+    add(in, std::move(p));
+    return;
+  }
+  // A post is not made twice: what stands in its place says that something may be missing.
+  if (!rules.words.left_out.empty()) {
+    part gap;
+    gap.what = part_kind::left_out;
+    gap.turn = p.turn;
+    gap.text = rules.words.left_out;
+    gap.reply_to = p.reply_to;
+    add(in, std::move(gap));
+  }
+  const auto done = std::min<std::size_t>(*flies, p.text.size());
+  if (p.what != part_kind::reply || (done == p.text.size() && !p.is_open)) return;
+  p.opening = opening_behind(p.opening + p.text.substr(0, done));
+  p.text.erase(0, done);
+  p.reply_to.clear();
+  add(in, std::move(p));
 }
 
 std::uint64_t outbox::changes() const { return books_->changes; }
@@ -156,9 +243,21 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     if (id && std::find(which.begin(), which.end(), *id) == which.end()) which.push_back(*id);
   };
   const auto all = json::parse(kept, nullptr, false);
+  // Keys of the last moment may not have been written down.
+  if (const auto number = kept_number(all, "number"); number < (1ULL << 53)) b.last_number = number + unwritten_keys;
   for (const auto& j : list_of(all, "parts")) {
     const auto scope = scope_path::parse(kept_text(j, "scope"));
-    if (!scope || kept_text(j, "message").empty() || which.size() >= most_kept) continue;
+    if (!scope || which.size() >= most_kept) continue;
+    if (j.contains("waits")) {
+      auto p = recovered_waiting(j);
+      if (!p) continue;
+      note(p->turn);
+      if (p->asks) note(p->asks->call);
+      b.recover_waiting(b.at(*scope, now), std::move(*p),
+                        j.contains("flies") ? std::optional(kept_number(j, "flies")) : std::nullopt);
+      continue;
+    }
+    if (kept_text(j, "message").empty()) continue;
     auto p = recovered(j);
     note(p.turn);
     if (p.asks) note(p.asks->call);
@@ -181,7 +280,7 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     if (!scope || !n.cancel || b.last_notice >= most_kept) continue;
     n.number = ++b.last_notice;
     auto& in = b.at(*scope, now);
-    if (!kept_text(j, "message").empty()) b.add_urgent(in, shown_stop(j, n));
+    if (!kept_text(j, "shown").empty()) b.add_urgent(in, shown_stop(j, n));
     in.stops.push_back(std::move(n));
   }
   return which;
@@ -191,6 +290,7 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
   (void)now;
   auto& b = *books_;
   const bool is_over = !how || *how == status::completed || *how == status::failed || *how == status::cancelled;
+  const bool is_whole = !b.replies.contains(which); // its end was told: what waits of it is the rest
   const auto& words = b.rules.words;
   const auto mark = words.ended_early.empty() ? words.cut_mark : words.ended_early + ".";
   for (auto& [scope, place] : b.places) {
@@ -201,7 +301,18 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
       p.mark = words.cut_mark; // its proof may have been told while nobody heard: it is not known here
       p.awaits_proof = p.cancel.has_value();
     }
-    b.drop(place, which, {}, &mark);
+    const auto any_reply = [&](auto is_so) {
+      return std::any_of(place.parts.begin(), place.parts.end(),
+                         [&](const part& p) { return p.turn == which && p.what == part_kind::reply && is_so(p); });
+    };
+    const bool was_waiting = any_reply([](const part& p) { return !p.is_posted; });
+    const bool carries_mark =
+        any_reply([](const part& p) { return p.is_posted && (p.is_open || p.sent_bytes < p.text.size()); });
+    b.drop(place, which, {}, &mark, is_whole ? books::what_goes::not_whole : books::what_goes::everything);
+    if (is_whole || !was_waiting || carries_mark) continue;
+    part p; // nothing stands there that could carry the mark
+    p.text = mark;
+    b.add(place, std::move(p));
   }
   // Whatever is told of its end after this says nothing new.
   if (const auto r = b.replies.find(which); is_over && r != b.replies.end()) r->second.is_over = true;

@@ -55,6 +55,12 @@ void outbox::books::lose(std::size_t parts, const scope_path& where, const char*
   report_at = now + between_reports;
 }
 
+std::string outbox::books::opening_behind(const std::string& before) const {
+  if (!rules.has_fences) return {};
+  auto fence = open_fence(before);
+  return fence.empty() || rules.fences_name_language ? fence : "```\n";
+}
+
 std::string outbox::books::rendered(const part& p) const {
   auto whole = p.opening + p.text;
   if (rules.has_fences && p.what == part_kind::reply) whole += closing_fence(whole);
@@ -118,7 +124,7 @@ outbox::books::position outbox::books::split(place& in, position p) {
     rest.turn = p->turn;
     rest.is_open = p->is_open;
     rest.text = p->text.substr(cut + leave_out);
-    if (rules.has_fences) rest.opening = open_fence(p->opening + p->text.substr(0, cut));
+    rest.opening = opening_behind(p->opening + p->text.substr(0, cut));
     rest.status = std::exchange(p->status, {});
     p->text.resize(cut);
     p->is_open = false;
@@ -180,7 +186,7 @@ void outbox::books::freeze(place& in, position p) {
     rest.turn = p->turn;
     rest.is_open = p->is_open;
     rest.text = p->text.substr(std::min(p->sent_bytes, p->text.size()));
-    if (rules.has_fences) rest.opening = open_fence(p->opening + p->text.substr(0, p->text.size() - rest.text.size()));
+    rest.opening = opening_behind(p->opening + p->text.substr(0, p->text.size() - rest.text.size()));
     rest.status = p->status;
     in.parts.insert(std::next(p), std::move(rest));
   }
@@ -189,11 +195,12 @@ void outbox::books::freeze(place& in, position p) {
 
 /// What was not sent is dropped. A message in flight cannot be called back, but nothing is added to it.
 void outbox::books::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
-                         const std::string* mark) {
+                         const std::string* mark, what_goes what) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
     if (here->turn == turn && here->awaits_proof && cancel && !here->cancel) await(*here, cancel);
     if (here->turn != turn || here->is_urgent() || here->is_doomed) continue;
+    if (what == what_goes::not_whole && !here->is_open && here->mark.empty() && !here->asks) continue;
     const bool flies = is_flying(in, here);
     if (!here->is_posted && !flies) {
       in.parts.erase(here);
@@ -211,7 +218,9 @@ void outbox::books::drop(place& in, const operation_id& turn, const std::optiona
       here->awaits_proof = !mark;
       if (!mark) await(*here, cancel);
     }
-    if (here->text.empty() && here->mark.empty()) here->text = here->shown; // nothing else to show in its place
+    // Nothing else to show in its place: what a tool's line leaves behind does not look as if it ran.
+    if (here->text.empty() && here->mark.empty() && here->what == part_kind::reply) here->mark = rules.words.cut_mark;
+    if (here->text.empty() && here->mark.empty()) here->text = here->shown;
   }
   sweep(in);
 }

@@ -48,6 +48,7 @@ void outbox::books::show(place& in, const stop_notice& n, const std::string& tex
     part p;
     p.what = part_kind::acknowledgement;
     p.notice = n.number;
+    p.tells = n.message;
     p.reply_to = n.reply_to;
     add_urgent(in, std::move(p));
     at = shown_of(in, n);
@@ -64,6 +65,7 @@ void outbox::books::react(place& in, const stop_notice& n, const std::string& re
   part p;
   p.what = part_kind::reaction;
   p.notice = n.number;
+  p.tells = n.message;
   p.text = reaction;
   p.message = n.reacted;
   auto before = std::find_if(in.parts.begin(), in.parts.end(), [](const part& x) { return !x.is_urgent(); });

@@ -124,7 +124,10 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
     timers_.erase(timers_.begin());
     job();
   }
-  for (auto& a : box.due(now)) perform(std::move(a));
+  auto actions = box.due(now);
+  // Ahead of them: whoever comes after a crash knows what was being sent.
+  notes_.keep(version(), now, [this] { return to_keep(); });
+  for (auto& a : actions) perform(std::move(a));
   auto next = box.next_at(now);
   if (const auto at = notes_.keep(version(), now, [this] { return to_keep(); }); at && (!next || *at < *next))
     next = at;

@@ -129,6 +129,9 @@ TEST_CASE("only what should have ended counts as stuck") {
   add(unproven_why::stuck_in_kernel);
   REQUIRE(stuck_in(view, false).size() == 2);
   CHECK(stuck_in(view, false)[0].why == "worker w2 is unreachable");
+  // After a restart of quelld every worker is, for a moment.
+  CHECK(stuck_in(view, false, workers_are::coming_back).size() == 1);
+  CHECK(stuck_in(view, true, workers_are::coming_back).size() == stuck_in(view, true).size());
   view.record.status = cancel_status::settled;
   CHECK(stuck_in(view, true).empty());
 }

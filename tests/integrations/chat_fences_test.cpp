@@ -1,8 +1,12 @@
 // Code blocks across the borders of messages.
 #include "integrations/chat/fences.hpp"
 
+#include <algorithm>
+
 #include <rapidcheck/catch.h>
 
+#include "integrations/chat/slack/write.hpp"
+#include "integrations/chat/telegram/write.hpp"
 #include "tests/integrations/chat_outbox_world.hpp"
 
 using namespace quell;
@@ -65,6 +69,37 @@ TEST_CASE("code that does not fit one message goes on as code in the next one", 
     CHECK(open_fence(shown).empty());
     if (i > 0) CHECK(shown.starts_with("```py\n"));
   }
+}
+
+TEST_CASE("Slack and Telegram take code over their borders, too, and no line is invented", "[fences]") {
+  const bool is_slack = GENERATE(true, false);
+  played_service s{is_slack ? slack::rules_of({}) : telegram::rules_of({})};
+  std::string text = "See:\n```py\n", code;
+  for (int i = 0; i < 900; ++i) code += "line(" + std::to_string(i) + ")\n";
+  text += code + "```\nThat is all.";
+  const auto place = played_service::place(is_slack ? "slack/T1/C1/1.2" : "telegram/5");
+  s.tell("turn_start", turn, R"({"turn":"x","message":""})", place);
+  for (std::size_t at = 0; at < text.size(); at += 500) {
+    s.tell("text_delta", turn,
+           R"({"offset":)" + std::to_string(at) + R"(,"text":)" + s.quoted(text.substr(at, 500)) + "}", place);
+    s.run_dry();
+  }
+  s.tell("turn_complete", turn, R"({"text":)" + s.quoted(text) + R"(,"usage":{}})", place);
+  s.run_dry();
+  REQUIRE(s.order.size() > 2);
+  std::string seen;
+  for (std::size_t i = 0; i < s.order.size(); ++i) {
+    auto shown = s.messages.at(s.order[i]);
+    CHECK(open_fence(shown).empty());
+    CHECK(shown.starts_with(i == 0 ? "See:\n```py\n" : "```\n"));
+    for (std::size_t at; (at = shown.find("```")) != std::string::npos;) shown.erase(at, 3);
+    seen += shown;
+  }
+  const auto squeezed = [](std::string all) {
+    all.erase(std::remove(all.begin(), all.end(), '\n'), all.end());
+    return all;
+  };
+  CHECK(squeezed(seen) == squeezed("See:py" + code + "That is all."));
 }
 
 TEST_CASE("the line below a reply does not stand in its code", "[fences]") {

@@ -34,6 +34,18 @@ outbox_rules lines() {
 
 } // namespace
 
+TEST_CASE("a tool's line does not stay when its reply ends early") {
+  played_service s{outbox_rules{}};
+  const auto turn = operation_id::fresh();
+  s.start(turn);
+  s.tell("tool_start", turn, R"({"name":"exec"})");
+  s.run_dry();
+  s.abort(turn, "timeout");
+  s.run_dry();
+  CHECK(s.messages.at("1") == "⏹ cut off");
+  CHECK(s.messages.at("2") == "⚠️ The reply ended early: it took too long.");
+}
+
 TEST_CASE("a reply is posted with its first words and grows by edits, no more often than the service likes") {
   played_service s{outbox_rules{}};
   s.start(turn);
@@ -264,7 +276,7 @@ TEST_CASE("a reply that ends early for another reason than a person says so") {
   s.start(turn);
   s.abort(turn, "timeout");
   s.run_dry();
-  CHECK(s.said == strings{"post ⚠️ The reply ended early: timeout."});
+  CHECK(s.said == strings{"post ⚠️ The reply ended early: it took too long."});
 }
 
 TEST_CASE("a Stop button silences the reply before any event says so") {

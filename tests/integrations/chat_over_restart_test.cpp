@@ -132,6 +132,88 @@ TEST_CASE("a question that was answered meanwhile loses its buttons, and nonsens
     CHECK(next.box.recover(bad, next.now).empty());
 }
 
+TEST_CASE("a reply that was complete and waited is sent by the next life, whole and once", "[restart]") {
+  outbox_rules rules = with_buttons();
+  rules.can_edit = GENERATE(true, false);
+  rules.most_length = 64;
+  played_service s(rules);
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "sentence " + std::to_string(i) + ". ";
+  s.start(turn);
+  s.complete(turn, text);
+  const auto posted = GENERATE(0, 1, 2);
+  for (int i = 0; i < posted; ++i) {
+    const auto actions = s.box.due(s.now);
+    REQUIRE(actions.size() == 1);
+    s.box.done(actions[0].number, s.perform(actions[0]), s.now);
+    s.pass(milliseconds{5000});
+  }
+  next_life next(s);
+  CHECK(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
+  next.box.looked(turn, std::nullopt, next.now);
+  next.run_dry();
+  CHECK(next.all() == text);
+  CHECK(next.box.kept().empty());
+}
+
+TEST_CASE("what was being sent when its program died is not sent twice, and marked", "[restart]") {
+  auto rules = with_buttons();
+  rules.most_length = 64;
+  rules.posts_repeat = GENERATE(true, false);
+  const bool has_arrived = GENERATE(true, false);
+  played_service s(rules);
+  s.start(turn);
+  s.complete(turn, std::string(60, 'a') + "\n" + std::string(60, 'b'));
+  const auto actions = s.box.due(s.now);
+  REQUIRE(actions.size() == 1);
+  const auto kept = s.box.kept();
+  if (has_arrived) s.perform(actions[0]);
+  next_life next(s);
+  next.keys = s.keys;
+  next.box.recover(kept, next.now);
+  next.box.looked(turn, std::nullopt, next.now);
+  next.run_dry();
+  const auto a = std::string(60, 'a') + "\n", b = std::string(60, 'b');
+  if (rules.posts_repeat)
+    CHECK(next.all() == a + b);
+  else
+    CHECK(next.all() == (has_arrived ? a : "") + "[…]" + b);
+}
+
+TEST_CASE("a reply that was cut by the end of its program says so, also where nothing stands yet", "[restart]") {
+  outbox_rules rules;
+  rules.can_edit = GENERATE(true, false);
+  played_service s(rules);
+  s.start(turn);
+  s.delta(turn, 0, "Let me");
+  next_life next(s);
+  CHECK(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
+  next.box.looked(turn, std::nullopt, next.now);
+  next.abort(turn, "interrupted");
+  next.run_dry();
+  CHECK(next.said == strings{"post ⚠️ The reply ended early."});
+}
+
+TEST_CASE("a stop that was to be told is told by the next life, once", "[restart]") {
+  outbox_rules rules;
+  rules.can_react = GENERATE(true, false);
+  played_service s(rules);
+  const auto stop = message_id::fresh();
+  const auto cancel = cancel_id::fresh();
+  s.box.heard(played_service::place(), played_service::taken(stop), "m7", s.now);
+  s.tell("cancel_settled", turn,
+         R"({"cancel":")" + cancel.text() + R"(","proven":true,"not_confirmed":0,"operations":1})");
+  s.tell("acknowledgement", turn,
+         R"({"message":")" + stop.text() + R"(","cancel":")" + cancel.text() + R"(","text":null,"reaction":"🛑"})");
+  next_life next(s);
+  CHECK(next.box.recover(s.box.kept(), next.now).empty());
+  auto again = played_service::taken(stop); // the service repeats it
+  again.is_acknowledged = again.is_duplicate = true;
+  next.box.heard(played_service::place(), again, "m7", next.now);
+  next.run_dry();
+  CHECK(next.said == (rules.can_react ? strings{"react m7 🛑", "react m7 ✅"} : strings{"post 🛑 stopped"}));
+}
+
 TEST_CASE("who waits in line sees it, until it is their turn", "[outbox]") {
   outbox_rules rules;
   rules.can_react = GENERATE(true, false);

@@ -31,12 +31,12 @@ def test_nobody_is_admitted_who_is_not_named(admitted, heard):
         d.message("server")
         d.message("direct", direct=True)
         command = d.interact(c, interaction(name="ask", type=1, options=[{"name": "text", "type": 3, "value": "asked"}]))
-        stop = d.interact(c, interaction(name="stop", type=1))
         is_here = "server" in heard
-        assert (command["json"]["data"]["content"] == "This bot does not work here.") != is_here, command
-        assert (stop["json"]["data"]["content"] == "This bot does not work here.") != is_here, stop
         for text in heard + (["asked"] if is_here else []):
             wait_text(d, f"You said {text}.")
+        stop = d.interact(c, interaction(name="stop", type=1))
+        assert (command["json"]["data"]["content"] == "This bot does not work here.") != is_here, command
+        assert (stop["json"]["data"]["content"] == "This bot does not work here.") != is_here, stop
         if not heard:
             until(lambda: "is not admitted" in open(os.path.join(c.directory, "quelld.log")).read(), "the log to say so")
         said = [m["text"] for scope in (SCOPE, "discord/dm/77") for m in c.messages(scope) if m["role"] == "user"]

@@ -13,7 +13,10 @@ std::string id_in(const std::string& body) {
 } // namespace
 
 void bot::send_due(boot_time now) {
-  for (const auto& a : outbox_.due(now)) {
+  const auto actions = outbox_.due(now);
+  // Ahead of them: whoever comes after a crash knows what was being sent.
+  notes_.keep(version(), now, [this] { return to_keep(); });
+  for (const auto& a : actions) {
     auto request = request_of(a, nonce_ + "." + std::to_string(a.key));
     if (!request) {
       outbox_.done(a.number, {.what = outcome::refused}, now);

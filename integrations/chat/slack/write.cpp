@@ -141,6 +141,8 @@ outbox_rules rules_of(const slack_settings& s) {
   r.most_length = s.buttons ? most_section - 100 : 3900;
   r.can_edit = r.can_react = true;
   r.has_buttons = s.buttons;
+  r.has_fences = true;
+  r.fences_name_language = false;
   r.edit_every = s.edit_every;
   r.of_place = {s.pace, s.burst};
   return r;

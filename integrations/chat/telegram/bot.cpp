@@ -202,9 +202,11 @@ void bot::take_button(const pressed& p, const taken& done) {
   const auto id = operation_id::parse(std::string_view(p.data).substr(std::min(colon + 1, p.data.size())));
   if (!where || !id || !is_admitted(p.chat, p.user)) return done(true);
   const person by{p.user, p.user_name, p.user};
-  const auto finish = [this, query = p.query, done](bool is_good, const fault* why) {
+  const std::string good = kind == "stop" ? "Stopping." : kind == "approve" ? "Approved." : "Denied.";
+  const auto finish = [this, query = p.query, good, done](bool is_good, const fault* why) {
+    constexpr std::size_t most_shown = 200; // Telegram's own
     if (why) log("a button was not taken: " + why->detail);
-    answer_button(query, is_good ? "Done." : "That did not work.");
+    answer_button(query, is_good ? good : why->detail.substr(0, fitting(why->detail, most_shown, length_unit::utf16)));
     done(is_good || !passes_by(*why));
   };
   if (kind == "stop") {

@@ -132,6 +132,8 @@ outbox_rules rules_of(const telegram_settings& s) {
   r.most_length = most_units;
   r.can_edit = r.can_react = true;
   r.has_buttons = s.buttons;
+  r.has_fences = true;
+  r.fences_name_language = false;
   r.edit_every = s.edit_every;
   r.pace_of = [alone = pace{s.pace, s.burst}, group = pace{s.group_pace, s.burst}](const scope_path& place) {
     return destination_of(place).chat.starts_with('-') ? group : alone;

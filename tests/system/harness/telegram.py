@@ -119,7 +119,7 @@ class FakeTelegram(WebService):
         return None
 
     def do_setmessagereaction(self, token, body):
-        if [r["emoji"] for r in body["reaction"]] != ["👌"]:
+        if len(body["reaction"]) != 1 or body["reaction"][0]["emoji"] not in ("👌", "👍", "👀"):  # of those that bots may use
             return self.bad("REACTION_INVALID")
         with self.lock:
             self.reactions.append((body["chat_id"], body["message_id"]))
