@@ -142,6 +142,7 @@ void world::applied(const std::string& worker, const cancel_view& c) {
 wire::hello world::hello() const {
   wire::hello h;
   h.level = containment::cgroup_pidns;
+  h.absence_is_proof = true;
   return h;
 }
 
