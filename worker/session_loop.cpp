@@ -260,6 +260,7 @@ void session_loop::spawn(wire::start order) {
   r.leader_exit = order.spec.leader_exit;
   r.lease = order.spec.lease;
   r.limits = settings_.limits;
+  ends->ours.token = order.token;
   bulk_->add(std::move(ends->ours));
   guardian_->spawn(std::move(r));
 }

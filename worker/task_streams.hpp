@@ -12,6 +12,7 @@ namespace quell::worker {
 struct task_streams {
   operation_id operation;
   bool pty = false;
+  std::string token = {}; ///< its QUELL_TOKEN, which lets it use the relay
   unique_fd out, err, in;
 };
 
