@@ -35,7 +35,7 @@ class declaration {
 void declare_work(declaration& d);    ///< run ps show logs wait
 void declare_talk(declaration& d);    ///< say chat approve deny mcp
 void declare_stop(declaration& d);    ///< cancel cancels why resolve scopes
-void declare_cluster(declaration& d); ///< up status worker events token doctor completion help version
+void declare_cluster(declaration& d); ///< up status worker events audit token doctor completion help version
 
 /// A flag whose value is a text; the empty text is refused.
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target,

@@ -1,4 +1,4 @@
-// The flags of up, status, worker, events, token, doctor, completion, help and version.
+// The flags of up, status, worker, events, audit, token, doctor, completion, help and version.
 #include "cli/declare.hpp"
 
 namespace quell::cli {
@@ -37,6 +37,26 @@ void declare_worker(declaration& d) {
                                    });
   d.command<worker_list_options>(d.app, "workers", "The same as worker list", list_fields);
   d.command<worker_drain_options>(d.app, "drain", "The same as worker drain", drain_fields);
+}
+
+void declare_audit(declaration& d) {
+  auto* audit = d.app.add_subcommand("audit", "Who did what (admins without scope)");
+  audit->require_subcommand(1);
+  const auto after = [](CLI::App& app, std::uint64_t& into) {
+    app.add_option("--after", into, "only entries behind this number")->type_name("N");
+  };
+  d.command<audit_list_options>(*audit, "list", "The entries as a table, oldest first",
+                                [&](CLI::App& app, audit_list_options& o) { after(app, o.after); });
+  d.command<audit_export_options>(
+      *audit, "export", "Entries as lines of JSON that are only ever appended",
+      [&](CLI::App& app, audit_export_options& o) {
+        add_text(app, "--to", o.to, "a copy to append to; goes on behind its last entry")->type_name("FILE");
+        after(app, o.after);
+      });
+  d.command<audit_verify_options>(
+      *audit, "verify", "Whether the chain of hashes holds", [](CLI::App& app, audit_verify_options& o) {
+        add_text(app, "FILE", o.file, "a copy, - for standard input; else the controller's");
+      });
 }
 
 void declare_token(declaration& d) {
@@ -79,6 +99,7 @@ void declare_cluster(declaration& d) {
         add_text(app, "--types", o.types, "comma-separated event types")->type_name("T,T");
         add_text(app, "--after", o.after, "only after this event id; 0 = from the oldest kept")->type_name("N");
       });
+  declare_audit(d);
   declare_token(d);
   d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise",
                             [](CLI::App&, doctor_options&) {});

@@ -105,6 +105,16 @@ struct events_options {
   text_option scope, types, after, operation;
   bool follow = false;
 };
+struct audit_list_options {
+  std::uint64_t after = 0;
+};
+struct audit_export_options {
+  text_option to;
+  std::uint64_t after = 0;
+};
+struct audit_verify_options {
+  text_option file;
+};
 struct worker_add_options {
   std::string name;
   text_option key;
@@ -150,9 +160,10 @@ struct version_options {};
 using command_options =
     std::variant<up_options, status_options, run_options, ps_options, show_options, logs_options, wait_options,
                  say_options, chat_options, approve_options, mcp_options, cancel_options, cancels_options, why_options,
-                 resolve_options, scopes_options, events_options, worker_add_options, worker_list_options,
-                 worker_show_options, worker_drain_options, worker_resume_options, worker_remove_options,
-                 token_create_options, token_list_options, token_revoke_options, doctor_options, completion_options,
-                 help_options, version_options>;
+                 resolve_options, scopes_options, events_options, audit_list_options, audit_export_options,
+                 audit_verify_options, worker_add_options, worker_list_options, worker_show_options,
+                 worker_drain_options, worker_resume_options, worker_remove_options, token_create_options,
+                 token_list_options, token_revoke_options, doctor_options, completion_options, help_options,
+                 version_options>;
 
 } // namespace quell::cli

@@ -6,12 +6,13 @@
 namespace quell::controller {
 
 storage::event_record audit_event(std::string_view action, std::string_view target, const storage::person& by,
-                                  std::string_view channel, std::string_view token, std::string_view reason) {
-  const nlohmann::json data = {{"action", action},
-                               {"target", target},
-                               {"by", {{"id", by.id}, {"name", by.name}}},
-                               {"via", {{"channel", channel}, {"token", token}}},
-                               {"reason", reason}};
+                                  std::string_view channel, const caller& through, std::string_view reason) {
+  const nlohmann::json data = {
+      {"action", action},
+      {"target", target},
+      {"by", {{"id", by.id}, {"name", by.name}}},
+      {"via", {{"channel", channel}, {"token", through.token_name}, {"token_id", through.token_id}}},
+      {"reason", reason}};
   storage::event_record e;
   e.type = "audit";
   e.data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -34,7 +35,7 @@ std::string target_text(const storage::cancel_target& target) {
 
 storage::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id) {
   auto e = audit_event("cancel", target_text(order.target), order.by.value_or(order.by_token.owner), order.via_channel,
-                       order.by_token.token_name, order.reason);
+                       order.by_token, order.reason);
   e.cancel = id;
   return e;
 }

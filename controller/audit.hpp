@@ -8,9 +8,10 @@
 
 namespace quell::controller {
 
-/// `{"action","target","by","via":{"channel","token"},"reason"}`. `target` is a text such as `scope team/build`.
+/// `{"action","target","by","via":{"channel","token","token_id"},"reason"}`. `target` is a text such as `scope
+/// team/build`.
 storage::event_record audit_event(std::string_view action, std::string_view target, const storage::person& by,
-                                  std::string_view channel, std::string_view token, std::string_view reason = {});
+                                  std::string_view channel, const caller& through, std::string_view reason = {});
 /// Of a cancel that was accepted, also of one that joined another.
 storage::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id);
 /// `operation ID`, `scope S`, `owner O`, `owner O in S`, `everything`, `everything in S`.

@@ -180,6 +180,16 @@ result<void> check_origin(const std::string& origin) {
                                       "https://bots.example or http://localhost:3000 (there is no *)");
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> all;
+  std::istringstream text(list);
+  for (std::string one; std::getline(text, one, ',');) {
+    const auto from = one.find_first_not_of(' ');
+    if (from != std::string::npos) all.push_back(one.substr(from, one.find_last_not_of(' ') - from + 1));
+  }
+  return all;
+}
+
 bool is_loopback(const std::string& listen) {
   return listen.starts_with("127.") || listen.starts_with("localhost:") || listen.starts_with("[::1]:");
 }
@@ -191,6 +201,9 @@ const std::vector<config_key>& config_keys() {
       text_key("http", "listen", &config::http_listen, "address of the HTTP API; port 0 = a free one"),
       text_key("http", "cors_origins", &config::http_cors_origins,
                "web pages that may call the API: origins such as https://bots.example, comma separated"),
+      text_key("http", "hosts", &config::http_hosts,
+               "further names by which requests may call quelld (Host), such as quell.example behind a proxy; comma "
+               "separated"),
       text_key("http", "advertise_url", &config::http_advertise_url,
                "the URL that clients are told; \"\" = from listen"),
       text_key("http", "tls_cert", &config::http_tls_cert, "PEM certificate chain; with tls_key switches TLS on"),
@@ -286,6 +299,11 @@ result<void> check_config(const config& c) {
   if (auto sound = host::check_log(c.log_level, c.log_format); !sound) return sound;
   for (const auto& origin : cors_origins(c))
     if (auto sound = check_origin(origin); !sound) return sound;
+  for (const auto& host : split(c.http_hosts))
+    if (host.find_first_of("/:*?#@ \t\r\n") != std::string::npos)
+      return failure("invalid_field", "http.hosts: '" + host +
+                                          "' is not a host name; write names only, such as quell.example, without "
+                                          "scheme, port or *");
   if (c.http_tls_cert.empty() != c.http_tls_key.empty())
     return failure("invalid_field", "http.tls_cert and http.tls_key go together: set both or none");
   if (!is_loopback(c.http_listen) && c.http_tls_cert.empty() && !c.http_insecure)
@@ -297,13 +315,11 @@ result<void> check_config(const config& c) {
   return {};
 }
 
-std::vector<std::string> cors_origins(const config& c) {
-  std::vector<std::string> all;
-  std::istringstream text(c.http_cors_origins);
-  for (std::string one; std::getline(text, one, ',');) {
-    const auto from = one.find_first_not_of(' ');
-    if (from != std::string::npos) all.push_back(one.substr(from, one.find_last_not_of(' ') - from + 1));
-  }
+std::vector<std::string> cors_origins(const config& c) { return split(c.http_cors_origins); }
+
+std::vector<std::string> own_hosts(const config& c) {
+  auto all = split(c.http_hosts);
+  all.insert(all.end(), {c.http_listen, c.http_advertise_url});
   return all;
 }
 

@@ -23,6 +23,7 @@ struct config {
   bool http_metrics_public = false;
   bool http_insecure = false;
   std::string http_cors_origins; ///< comma separated
+  std::string http_hosts;        ///< comma separated
   // [workers]
   std::string workers_listen = "127.0.0.1:7711";
   std::string workers_output_listen = "127.0.0.1:7712";
@@ -76,6 +77,8 @@ std::string config_text(const config& c);
 result<void> check_config(const config& c);
 /// The origins of `http.cors_origins`, one by one.
 std::vector<std::string> cors_origins(const config& c);
+/// The names of `http.hosts`, one by one, and where else it says how requests reach quelld, as they are written.
+std::vector<std::string> own_hosts(const config& c);
 /// `~/.local/state/quell`, for a service `/var/lib/quell`.
 std::string default_state_directory(const std::map<std::string, std::string>& environment);
 

@@ -1,7 +1,8 @@
-// The section [limits] of the configuration, as the ledger and the gateway take it.
+// The section [limits] of the configuration, and by what names one may call, as the ledger and the gateway take them.
 #pragma once
 
 #include "controller/config.hpp"
+#include "controller/gateway/head_check.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/ledger.hpp"
 
@@ -19,6 +20,7 @@ inline void set_limits(gateway_options& of, const config& from) {
   of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
   of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);
   of.streams_per_token = from.limits_streams_per_token;
+  for (const auto& name : own_hosts(from)) of.hosts.push_back(http::host_name(name));
 }
 
 } // namespace quell::controller

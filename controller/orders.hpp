@@ -25,7 +25,10 @@ struct caller {
   std::optional<scope_path> prefix; ///< sees and touches only what is at or below it
   std::optional<operation_id> task; ///< a task's own token: itself to see, below itself to cancel
   storage::person owner;
-  std::string token_name;
+  std::string token_name; ///< for people: names are not unique
+  /// Who it is, wherever callers are compared or stored: a stored token's id, `bootstrap`, `task:ID`, `service:NAME` or
+  /// `quell`.
+  std::string token_id;
 };
 
 /// What is particular to an operation in somebody else's runtime.
@@ -140,12 +143,26 @@ struct scope_view {
   std::optional<cancel_id> last_cancel;
 };
 
+/// Why a worker can start nothing now, in its own words.
+struct worker_trouble {
+  wall_time since{};
+  std::string why;
+};
+
+/// Another process that holds the key of a worker.
+struct key_rival {
+  wall_time since{}, last{};
+  std::string address; ///< as it says
+};
+
 struct worker_view {
   storage::worker_record record;
   worker_status status = worker_status::enrolled;
   std::uint32_t slots_used = 0;
   std::uint64_t operations_live = 0;
   std::optional<wall_time> lease_expires_at, unreachable_since, dead_by;
+  std::optional<worker_trouble> trouble;
+  std::optional<key_rival> rival;
 };
 
 struct cluster_view {

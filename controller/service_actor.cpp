@@ -49,7 +49,7 @@ class actor_service final : public service {
     with(std::move(done), [id, reason = std::move(reason), by = std::move(by)](ledger& l, fleet&, moment now) {
       auto done = l.declare_dead(id, reason, by, now);
       if (done) {
-        auto e = audit_event("resolve", "operation " + id.text(), by.owner, "api", by.token_name, reason);
+        auto e = audit_event("resolve", "operation " + id.text(), by.owner, "api", by, reason);
         e.operation = id;
         l.add_event(std::move(e), now);
       }
@@ -72,7 +72,7 @@ class actor_service final : public service {
                                             {}},
                                            {},
                                            {}});
-           auto e = audit_event("resolve", "worker " + worker, by.owner, "api", by.token_name, reason);
+           auto e = audit_event("resolve", "worker " + worker, by.owner, "api", by, reason);
            e.worker = worker;
            l.add_event(std::move(e), now);
            return l.declare_worker_dead(worker, reason, now);
@@ -213,7 +213,7 @@ class actor_service final : public service {
       const auto now = clock_now();
       c.turn(
           [&](ledger& l, fleet&, moment at) -> std::function<void()> {
-            l.add_event(audit_event(action, target, by.owner, via, by.token_name), at);
+            l.add_event(audit_event(action, target, by.owner, via, by), at);
             return [] {};
           },
           now);

@@ -127,8 +127,11 @@ struct hello {
   std::string host;
   std::vector<inventory_item> inventory;
   std::vector<task_ended> results; ///< unacknowledged ones
+  bool absence_is_proof = false;   ///< false: what it no longer knows may live on (a guardian was killed)
+  std::string trouble;             ///< why it can start nothing now; "" = it can
   QUELL_INSPECT(hello, x.version, x.software, x.cluster, x.epoch_seen, x.seq_seen, x.boot_id, x.state_id, x.incarnation,
-                x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results);
+                x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results,
+                x.absence_is_proof, x.trouble);
 };
 
 /// Asks for the lease. Sent only by the loop that applies cancels. Unnumbered.

@@ -128,8 +128,9 @@ struct cancel_record {
   cancel_status status = cancel_status::fenced;
   std::string reason;
   person by;
-  std::string via_channel; ///< cli | api | console | …
-  std::string via_token;   ///< the token's name
+  std::string via_channel;       ///< cli | api | console | …
+  std::string via_token;         ///< the token's name, for people
+  std::string via_token_id = {}; ///< whose it is; "" = of a version that stored names only, so nobody's
   std::optional<milliseconds> grace;
   /// A smaller grace that a later cancel of the same target brought, where `grace` says "each its own".
   std::optional<milliseconds> tighter;
@@ -154,7 +155,7 @@ struct tombstone_record {
   operation_id id;
   cancel_id cancel;
   wall_time expires_at{};
-  std::string via_token;            ///< for the quota
+  std::string via_token;            ///< for the quota: the token's id (earlier versions: its name)
   std::optional<scope_path> within; ///< the rights of who left it: only a create in or below this scope is hit
   friend bool operator==(const tombstone_record&, const tombstone_record&) = default;
 };
@@ -184,6 +185,8 @@ struct worker_record {
   /// The longest lease length granted to it (ms); 0 = none. Stored before it is first granted.
   milliseconds lease{0};
   std::optional<drain_state> drain;
+  /// The state directory that used the key first; "" = none yet.
+  std::string home_state;
   friend bool operator==(const worker_record&, const worker_record&) = default;
 };
 

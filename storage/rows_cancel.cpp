@@ -9,7 +9,7 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t cancel_body_version = 1;
+constexpr std::uint64_t cancel_body_version = 2; // 2: the id of the token
 
 std::string pack_body(const cancel_record& record) {
   packer to;
@@ -31,7 +31,8 @@ std::string pack_body(const cancel_record& record) {
   for (const auto count : report.proofs) to.number(count);
   for (const auto* ms : {&report.fenced_ms, &report.signalled_ms, &report.settled_ms})
     to.maybe(*ms, [&](double value) { to.real(value); });
-  if (record.tighter) to.integer(record.tighter->count());
+  to.maybe(record.tighter, [&](auto grace) { to.integer(grace.count()); });
+  to.text(record.via_token_id);
   return to.take();
 }
 
@@ -46,7 +47,8 @@ void read_counts(unpacker& from, Counts& counts) {
 
 void read_body(std::string_view bytes, cancel_record& record) {
   unpacker from(bytes);
-  if (from.number() != cancel_body_version) throw corrupt_row("a cancel's packed part has an unknown version");
+  const auto version = from.number();
+  if (version < 1 || version > cancel_body_version) throw corrupt_row("a cancel's packed part has an unknown version");
   record.reason = from.text();
   record.by.name = from.text();
   record.via_channel = from.text();
@@ -61,7 +63,12 @@ void read_body(std::string_view bytes, cancel_record& record) {
   read_counts(from, report.proofs);
   for (auto* ms : {&report.fenced_ms, &report.signalled_ms, &report.settled_ms})
     *ms = from.maybe([&] { return from.real(); });
-  if (from.ok() && !from.at_end()) record.tighter = milliseconds{from.integer()};
+  if (version >= 2) {
+    record.tighter = from.maybe([&] { return milliseconds{from.integer()}; });
+    record.via_token_id = from.text();
+  } else if (from.ok() && !from.at_end()) {
+    record.tighter = milliseconds{from.integer()};
+  }
   if (!from.ok()) throw corrupt_row("a cancel's packed part is cut short");
 }
 

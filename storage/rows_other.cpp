@@ -9,7 +9,7 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t worker_body_version = 2; // 2: who ordered the drain
+constexpr std::uint64_t worker_body_version = 3; // 2: who ordered the drain; 3: which state directory came first
 
 std::string pack_body(const worker_record& record) {
   packer to;
@@ -40,6 +40,7 @@ std::string pack_body(const worker_record& record) {
       to.text(by.name);
     });
   });
+  to.text(record.home_state);
   return to.take();
 }
 
@@ -84,6 +85,7 @@ void read_body(std::string_view bytes, worker_record& record) {
     }
     record.drain = std::move(drain);
   }
+  record.home_state = version >= 3 ? from.text() : record.state_id;
   if (!from.ok()) throw corrupt_row("a worker's packed part is cut short");
 }
 

@@ -181,13 +181,16 @@ class epoll_bulk_loop final : public bulk_loop {
     }
     std::vector<finished> done;
     for (auto& c : commands) {
-      if (auto* streams = std::get_if<task_streams>(&c))
+      if (auto* streams = std::get_if<task_streams>(&c)) {
+        relay_->gate().task_begins(streams->operation, std::move(streams->token));
         io_.add(std::move(*streams));
-      else if (const auto* f = std::get_if<finish_command>(&c))
+      } else if (const auto* f = std::get_if<finish_command>(&c)) {
+        relay_->gate().task_ends(f->operation);
         done.push_back({f->operation, io_.finish(f->operation, boot_now())});
-      else if (const auto* g = std::get_if<forget_command>(&c))
+      } else if (const auto* g = std::get_if<forget_command>(&c)) {
+        relay_->gate().task_ends(g->operation);
         io_.forget(g->operation);
-      else if (const auto* h = std::get_if<hang_up_command>(&c))
+      } else if (const auto* h = std::get_if<hang_up_command>(&c))
         io_.hang_up(h->operation);
       else if (const auto* r = std::get_if<resize_command>(&c))
         io_.resize(r->operation, r->rows, r->columns);

@@ -38,6 +38,7 @@ void relay::attach(int epoll, std::function<std::uint64_t(std::uint64_t)> token,
 
 void relay::link(bool up) {
   connections_.clear();
+  strangers_.clear();
   last_ = 0;
   up_ = up;
 }
@@ -56,7 +57,8 @@ void relay::accept_all() {
   for (;;) {
     unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    if (!up_ || connections_.size() >= most_connections) continue; // closed at once: the client tries again
+    // Closed at once: the client tries again. Whoever only connects holds no place against those that speak.
+    if (!up_ || (connections_.size() >= most_connections && !make_room())) continue;
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const std::uint64_t id = ++last_;
@@ -65,17 +67,45 @@ void relay::accept_all() {
     c.watched = EPOLLIN;
     epoll_event event{c.watched, {.u64 = token_(id)}};
     ::epoll_ctl(epoll_, EPOLL_CTL_ADD, c.fd.get(), &event);
+    strangers_.insert(id);
+  }
+}
+
+bool relay::make_room() {
+  if (strangers_.empty()) return false;
+  close(*strangers_.begin(), false);
+  return true;
+}
+
+void relay::admit(std::uint64_t id, connection& c) {
+  switch (gate_.judge(c.head)) {
+  case relay_gate::verdict::wait:
+    return;
+  case relay_gate::verdict::refuse: {
+    const auto answer = relay_gate::refusal();
+    (void)!::send(c.fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    ::shutdown(c.fd.get(), SHUT_WR);
+    return close(id, false);
+  }
+  case relay_gate::verdict::admit:
+    c.is_admitted = true;
+    strangers_.erase(id);
     send_(wire::relay_open{id});
+    c.credit -= c.head.size();
+    send_(wire::relay_data{id, std::exchange(c.head, {})});
+    return watch(id, c);
   }
 }
 
 void relay::read(std::uint64_t id, connection& c) {
-  std::string bytes(std::min(piece_bytes, c.credit), '\0');
+  const auto most = c.is_admitted ? std::min(piece_bytes, c.credit) : relay_gate::most_head_bytes - c.head.size();
+  std::string bytes(most, '\0');
   const auto n = ::recv(c.fd.get(), bytes.data(), bytes.size(), 0);
   if (n < 0) {
     if (errno == EAGAIN || errno == EINTR) return;
     return close(id, true);
   }
+  if (n == 0 && !c.is_admitted) return close(id, false);
   if (n == 0) {
     c.reading = false;
     send_(wire::relay_close{id, true});
@@ -83,6 +113,10 @@ void relay::read(std::uint64_t id, connection& c) {
     return watch(id, c);
   }
   bytes.resize(static_cast<std::size_t>(n));
+  if (!c.is_admitted) {
+    c.head += bytes;
+    return admit(id, c);
+  }
   c.credit -= bytes.size();
   send_(wire::relay_data{id, std::move(bytes)});
   watch(id, c);
@@ -131,8 +165,11 @@ void relay::watch(std::uint64_t id, connection& c) {
 }
 
 void relay::close(std::uint64_t id, bool say) {
-  connections_.erase(id);
-  if (say) send_(wire::relay_close{id, false});
+  const auto found = connections_.find(id);
+  const bool is_known = found != connections_.end() && found->second.is_admitted; // to the controller
+  if (found != connections_.end()) connections_.erase(found);
+  strangers_.erase(id);
+  if (say && is_known) send_(wire::relay_close{id, false});
 }
 
 void relay::receive(const wire::relay_data& m) {

@@ -1,6 +1,7 @@
 // The relay: tasks reach the controller's HTTP at 127.0.0.1:PORT of this host; each connection travels multiplexed over
 // the bulk socket.
 //
+// A connection travels from its first request on, if that is a task's of this worker (relay_gate.hpp).
 // Belongs to the bulk thread. A broken or renewed link closes every connection: the client inside the task connects
 // anew.
 #pragma once
@@ -8,12 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 #include "protocol/fault.hpp"
 #include "protocol/messages.hpp"
 #include "worker/guardian/client.hpp"
+#include "worker/relay_gate.hpp"
 
 namespace quell::worker {
 
@@ -40,13 +43,16 @@ class relay {
   void receive(const wire::relay_credit& m);
   void receive(const wire::relay_close& m);
   std::size_t connections() const { return connections_.size(); }
+  relay_gate& gate() { return gate_; }
 
  private:
   struct connection {
     unique_fd fd;
     std::size_t credit = window_bytes; ///< bytes that may still be sent to the controller
-    std::string outgoing;              ///< from the controller, for the client
-    bool reading = true;               ///< the client may still say something
+    bool is_admitted = false;
+    std::string head;     ///< what it said before it was admitted
+    std::string outgoing; ///< from the controller, for the client
+    bool reading = true;  ///< the client may still say something
     bool close_when_drained = false;
     bool shut_when_drained = false;
     bool writing = true;
@@ -54,6 +60,9 @@ class relay {
   };
   relay(unique_fd listener, std::uint16_t port) : listener_(std::move(listener)), port_(port) {}
   void accept_all();
+  /// Closes the one that has been silent about itself the longest. False if all are admitted.
+  bool make_room();
+  void admit(std::uint64_t id, connection& c);
   void read(std::uint64_t id, connection& c);
   /// False if the connection is gone now.
   bool write(std::uint64_t id, connection& c);
@@ -66,6 +75,8 @@ class relay {
   std::function<std::uint64_t(std::uint64_t)> token_;
   std::function<void(wire::bulk_message)> send_;
   std::unordered_map<std::uint64_t, connection> connections_;
+  std::set<std::uint64_t> strangers_; ///< not admitted yet, oldest first
+  relay_gate gate_;
   std::uint64_t last_ = 0;
   bool up_ = false;
 };

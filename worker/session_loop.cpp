@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
@@ -45,16 +46,22 @@ result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_direc
   s.guardian.subtree = "quell-worker-" + state.id().substr(state.id().size() - 12);
   s.guardian.lock = state.path() + "/life";
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); // what loses its keeper and its guardian comes to us
+  leftovers left(state.path(), first_line("/proc/sys/kernel/random/boot_id"));
+  left.guardian_begins();
   auto guardian = guardian_client::launch(s.guardian);
-  if (!guardian) return tl::unexpected(guardian.error());
-  return std::unique_ptr<session_loop>(
-      new session_loop(std::move(s), std::move(state), std::move(*guardian), std::move(*bulk), std::move(*control)));
+  if (!guardian) {
+    left.guardian_never_began();
+    return tl::unexpected(guardian.error());
+  }
+  left.guardian_began((*guardian)->report().earlier_ended);
+  return std::unique_ptr<session_loop>(new session_loop(std::move(s), std::move(state), std::move(left),
+                                                        std::move(*guardian), std::move(*bulk), std::move(*control)));
 }
 
-session_loop::session_loop(settings s, state_directory state, std::unique_ptr<guardian_client> guardian,
+session_loop::session_loop(settings s, state_directory state, leftovers left, std::unique_ptr<guardian_client> guardian,
                            std::unique_ptr<bulk_loop> bulk, std::unique_ptr<client_socket> control)
-    : settings_(std::move(s)), state_(std::move(state)), guardian_(std::move(guardian)), bulk_(std::move(bulk)),
-      control_(std::move(control)), session_(state_.member()),
+    : settings_(std::move(s)), state_(std::move(state)), leftovers_(std::move(left)), guardian_(std::move(guardian)),
+      bulk_(std::move(bulk)), control_(std::move(control)), session_(state_.member()),
       table_({.slots = settings_.slots, .level = guardian_->report().level}, session_.lease()),
       environment_(settings_.environment, settings_.tools), boot_id_(first_line("/proc/sys/kernel/random/boot_id")) {
   utsname names{};
@@ -114,7 +121,7 @@ void session_loop::hear_guardian() {
       continue;
     }
     if (const auto* failed = std::get_if<task_spawn_failed>(&event); failed && failed->by_worker) {
-      cannot_start(*failed);
+      cannot_start(failed->operation, failed->message);
       continue;
     }
     if (std::holds_alternative<task_held>(event)) failed_starts_ = 0;
@@ -163,6 +170,7 @@ void session_loop::apply(wire::message m) {
     send();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);
+    leftovers_.forgotten([this](const operation_id& id) { return !table_.knows(id); });
   } else if (const auto* z = std::get_if<wire::resize>(&m)) {
     bulk_->resize(z->operation, z->rows, z->columns);
   }
@@ -228,7 +236,11 @@ void session_loop::spawn(wire::start order) {
     table_.spawn_refused(order.operation, as.error().detail, now(), list);
     return perform(list);
   }
+  if (!reserve_.take())
+    return cannot_start(order.operation, std::string("the worker has no descriptors left: ") + std::strerror(errno) +
+                                             "; raise its limit of open files (ulimit -n)");
   auto ends = make_streams(order.operation, order.spec);
+  if (!ends && ends.error().code == "shortage") return cannot_start(order.operation, ends.error().detail);
   if (!ends) {
     effects list;
     table_.spawn_refused(order.operation, ends.error().detail, now(), list);
@@ -248,6 +260,7 @@ void session_loop::spawn(wire::start order) {
   r.leader_exit = order.spec.leader_exit;
   r.lease = order.spec.lease;
   r.limits = settings_.limits;
+  ends->ours.token = order.token;
   bulk_->add(std::move(ends->ours));
   guardian_->spawn(std::move(r));
 }

@@ -16,6 +16,8 @@
 #include "worker/accounts.hpp"
 #include "worker/bulk_loop.hpp"
 #include "worker/controller_session.hpp"
+#include "worker/leftovers.hpp"
+#include "worker/shortage.hpp"
 #include "worker/state_directory.hpp"
 #include "worker/task_environment.hpp"
 #include "worker/task_table.hpp"
@@ -45,7 +47,7 @@ class session_loop {
   int run();
 
  private:
-  session_loop(settings s, state_directory state, std::unique_ptr<guardian_client> guardian,
+  session_loop(settings s, state_directory state, leftovers left, std::unique_ptr<guardian_client> guardian,
                std::unique_ptr<bulk_loop> bulk, std::unique_ptr<client_socket> control);
 
   void wait();
@@ -64,7 +66,8 @@ class session_loop {
   void renew_guardian(const std::string& why);
   void repair();
   void say_unproven();
-  void cannot_start(const task_spawn_failed& e);
+  void cannot_start(const operation_id& operation, const std::string& why);
+  void go_without_starts(const std::string& why);
   void try_starts_again();
   void offer_again(const std::string& why);
   /// True if tasks can be started here now.
@@ -77,6 +80,7 @@ class session_loop {
 
   settings settings_;
   state_directory state_;
+  leftovers leftovers_;
   std::unique_ptr<guardian_client> guardian_;
   std::unique_ptr<bulk_loop> bulk_;
   std::unique_ptr<client_socket> control_;
@@ -100,7 +104,9 @@ class session_loop {
   int repairs_ = 0;
   std::optional<boot_time> unable_until_; ///< starts fail, whatever the task is
   int failed_starts_ = 0;                 ///< in a row
-  bool offered_none_ = false;             ///< the last hello offered no slots
+  descriptor_reserve reserve_;
+  std::string trouble_;       ///< why they fail, or what the repair of the guardian waits for
+  bool offered_none_ = false; ///< the last hello offered no slots
   std::future<result<std::size_t>> sweeping_;
 };
 

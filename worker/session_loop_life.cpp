@@ -27,6 +27,8 @@ wire::hello session_loop::hello() const {
   h.incarnation = incarnation_;
   h.proposed = session_id::fresh();
   h.slots = is_able() ? settings_.slots : 0; // nothing can be started without a guardian
+  if (!is_able()) h.trouble = trouble_;
+  h.absence_is_proof = leftovers_.absence_is_proof();
   h.labels = settings_.labels;
   h.level = guardian_->report().level;
   h.containment_limits = guardian_->report().limits;
@@ -39,6 +41,7 @@ void session_loop::greet() {
   // another one may begin; else an impostor that has come and gone would lock us out until our next start.
   if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now()))
     incarnation_ = incarnation_id::fresh();
+  reserve_.release(); // for the new connections, until something is to be started
   control_->reset();
   wire::hello h = hello();
   offered_none_ = h.slots == 0;
@@ -77,6 +80,7 @@ void session_loop::session_state_changed() {
     if (auto stored = state_.store(session_.member()); !stored)
       spdlog::warn("worker cannot store its cluster: {}", stored.error().detail);
     stored_at_ = at;
+    leftovers_.told();
     bulk_->session_opened(session_.id());
     last_complaint_.clear();
     if (!ever_ready_)
@@ -106,8 +110,15 @@ void session_loop::complain(const std::string& text) {
 
 void session_loop::renew_guardian(const std::string& why) {
   spdlog::error("guardian is gone ({}): its {} tasks are swept", why, table_.live());
+  // On disk before a new guardian can end well in its place.
+  wire::hello there;
+  (void)table_.describe(there, 0);
+  std::vector<operation_id> cut_off;
+  for (const auto& item : there.inventory) cut_off.push_back(item.operation);
+  leftovers_.guardian_died(std::move(cut_off));
   session_.end("the guardian is gone", boot_now());
   session_state_changed();
+  trouble_ = "the guardian died (" + why + "); what it left is looked for";
   broken_ = true;
   swept_ = false;
   repairs_ = 0;
@@ -123,6 +134,9 @@ void session_loop::repair() {
   const auto fails = [this](const std::string& what, const fault& f) {
     const auto pause = std::min(first_repair_pause * (1 << std::min(repairs_++, 5)), longest_repair_pause);
     repair_at_ = boot_now() + pause;
+    const bool is_news = !trouble_.starts_with(what);
+    trouble_ = what + ": " + f.detail;
+    if (is_news) session_.end(trouble_, boot_now()); // the next hello says so
     complain(what + ": " + f.detail + "; it is tried again every few seconds, and nothing starts here until then");
     if (!swept_) say_unproven();
   };
@@ -154,22 +168,29 @@ void session_loop::repair() {
 
 /// Nothing can be started here now, whatever the task is. What was not let go is given back: it is in no inventory of
 /// the next hello, which offers no slots, so that it is placed elsewhere or waits.
-void session_loop::cannot_start(const task_spawn_failed& e) {
-  constexpr auto longest_pause = 60s;
-  bulk_->forget(e.operation);
+void session_loop::cannot_start(const operation_id& operation, const std::string& why) {
+  bulk_->forget(operation);
   effects list;
-  table_.give_back(e.operation, now(), list);
+  table_.give_back(operation, now(), list);
   perform(list);
-  if (unable_until_) return;
+  if (!unable_until_) go_without_starts(why);
+  // Also if it does without already: the task stood in the last hello.
+  session_.end("the worker cannot start tasks: " + why, boot_now());
+}
+
+void session_loop::go_without_starts(const std::string& why) {
+  constexpr auto longest_pause = 60s;
   const auto pause = std::min<std::chrono::nanoseconds>(1s * (1 << std::min(failed_starts_++, 6)), longest_pause);
   unable_until_ = boot_now() + pause;
-  complain("worker cannot start tasks: " + e.message + "; it takes none for " +
+  trouble_ = why;
+  complain("worker cannot start tasks: " + why + "; it takes none for " +
            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause).count()) + " s and tries again then");
-  session_.end("the worker cannot start tasks: " + e.message, boot_now());
 }
 
 void session_loop::try_starts_again() {
   if (boot_now() < *unable_until_) return;
+  // What this process can see is looked for here, so that no task is drawn only to be given back.
+  if (const auto why = shortage_here()) return go_without_starts(*why);
   unable_until_.reset();
   offer_again("the worker tries to start tasks again");
 }

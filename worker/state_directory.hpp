@@ -3,6 +3,7 @@
 //   lock      held by flock as long as the worker lives; its content is the pid
 //   id        made once: names the cgroup subtree, so that a later life clears what an earlier one left
 //   cluster   cluster id, highest controller epoch, highest seq seen
+//   doubt     there while an earlier life may have left something that the controller was not told of (leftovers.hpp)
 //   life      held locked by guardian and keepers while they live (guardian/life_lock.hpp)
 //   key       secret CURVE key of `quell-worker keygen` (0600)
 #pragma once

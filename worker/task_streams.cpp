@@ -11,8 +11,13 @@
 namespace quell::worker {
 namespace {
 
+/// Of something that may be there again at any moment, for whatever task.
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ENOSPC;
+}
+
 tl::unexpected<fault> refused(const char* what) {
-  return failure("no_streams",
+  return failure(is_shortage(errno) ? "shortage" : "no_streams",
                  std::string("the worker cannot make ") + what + ": " + std::strerror(errno) +
                      (errno == EMFILE || errno == ENFILE ? "; raise its limit of open files (ulimit -n)" : ""));
 }

@@ -19,13 +19,16 @@ namespace {
 
 using nlohmann::json;
 
+/// Names of tokens are not unique: which one it is.
+std::string audit_id(const std::string& id) { return id.empty() ? "" : " " + (id.size() == 36 ? short_id(id) : id); }
+
 /// `Mia: cancel scope team/build (slack, slack-bot): enough`.
 std::string audit_words(const json& data) {
   const auto& by = member(data, "by");
   const auto& via = member(data, "via");
   const auto name = text_of(by, "name").empty() ? text_of(by, "id") : text_of(by, "name");
   auto words = name + ": " + text_of(data, "action") + " " + text_of(data, "target") + " (" + text_of(via, "channel") +
-               ", " + text_of(via, "token") + ")";
+               ", " + text_of(via, "token") + audit_id(text_of(via, "token_id")) + ")";
   if (const auto reason = text_of(data, "reason"); !reason.empty()) words += ": " + reason;
   return printable(words);
 }

@@ -24,6 +24,7 @@ caller acting(const scope_path& scope, const said_in::person& who) {
   by.prefix = scope_path::parse(service_of(scope)).value();
   by.owner = {who.id, who.name};
   by.token_name = service_of(scope);
+  by.token_id = "service:" + by.token_name;
   return by;
 }
 

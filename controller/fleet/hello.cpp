@@ -83,6 +83,8 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   const bool lease_runs = dead_by && *dead_by > now_.boot;
   const bool longer_leases_run = m.expiry && *m.expiry > now_.boot;
   if (m.left) return std::nullopt;
+  if (m.home_claims_it && *m.home_claims_it > now_.boot && h.state_id != m.record.home_state)
+    return lease_runs ? std::max(*dead_by, *m.home_claims_it) : *m.home_claims_it;
   if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() < m.last_session->time())
     return lease_runs ? dead_by : m.expiry;
   // A life whose successor has been here is over, whatever the wall clock of its machine made of the ids since.
@@ -97,6 +99,24 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   return std::nullopt;
 }
 
+// Two live processes with one key. Whoever holds the session goes on holding it, except against the state directory
+// that used the key first: a copy of the key cannot keep that one out for good. The copy's session ends, its lease runs
+// out, and until then and a little longer nobody but the first one is taken.
+void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
+  const auto dead_by = m.lease.dead_by();
+  const bool lives = m.link || (dead_by && *dead_by > now.boot);
+  if (!lives || m.left || h.state_id == m.record.state_id) return;
+  constexpr milliseconds told_again{600'000};
+  const bool is_news = !m.rival || now.wall - m.rival->last > told_again;
+  if (!m.rival) m.rival = key_rival{now.wall, now.wall, {}};
+  m.rival->last = now.wall;
+  m.rival->address = cut(h.host, 255);
+  if (is_news) announce("worker_disputed", m, now);
+  if (h.state_id != m.record.home_state) return;
+  m.home_claims_it = std::max(now.boot, dead_by.value_or(now.boot)) + settings_.lease;
+  if (m.link) break_session(m, "the state directory that used this key first is back; this one has to go", now);
+}
+
 void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h, moment now) {
   if (handing_over_) return; // about to end: the next controller answers
   if (auto no = reason_to_refuse(h)) return refuse(route, h.proposed, std::move(*no));
@@ -109,6 +129,7 @@ void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h
     m.expiry.reset();
     expire(m, now);
   }
+  note_rival(m, h, now);
   if (const auto held = held_until(m, h)) {
     const std::string who = m.name();
     return refuse(
@@ -154,6 +175,12 @@ void fleet_impl::begin_session(member& m, const std::string& route, const wire::
   r.address = cut(h.host, 255);
   r.boot_id = cut(h.boot_id);
   r.state_id = cut(h.state_id);
+  if (r.home_state.empty()) r.home_state = r.state_id;
+  if (r.state_id == r.home_state) m.home_claims_it.reset();
+  if (h.trouble.empty())
+    m.trouble.reset();
+  else
+    m.trouble = worker_trouble{m.trouble ? m.trouble->since : now.wall, cut(h.trouble, 500)};
   r.incarnation = h.incarnation;
   r.joined_at = r.last_heard_at = now.wall;
   r.lost = false;

@@ -55,6 +55,7 @@ class fleet_impl final : public fleet {
   void greet(member& m, const std::string& route, const wire::hello& h, moment now);
   std::optional<wire::refuse> reason_to_refuse(const wire::hello& h) const;
   std::optional<boot_time> held_until(const member& m, const wire::hello& h) const;
+  void note_rival(member& m, const wire::hello& h, moment now);
   void repeat_welcome(member& m, const std::string& route, moment now);
   void begin_session(member& m, const std::string& route, const wire::hello& h, moment now);
   void end_session(member& m);

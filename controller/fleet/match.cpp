@@ -31,6 +31,7 @@ std::string why_not(const requirement& need, const member& m) {
   if (!m.reachable()) return who + " is " + std::string(name_of(m.status()));
   if (!has_labels(need, m)) return who + " does not have " + labels_text(need);
   if (!has_level(need, m)) return who + " has no containment " + std::string(name_of(*need.least));
+  if (m.trouble) return who + " can start nothing now: " + m.trouble->why;
   if (need.slots > m.record.slots)
     return who + " has " + std::to_string(m.record.slots) + " slots, the task needs " + std::to_string(need.slots);
   if (m.record.drain) return who + " is draining";
@@ -51,6 +52,7 @@ std::string nobody_can(const requirement& need, const roster& workers) {
   }
   // The first demand that nobody meets who met those before it.
   bool seen = false, labels = false, level = false, size = false, connected = false;
+  std::string trouble;
   for (const auto& [name, m] : workers) {
     if (!m.record.joined_at) continue;
     seen = true;
@@ -58,6 +60,7 @@ std::string nobody_can(const requirement& need, const roster& workers) {
     labels = true;
     if (!has_level(need, m)) continue;
     level = true;
+    if (m.trouble) trouble = why_not(need, m);
     if (need.slots > m.record.slots) continue;
     size = true;
     if (!m.reachable()) continue;
@@ -68,6 +71,7 @@ std::string nobody_can(const requirement& need, const roster& workers) {
   const std::string with = need.on.empty() ? "" : " with " + labels_text(need);
   if (!labels) return "no worker has " + labels_text(need);
   if (!level) return "no worker" + with + " has containment " + std::string(name_of(*need.least));
+  if (!size && !trouble.empty()) return trouble;
   if (!size) return "no worker" + with + " has " + std::to_string(need.slots) + " slots";
   if (!connected) return "no worker" + with + " is connected";
   return "every worker" + with + " that could take it is draining";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/fleet/session.hpp"
+#include "controller/orders.hpp"
 #include "controller/peer_budget.hpp"
 #include "protocol/lease.hpp"
 #include "protocol/vocabulary.hpp"
@@ -28,14 +29,17 @@ struct member {
   std::optional<boot_time> heard;         ///< the last valid frame; after a restart of the controller: its start
   std::optional<wall_time> silent_since;  ///< set = unreachable (or lost)
   bool silence_told = false;              ///< worker_unreachable was announced
-  bool left = false;                  ///< it said farewell: nothing of it lives, its key may come back from anywhere
-  std::optional<boot_time> lease_end; ///< for people: the last answer + its length
-  std::optional<boot_time> expiry;    ///< past dead-by: when the next task with a longer lease is due
-  bool expired_all = false;           ///< past dead-by, and nothing of it is left in the ledger
-  std::optional<boot_time> drain_at;  ///< the drain's deadline, until it has fired
-  bool touched = false;               ///< is among those that are flushed at the end of the turn
-  bool leaving = false;               ///< to be removed as soon as nothing of it lives
-  budget hellos{{200, 20}};           ///< how many it may say: each costs a row, an event and a look at its inventory
+  bool left = false;                     ///< it said farewell: nothing of it lives, its key may come back from anywhere
+  std::optional<boot_time> lease_end;    ///< for people: the last answer + its length
+  std::optional<boot_time> expiry;       ///< past dead-by: when the next task with a longer lease is due
+  bool expired_all = false;              ///< past dead-by, and nothing of it is left in the ledger
+  std::optional<boot_time> drain_at;     ///< the drain's deadline, until it has fired
+  bool touched = false;                  ///< is among those that are flushed at the end of the turn
+  bool leaving = false;                  ///< to be removed as soon as nothing of it lives
+  std::optional<worker_trouble> trouble; ///< as its last hello said
+  std::optional<key_rival> rival;        ///< another process said hello with its key
+  std::optional<boot_time> home_claims_it; ///< until then only the state directory that came first is taken
+  budget hellos{{200, 20}}; ///< how many it may say: each costs a row, an event and a look at its inventory
 
   std::uint32_t used = 0; ///< slots, as the ledger counts them
   std::uint64_t live = 0;

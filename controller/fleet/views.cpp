@@ -23,6 +23,8 @@ worker_view fleet_impl::view(const member& m, moment now) const {
   v.operations_live = ledger_.live_on(m.name());
   if (m.lease_end) v.lease_expires_at = shown(*m.lease_end, now);
   v.unreachable_since = m.silent_since;
+  v.trouble = m.trouble;
+  v.rival = m.rival;
   if (const auto dead_by = m.lease.dead_by(); dead_by && m.silent_since) v.dead_by = shown(*dead_by, now);
   return v;
 }

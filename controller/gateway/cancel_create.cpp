@@ -46,6 +46,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
   view.record.by = order.by.value_or(x.who.owner);
   view.record.via_channel = order.via_channel;
   view.record.via_token = x.who.token_name;
+  view.record.via_token_id = x.who.token_id;
   view.record.grace = order.grace;
   view.record.up_to_seq = order.up_to_seq;
   view.record.status = cancel_status::settled;

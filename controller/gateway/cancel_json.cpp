@@ -65,6 +65,7 @@ void write_members(json_writer& to, const cancel_view& view, std::size_t most_un
   to.field("by", record.by);
   to.key("via").open_object();
   to.field("channel", record.via_channel).field("token", record.via_token);
+  to.field("token_id", record.via_token_id.empty() ? std::nullopt : std::optional(record.via_token_id));
   to.close_object();
   to.field("grace_ms", record.grace).field("up_to_seq", record.up_to_seq);
   to.field("created_at", is_recorded ? std::optional(record.created_at) : std::nullopt);

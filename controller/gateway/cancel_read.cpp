@@ -106,7 +106,8 @@ awaitable<response> list_cancels(exchange& x) {
     }
     ++taken;
     last_seq = row.seq;
-    if (x.who.task) {
+    // A tombstone's target has no row and no scope to go by: it is shown to the token that left it.
+    if (x.who.task || (x.who.prefix && row.outcome == cancel_outcome::unknown_id)) {
       const bool visible = co_await sees(x, row);
       if (!visible) continue;
     }

@@ -48,6 +48,23 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   } else {
     to.put(nullptr);
   }
+  to.key("trouble");
+  if (worker.trouble) {
+    to.open_object();
+    to.field("since_at", worker.trouble->since).field("why", worker.trouble->why);
+    to.close_object();
+  } else {
+    to.put(nullptr);
+  }
+  to.key("rival");
+  if (worker.rival) {
+    to.open_object();
+    to.field("since_at", worker.rival->since).field("last_at", worker.rival->last);
+    to.field("address", worker.rival->address);
+    to.close_object();
+  } else {
+    to.put(nullptr);
+  }
   to.key("drain");
   if (record.drain) {
     to.open_object();

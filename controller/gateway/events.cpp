@@ -22,7 +22,8 @@ constexpr auto known_types =
                                      "turn_start",        "text_delta",           "tool_start",
                                      "tool_progress",     "tool_timeout",         "tool_result",
                                      "turn_abort",        "turn_complete",        "approval_required",
-                                     "approval_resolved", "message_decided",      "acknowledgement"});
+                                     "approval_resolved", "message_decided",      "acknowledgement",
+                                     "worker_disputed"});
 
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {

@@ -33,6 +33,7 @@ constexpr auto kinds = std::to_array<problem_kind>({
     {"not_external", 409, "The operation is not external"},
     {"worker_busy", 409, "The worker has live work"},
     {"events_expired", 410, "These events are no longer kept"},
+    {"unknown_host", 421, "The request is for another host"},
     {"too_large", 413, "The request is too large"},
     {"unsupported_media_type", 415, "The body must be application/json"},
     {"invalid_field", 422, "A field is invalid"},

@@ -58,6 +58,7 @@ awaitable<> authenticate_task(exchange& x, operation_id id) {
   x.who.task = id;
   x.who.owner = gw.task_owners.find(id)->owner;
   x.who.token_name = "task " + id.text();
+  x.who.token_id = "task:" + id.text();
 }
 
 } // namespace
@@ -75,7 +76,12 @@ awaitable<> authenticate(exchange& x) {
   while (!secret.empty() && secret.back() == ' ') secret.pop_back();
   auto& gw = x.gw;
   if (!gw.admin_hash.empty() && equal_in_constant_time(token_hash(secret), gw.admin_hash)) {
-    x.who = {.role = role::admin, .prefix = {}, .task = {}, .owner = gw.options.admin_owner, .token_name = "admin"};
+    x.who = {.role = role::admin,
+             .prefix = {},
+             .task = {},
+             .owner = gw.options.admin_owner,
+             .token_name = "admin",
+             .token_id = "bootstrap"};
     co_return;
   }
   if (const auto task = verify_task_token(secret, gw.options.task_token_key)) {
@@ -89,8 +95,12 @@ awaitable<> authenticate(exchange& x) {
                             "; ask an admin for a new one (`quell token create`)");
     throw unauthenticated("the token is unknown or revoked; ask an admin for one (`quell token create`)");
   }
-  x.who = {
-      .role = record->role, .prefix = record->scope, .task = {}, .owner = record->owner, .token_name = record->name};
+  x.who = {.role = record->role,
+           .prefix = record->scope,
+           .task = {},
+           .owner = record->owner,
+           .token_name = record->name,
+           .token_id = record->id.text()};
   x.token = record->id;
   if (auto used = gw.tokens.use_to_store(record->id)) gw.controller.put_token(std::move(*used), [](const auto&) {});
 }
@@ -152,8 +162,8 @@ awaitable<bool> sees(exchange& x, storage::cancel_record cancel) {
   if (!x.who.prefix && !x.who.task) co_return true;
   if (const auto* operation = std::get_if<storage::target_operation>(&cancel.target)) {
     auto row = co_await find_row(x.gw, operation->id);
-    // A tombstone has no operation: who left it may look at it.
-    if (!row) co_return cancel.via_token == x.who.token_name;
+    // A tombstone has no operation: the token that left it may look at it.
+    if (!row) co_return !cancel.via_token_id.empty() && cancel.via_token_id == x.who.token_id;
     const bool visible = co_await sees(x, std::move(*row));
     co_return visible;
   }

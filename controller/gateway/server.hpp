@@ -36,6 +36,7 @@ struct gateway_options {
   bool insecure = false;         ///< allow plain HTTP off loopback
   bool metrics_public = false;
   std::vector<std::string> cors_origins; ///< web pages that may call; exact
+  std::vector<std::string> hosts;        ///< names by which requests may call this quelld; lower case
   // What `POST /v1/workers` writes into a join line:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;

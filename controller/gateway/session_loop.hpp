@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <utility>
 
 #include <optional>
@@ -70,6 +71,9 @@ class session_loop final : public client_link {
   }
   session_loop(const session_loop&) = delete;
   session_loop& operator=(const session_loop&) = delete;
+
+  /// Whether our certificate is of that name; none without TLS.
+  std::function<bool(const std::string& host)> is_certified;
 
   awaitable<> run() {
     while (!gw_->stopping && !place_->must_go) {
@@ -203,7 +207,9 @@ class session_loop final : public client_link {
     all(beast::http::field::host, head.hosts);
     all(beast::http::field::transfer_encoding, head.encodings);
     head.lengths = message.count(beast::http::field::content_length);
-    return wrong_head(head);
+    if (auto wrong = wrong_head(head)) return wrong;
+    if (head.hosts.empty()) return std::nullopt;
+    return foreign_host(head.hosts.front(), gw_->options.hosts, is_certified);
   }
 
   bool is_local() {

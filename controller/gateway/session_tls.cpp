@@ -2,6 +2,7 @@
 #include "controller/gateway/session_loop.hpp"
 
 #include <boost/asio/ssl/stream.hpp>
+#include <openssl/x509v3.h>
 
 namespace quell::controller::http {
 
@@ -19,6 +20,10 @@ awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_p
     if (error || place->must_go) co_return;
     {
       session_loop<tls_stream> loop(gw, stream, place);
+      loop.is_certified = [&stream](const std::string& host) {
+        X509* own = ::SSL_get_certificate(stream.native_handle());
+        return own != nullptr && ::X509_check_host(own, host.data(), host.size(), 0, nullptr) == 1;
+      };
       co_await loop.run();
     }
     if (place->must_go) co_return;

@@ -101,6 +101,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   r.by = order.by.value_or(order.by_token.owner);
   r.via_channel = order.via_channel;
   r.via_token = order.by_token.token_name;
+  r.via_token_id = order.by_token.token_id;
   r.grace = order.grace;
   r.up_to_seq = order.up_to_seq;
   r.created_at = now.wall;
@@ -169,7 +170,7 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
     if (!order.dry_run && is_seen && (first != nullptr || open != run_of_.end()))
       return *view_cancel(grave->second.cancel, now);
     leaves_tombstone = !is_wide_enough || is_seen; // seen, but its cancel is no longer kept
-    const auto used = tombstones_of_.find(by.token_name);
+    const auto used = tombstones_of_.find(by.token_id);
     if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
         used->second >= settings_.max_tombstones_per_token)
       return refuse("too_many_operations", "this token has cancelled " + std::to_string(used->second) +
@@ -179,7 +180,7 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   if (order.dry_run) return dry_view(std::move(run));
   cancel_run& accepted = accept(std::move(run), 0, now);
   if (leaves_tombstone)
-    put_tombstone({id, accepted.record.id, now.wall + settings_.tombstone_keep, by.token_name, by.prefix}, now);
+    put_tombstone({id, accepted.record.id, now.wall + settings_.tombstone_keep, by.token_id, by.prefix}, now);
   return view_of(accepted, now);
 }
 

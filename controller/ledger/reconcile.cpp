@@ -48,7 +48,15 @@ void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
   if (operations_[x].is_unsure) return not_there(x);
   const bool may_have_run = operations_[x].has_started || !same_life;
   if (may_have_run) {
-    lose(x, proof_of(h.level), receipt::killed,
+    // The level that it began at counts, not the one that its worker has now.
+    const auto level = operations_[x].more ? operations_[x].more->level : std::nullopt;
+    const bool has_namespace = level == containment::cgroup_pidns || level == containment::pidns;
+    if (!h.absence_is_proof && !has_namespace)
+      return lose(x, proof::none, receipt::unconfirmed,
+                  "its worker knows nothing of it any more; its guardian was killed, so that what is left of it cannot "
+                  "be found",
+                  now);
+    lose(x, proof_of(level.value_or(h.level)), receipt::killed,
          same_life ? "its worker knows nothing of it any more"
                    : "its worker was restarted; nothing of it is left there",
          now);

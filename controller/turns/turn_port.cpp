@@ -29,7 +29,7 @@ caller shared_parts::acting_for(const storage::person& owner) {
   caller by;
   by.role = role::admin;
   by.owner = owner;
-  by.token_name = "quell";
+  by.token_name = by.token_id = "quell";
   return by;
 }
 

@@ -170,6 +170,7 @@ struct fleet_world {
     h.slots = slots;
     h.labels = std::move(labels);
     h.level = containment::cgroup_pidns;
+    h.absence_is_proof = true;
     h.host = name + ".example";
     return h;
   }

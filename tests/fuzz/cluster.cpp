@@ -74,6 +74,7 @@ wire::hello cluster::hello(session_id session, const char* state) const {
   h.proposed = session;
   h.slots = 8;
   h.level = containment::cgroup_pidns;
+  h.absence_is_proof = true;
   return h;
 }
 

@@ -58,7 +58,7 @@ void clients::fill(create_order& o, random_stream& r) {
   const auto& plan = world_.plan;
   o.by.role = o.by.task ? role::task : role::operator_;
   o.by.owner.id = o.by.owner.name = r.pick(owners);
-  o.by.token_name = "token-of-" + o.by.owner.id;
+  o.by.token_name = o.by.token_id = "token-of-" + o.by.owner.id;
   o.kind = r.chance(30) ? kind::external : kind::task;
   if (r.chance(300)) o.grace = milliseconds{r.chance(200) ? 0 : r.long_tailed(1, 6000)};
   if (r.chance(80)) o.timeout = milliseconds{r.long_tailed(20, 8000)};
@@ -207,7 +207,7 @@ void clients::cancel(const scheduled& s) {
   cancel_order o;
   o.by_token.role = role::operator_;
   o.by_token.owner.id = o.by_token.owner.name = r.pick(owners);
-  o.by_token.token_name = "token-of-" + o.by_token.owner.id;
+  o.by_token.token_name = o.by_token.token_id = "token-of-" + o.by_token.owner.id;
   o.reason = "as scheduled";
   if (r.chance(500)) o.grace = milliseconds{r.chance(300) ? 0 : r.long_tailed(1, 6000)};
   switch (s.what) {
@@ -291,7 +291,7 @@ void clients::send(cancel_order o, cancel_id fresh, int tries) {
 void clients::cancel_everything() {
   cancel_order o;
   o.by_token.role = role::admin;
-  o.by_token.token_name = "the end";
+  o.by_token.token_name = o.by_token.token_id = "the end";
   o.target = storage::target_everything{};
   o.grace = milliseconds{500};
   send_cancel(std::move(o), mix(world_.plan.seed, 1500 + cancels_), 300);

@@ -53,6 +53,7 @@ void machine::at_clock(std::uint64_t serial, boot_time when, std::function<void(
 void machine::launch() {
   ++life_;
   guardian_lives_ = worker_here_ = true;
+  guardian_was_killed_ = false;
   said_.clear();
   tasks_.clear();
   by_operation_.clear();
@@ -187,6 +188,9 @@ void machine::worker_died() {
 void machine::kill_guardian() {
   if (!guardian_lives_) return;
   guardian_lives_ = false;
+  guardian_was_killed_ = true;
+  for (const auto& [serial, t] : tasks_)
+    if (t.executed && lives(t.operation)) world_.truth.cut_off(worker_, t.operation);
   const bool tell = worker_here_;
   // Parent-death signals and the keepers: everything dies, until it is empty.
   world_.events.after(random_.between(20, 900) * us, [this] { sweep(); });
@@ -200,7 +204,7 @@ void machine::kill_guardian() {
 
 void machine::reboot() {
   ++life_;
-  guardian_lives_ = worker_here_ = false;
+  guardian_lives_ = worker_here_ = guardian_was_killed_ = false;
   said_.clear();
   for (auto& [serial, t] : tasks_)
     for (auto& p : t.processes)

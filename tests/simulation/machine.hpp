@@ -51,6 +51,8 @@ class machine {
   void release_stuck();
 
   bool guardian_lives() const { return guardian_lives_; }
+  /// The last guardian of this boot did not end by itself.
+  bool guardian_was_killed() const { return guardian_was_killed_; }
   /// No process of any task is there.
   bool empty() const;
   bool lives(const operation_id& operation) const;
@@ -115,6 +117,7 @@ class machine {
   std::map<std::uint64_t, task> tasks_; ///< by serial
   std::unordered_map<operation_id, std::uint64_t> by_operation_;
   std::vector<worker::guardian_event> said_;
+  bool guardian_was_killed_ = false;
   std::uint64_t serials_ = 0, life_ = 0, lease_checks_ = 0;
   instant last_order_ = 0, last_word_ = 0;
   std::int32_t pids_ = 1000;

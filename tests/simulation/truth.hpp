@@ -60,6 +60,8 @@ class oracle {
   void executed(std::size_t worker, const operation_id& id, std::uint32_t slots);
   void process_born(std::size_t worker, const operation_id& id);
   void process_gone(std::size_t worker, const operation_id& id);
+  /// Its guardian is killed while it lives.
+  void cut_off(std::size_t worker, const operation_id& id);
   void signalled(std::size_t worker, const operation_id& id);
   void leader_exited(const operation_id& id, const exit_state& how);
 
@@ -85,6 +87,7 @@ class oracle {
     std::uint64_t executions = 0;
     std::uint32_t living = 0, slots = 0;
     std::size_t worker = 0;
+    bool is_cut_off = false;         ///< its guardian was killed, and nobody can know its end
     std::optional<exit_state> exit;  ///< of a leader that ended by itself
     std::optional<instant> ended_by; ///< a stop was applied to it: its processes are gone by then
     int terminal_events = 0, started_events = 0;

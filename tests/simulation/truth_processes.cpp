@@ -20,7 +20,11 @@ void oracle::worker_gave_up(std::size_t worker, const std::string& why) {
   if (why.find("removed") == std::string::npos) world_.violate("liveness", world_.name(worker) + " gives up: " + why);
 }
 
-void oracle::machine_rebooted(std::size_t worker) { workers_[worker].applied.clear(); }
+void oracle::machine_rebooted(std::size_t worker) {
+  workers_[worker].applied.clear();
+  for (auto& r : rows_)
+    if (r.worker == worker) r.is_cut_off = false; // no process outlives that
+}
 
 void oracle::start_arrived(std::size_t worker, const wire::start& s) {
   row* r = find(s.operation);
@@ -118,6 +122,11 @@ void oracle::process_gone(std::size_t worker, const operation_id& id) {
   row* r = find(id);
   if (!r || r->living == 0) return world_.violate("simulation", "a process ends that was not there");
   if (--r->living == 0) workers_[worker].used -= r->slots;
+}
+
+void oracle::cut_off(std::size_t worker, const operation_id& id) {
+  const auto level = world_.workers[worker]->level();
+  if (row* r = find(id)) r->is_cut_off = level == containment::group || level == containment::cgroup;
 }
 
 /// Only what was meant: a signal has an order behind it that covers the task.

@@ -191,6 +191,12 @@ void oracle::judge_end(const row& r, const storage::operation_hot& to) {
       wrong("end with proof",
             "is over on disk while " + std::to_string(r.living) + " of its processes live on " + world_.name(r.worker));
   }
+  // A lease is a rule and asks for no witness.
+  const bool seen =
+      to.stop && to.stop->evidence && *to.stop->evidence != proof::none && *to.stop->evidence != proof::lease_expired;
+  if (r.is_cut_off && seen)
+    wrong("end with proof",
+          "is proven by " + std::string(name_of(*to.stop->evidence)) + ", and its guardian was killed while it lived");
   const bool never_ran = to.stop && to.stop->evidence == proof::never_ran;
   if (never_ran && r.executions > 0) wrong("end with proof", "never ran, says the record; it did");
   if (never_ran && (to.started_at || r.started_events > 0))

@@ -122,6 +122,8 @@ void worker_host::apply(wire::message m) {
     send();
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     life_->table.results_stored(*r);
+    std::erase_if(life_->cut_off, [this](const operation_id& id) { return !life_->table.knows(id); });
+    if (life_->cut_off.empty() && !life_->left_before) doubt_.clear();
   }
   session.applied();
   perform(list);

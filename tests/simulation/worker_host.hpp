@@ -42,6 +42,7 @@ class worker_host {
   const std::string& key() const { return key_; }
   std::uint64_t lives() const { return lives_; }
   std::uint32_t slots() const { return slots_; }
+  containment level() const { return level_; }
   session_id session() const;
 
  private:
@@ -57,6 +58,9 @@ class worker_host {
     std::optional<boot_time> all_ended_at, farewell_at;
     boot_time stored_at{};
     bool sweeping = false;
+    // worker/leftovers.hpp
+    bool left_before = false, guardian_died = false;
+    std::vector<operation_id> cut_off;
   };
 
   void turn();
@@ -85,6 +89,7 @@ class worker_host {
   std::string key_, state_id_;
   std::uint32_t slots_;
   containment level_;
+  std::string doubt_;         ///< the boot in which it arose; on disk
   worker::membership stored_; ///< in its state directory
   std::unique_ptr<life> life_;
   std::deque<std::string> inbox_;

@@ -25,8 +25,11 @@ void worker_host::start() {
     return;
   }
   ++lives_;
+  const bool left_before = doubt_ == machine_.boot_id || machine_.guardian_was_killed();
+  doubt_ = left_before ? machine_.boot_id : "";
   machine_.launch();
   life_ = std::make_unique<life>(stored_, slots_, level_);
+  life_->left_before = left_before;
   life_->incarnation = id_of<incarnation_id>(now().wall, mix(world_.plan.seed, mix(700 + number_, lives_)));
   inbox_.clear();
   frozen_ = false;
@@ -66,6 +69,7 @@ void worker_host::greet() {
   h.slots = slots_;
   h.level = level_;
   h.host = world_.name(number_);
+  h.absence_is_proof = !life_->left_before && !life_->guardian_died;
   auto later = life_->table.describe(h);
   world_.note(world_.name(number_), [&] {
     std::string text = "says hello; inventory:";
@@ -85,6 +89,7 @@ void worker_host::session_state_changed() {
   if (is == phase::open) {
     stored_ = life_->session.member();
     life_->stored_at = boot();
+    if (std::exchange(life_->left_before, false) && life_->cut_off.empty()) doubt_.clear();
     world_.note(world_.name(number_), [&] { return std::string("has a session"); });
   } else if (was == phase::open) {
     world_.note(world_.name(number_), [&] { return "session over: " + life_->session.why_ended(); });
@@ -96,6 +101,11 @@ void worker_host::renew_guardian(int tries) {
     life_->session.end("the guardian is gone", boot());
     session_state_changed();
     life_->sweeping = true;
+    life_->guardian_died = true;
+    doubt_ = machine_.boot_id;
+    wire::hello there;
+    (void)life_->table.describe(there, 0);
+    for (const auto& item : there.inventory) life_->cut_off.push_back(item.operation);
   }
   machine_.sweep();
   if (!machine_.empty()) {

@@ -45,6 +45,7 @@ cancel_record full_cancel(cancel_target target, std::uint64_t seq) {
   c.tighter = milliseconds{250};
   c.via_channel = "cli";
   c.via_token = "laptop";
+  c.via_token_id = "01a1f869-3df9-7303-8207-dde70bee07dd";
   c.grace = milliseconds{0};
   c.durable = false;
   c.fingerprint = "f00d";

@@ -42,12 +42,13 @@ def told(c, action, target):
 
 def test_a_cancel_names_its_human_its_channel_and_its_token(cluster):
     c = cluster
-    bot = c.api("POST", "/v1/tokens", {"name": "slack-bot", "role": "chat", "scope": "audit"}).json["token"]
+    made = c.api("POST", "/v1/tokens", {"name": "slack-bot", "role": "chat", "scope": "audit"}).json
+    bot = made["token"]
     done = c.api("POST", "/v1/cancels", {"scope": "audit/x", "reason": "enough", "by": {"id": "mia", "name": "Mia"}}, token=bot,
                  headers={"Quell-Channel": "slack"}).json
     event = told(c, "cancel", "scope audit/x")
     assert event["data"] == {"action": "cancel", "target": "scope audit/x", "by": {"id": "mia", "name": "Mia"},
-                             "via": {"channel": "slack", "token": "slack-bot"}, "reason": "enough"}
+                             "via": {"channel": "slack", "token": "slack-bot", "token_id": made["id"]}, "reason": "enough"}
     assert event["cancel"] == done["id"] and event["at"] >= done["created_at"]
 
 

@@ -33,6 +33,29 @@ def test_a_worker_without_a_guardian_tries_again_until_there_is_one(tmp_path):
         assert worker.poll() is None
 
 
+def test_a_worker_whose_guardians_sweep_is_slow_offers_its_slots_again():
+    import fcntl
+    import threading
+    with Cluster(workers=1) as c:
+        worker = c.workers["w1"]
+        guardian = next(p for p in processes.children_of(worker.process.pid) if "guardian" in processes.name_of(p))
+        # Whoever holds the life lock counts as something that an earlier guardian left: the sweep waits for it.
+        held = threading.Event()
+        with open(os.path.join(worker.state, "life"), "rb") as life:
+            taker = threading.Thread(target=lambda: (fcntl.flock(life, fcntl.LOCK_EX), held.set()), daemon=True)
+            taker.start()
+            os.kill(guardian, signal.SIGKILL)
+            until(held.is_set, "the lock to be ours")
+            shown = until(lambda: (lambda w: w if w["slots"] == 0 and w["trouble"] else None)(c.worker("w1")), "the worker to offer no slots")
+            assert shown["status"] == "ready" and "guardian" in shown["trouble"]["why"], shown
+            waiting = c.start("true", scope="slow")
+            until(lambda: "guardian" in (c.operation(waiting["id"])["waiting_for"] or {}).get("detail", ""), "the task to say what it waits for")
+            fcntl.flock(life, fcntl.LOCK_UN)
+        c.wait_status(waiting["id"], "completed", seconds=60)
+        until(lambda: c.worker("w1")["slots"] == c.slots and c.worker("w1")["trouble"] is None, "the worker to be whole again", 60)
+        assert worker.process.poll() is None
+
+
 def test_a_worker_without_a_guardian_can_be_told_to_leave(tmp_path):
     program = tmp_path / "guardian"
     shutil.copy(f"{BIN}/quell-guardian", program)

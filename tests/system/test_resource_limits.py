@@ -74,7 +74,7 @@ def test_quelld_without_descriptors_takes_cancels_on_what_is_open_and_recovers()
 
 
 @pytest.mark.parametrize("program", ["worker", "guardian"])
-def test_a_worker_without_descriptors_fails_starts_cleanly_and_stops_what_runs(program):
+def test_a_worker_without_descriptors_says_so_draws_no_work_and_stops_what_runs(program):
     with Cluster(workers=1, slots=64) as c:
         m = marker()
         for i in range(3):
@@ -83,16 +83,23 @@ def test_a_worker_without_descriptors_fails_starts_cleanly_and_stops_what_runs(p
         pid = worker if program == "worker" else guardian_of(worker)
         before = (descriptors(worker), descriptors(guardian_of(worker)))
         lift = limit_descriptors(pid, descriptors(pid) + 2)
-        failed = [c.wait_status(c.start(*sleeper(m), scope="few/more")["id"], *ENDED, "running") for _ in range(8)]
-        assert failed[-1]["status"] == "failed" and failed[-1]["error"]["code"] == "start_failed", failed[-1]
-        assert any(word in failed[-1]["error"]["message"] for word in ("open files", "descriptor")), failed[-1]["error"]
+        more = [c.start(*sleeper(m), scope="few/more") for _ in range(8)]
+        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing", 30)
+        assert shown["slots"] == 0 and shown["status"] == "ready", shown
+        assert any(word in shown["trouble"]["why"] for word in ("open files", "descriptor")), shown["trouble"]
+        told = until(lambda: (c.operation(more[-1]["id"])["waiting_for"] or {}).get("detail", ""), "a task to say what it waits for")
+        assert "can start nothing now" in told, told
+        assert not [o for o in c.operations(scope="few") if o["status"] in ENDED], "what cannot be started waits"
         assert c.cancel(scope="few/0")["status"] == "settled", "a cancel needs no descriptor that is not there"
         assert c.worker("w1")["status"] == "ready"
         c.kill_controller()  # a new connection, for which there is no descriptor
         c.start_controller()
         lift()
         until(lambda: c.worker("w1")["status"] == "ready", "the worker to be back", 30)
+        for o in more:
+            c.wait_status(o["id"], "running", seconds=90)  # the longest pause is a minute
         c.wait_status(c.start("true", scope="few/after")["id"], "completed")
+        assert c.worker("w1")["trouble"] is None and c.worker("w1")["slots"] == 64
         assert c.cancel(scope="few")["status"] == "settled"
         assert processes.marked(m) == []
         until(lambda: descriptors(worker) <= before[0] and descriptors(guardian_of(worker)) <= before[1], "the descriptors of failed starts to be closed")
@@ -151,7 +158,7 @@ class Group:
         os.rmdir(self.path)
 
 
-def test_a_worker_without_processes_fails_starts_cleanly_and_stops_what_runs():
+def test_a_worker_without_processes_says_so_draws_no_work_and_stops_what_runs():
     # Without limits of its own a task stays in the group of its worker.
     with Group("pids", ("pids.max", "pids.max")) as group, Cluster(workers=1, slots=64, worker_flags=["--pids", "0", "--memory", "0"]) as c:
         m = marker()
@@ -167,11 +174,13 @@ def test_a_worker_without_processes_fails_starts_cleanly_and_stops_what_runs():
         until(lambda: int(processes.read(group.path + "/pids.current")) >= current + 38, "the bomb to reach the limit")
         assert c.cancel(scope="few/bomb")["status"] == "settled", "the bomb"
         group.limit(int(processes.read(group.path + "/pids.current")))
-        failed = c.wait_status(c.start(*sleeper(m), scope="few/more")["id"], *ENDED)
-        assert failed["status"] == "failed" and failed["error"]["code"] == "start_failed", failed
-        assert "processes" in failed["error"]["message"] or "fork" in failed["error"]["message"], failed["error"]
+        more = c.start(*sleeper(m), scope="few/more")
+        shown = until(lambda: (lambda w: w if w["trouble"] else None)(c.worker("w1")), "the worker to say that it can start nothing", 30)
+        assert shown["slots"] == 0 and ("process" in shown["trouble"]["why"] or "fork" in shown["trouble"]["why"]), shown
+        assert c.operation(more["id"])["status"] == "pending"
         assert c.cancel(scope="few/0")["status"] == "settled"
         group.limit("max")
+        c.wait_status(more["id"], "running", seconds=90)
         c.wait_status(c.start("true", scope="few/after")["id"], "completed")
         assert c.worker("w1")["status"] == "ready" and guardian_of(worker) == guardian
         assert c.cancel(scope="few")["status"] == "settled"

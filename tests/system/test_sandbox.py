@@ -156,6 +156,55 @@ def test_a_cancel_of_what_killed_its_guardian_is_unproven(level):
         assert report["receipts"]["unconfirmed"] == 1 and report["proofs"]["none"] == 1
 
 
+@pytest.mark.parametrize("level", [x for x in levels() if "pidns" not in x])
+def test_what_killed_guardian_keeper_and_worker_is_not_proven_by_its_absence(level):
+    m = marker()
+    with Cluster(workers=1, worker_flags=["--containment", level]) as c:
+        worker = c.workers["w1"].process
+        # An orphan in a session (and, as root, a cgroup) of its own lives on: nobody is left who could find it. First all are
+        # stopped, so that none sees the end of another.
+        leave = ("for d in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/unified/cgroup.procs; do echo $BASHPID > $d; done 2>/dev/null; ")
+        script = (f"(setsid bash -c '{leave} trap \"\" TERM; exec -a {m} sleep 1000' &); sleep 0.5; K=$PPID; "
+                  f"G=$(awk '/^PPid/{{print $2}}' /proc/$K/status); trap \"kill -STOP {worker.pid} $G; kill -KILL {worker.pid} $G $K\" TERM; echo up; while :; do sleep 0.1; done")
+        o = c.start("bash", "-c", script, scope="evil", grace_ms=60000)
+        until(lambda: b"up" in c.quell("logs", o["id"]).stdout and processes.marked(m), "the trap to be set")
+        report = c.cancel(scope="evil", wait="fenced")
+        worker.wait(timeout=30)
+        try:
+            c.add_worker("w1")
+            done = c.wait_status(o["id"], "cancelled", seconds=60)
+            assert done["stop"]["receipt"] == "unconfirmed" and done["stop"]["proof"] == "none", done["stop"]
+            settled = c.api("GET", f"/v1/cancels/{report['id']}?wait=settled&wait_ms=30000").json["report"]
+            assert settled["proven"] is False and settled["receipts"]["unconfirmed"] == 1, settled
+            # What the next life lost by a plain crash is proven again.
+            plain = c.start("sleep", "1000", scope="plain", grace_ms=0)
+            c.wait_status(plain["id"], "running")
+            c.workers["w1"].process.kill()
+            c.workers["w1"].process.wait(timeout=20)
+            stop = c.cancel(scope="plain", wait="fenced")
+            c.add_worker("w1")
+            again = c.api("GET", f"/v1/cancels/{stop['id']}?wait=settled&wait_ms=30000").json["report"]
+            assert again["proven"] is True, again
+        finally:
+            for pid in processes.marked(m):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("level", [x for x in levels() if "pidns" in x])
+def test_with_a_namespace_absence_proves_whoever_was_killed(level):
+    with Cluster(workers=1, worker_flags=["--containment", level]) as c:
+        worker = c.workers["w1"].process
+        guardian = next(p for p in processes.children_of(worker.pid) if "guardian" in processes.name_of(p))
+        o = c.start("sleep", "1000", scope="held", grace_ms=0)
+        c.wait_status(o["id"], "running")
+        for pid in (worker.pid, guardian):
+            os.kill(pid, signal.SIGKILL)
+        worker.wait(timeout=20)
+        stop = c.cancel(scope="held", wait="fenced")
+        c.add_worker("w1")
+        assert c.api("GET", f"/v1/cancels/{stop['id']}?wait=settled&wait_ms=30000").json["report"]["proven"] is True
+
+
 def test_a_process_that_is_only_named_like_a_guardian_keeps_nobody_from_starting(tmp_path):
     with Cluster(workers=1) as c:
         worker = c.workers["w1"]

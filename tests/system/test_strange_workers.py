@@ -91,6 +91,37 @@ def test_a_second_worker_with_the_same_key_waits_for_the_first_ones_lease(cluste
         end(twin)
 
 
+def test_a_twin_that_lives_does_not_lock_the_worker_out():
+    import signal
+    import subprocess
+    from harness.cluster import BIN, Cluster, end
+    with Cluster(workers=1, settings=["workers.lease=2s", "workers.heartbeat=200ms"]) as c:
+        w = c.workers["w1"]
+        before = c.worker("w1")
+        assert before["rival"] is None
+        w.process.send_signal(signal.SIGSTOP)
+        log = os.path.join(c.directory, "twin.log")
+        with open(log, "ab") as out:
+            twin = subprocess.Popen([f"{BIN}/quell-worker", "--join-file", os.path.join(c.directory, "w1.join"), "--state",
+                                     os.path.join(c.directory, "worker-twin"), "--slots", "3"], stderr=out, stdout=out, stdin=subprocess.DEVNULL)
+        try:
+            until(lambda: c.worker("w1")["slots"] == 3 and c.worker("w1")["status"] == "ready", "the twin to take the place", 60)
+            w.process.send_signal(signal.SIGCONT)
+            # The twin lives, renews, and says hello again and again; the first state directory is taken all the same.
+            until(lambda: c.worker("w1")["slots"] == c.slots and c.worker("w1")["status"] == "ready", "the worker to be taken again", 60)
+            c.quell("run", "--worker", "w1", "--", "true", check=0)
+            until(lambda: b"lease_held" in processes.read(log), "the twin to be refused", 30)
+            assert c.worker("w1")["slots"] == c.slots and twin.poll() is None and w.process.poll() is None
+            rival = c.worker("w1")["rival"]
+            assert rival and rival["last_at"] >= rival["since_at"] and rival["address"], rival
+            told = c.api("GET", "/v1/events?types=worker_disputed&after=0").json["events"]
+            assert told and told[0]["worker"] == "w1", told
+        finally:
+            w.process.send_signal(signal.SIGCONT)
+            twin.kill()
+            end(twin)
+
+
 def test_a_twin_that_came_and_went_does_not_lock_the_worker_out():
     import signal
     import subprocess

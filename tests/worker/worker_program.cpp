@@ -302,20 +302,24 @@ TEST_CASE("the guardian's death ends its tasks as lost, and the worker goes on w
 
 TEST_CASE("a connection to the relay travels to the controller and back", "[program]") {
   cluster c;
-  const auto id = c.run({"sh", "-c", "echo $QUELL_URL"});
-  c.controller.ended(id);
-  const auto url = c.output(id);
+  const auto id = c.run({"sh", "-c", "echo $QUELL_URL; exec sleep 1000"});
+  std::string url;
+  REQUIRE(c.controller.until([&] {
+    url = c.controller.output[{id, stream::out}];
+    return url.find('\n') != std::string::npos;
+  }));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   REQUIRE(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
-  REQUIRE(::send(fd, "GET /", 5, 0) == 5);
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n";
+  REQUIRE(::send(fd, request.data(), request.size(), 0) == static_cast<ssize_t>(request.size()));
   std::uint64_t connection = 0;
   REQUIRE(c.controller.until([&] {
     for (const auto& m : c.controller.bulk)
-      if (const auto* d = std::get_if<wire::relay_data>(&m); d && d->bytes == "GET /") connection = d->connection;
+      if (const auto* d = std::get_if<wire::relay_data>(&m); d && d->bytes == request) connection = d->connection;
     return connection != 0;
   }));
   c.controller.tell_bulk(wire::relay_data{connection, "200"});

@@ -54,6 +54,8 @@ struct containment_report {
   containment level = containment::group; ///< the strongest, or the forced one
   std::vector<std::string>
       limits; ///< sentences: what is not promised at this level, and why a stronger one is not there
+  /// The guardian before this one ended by itself, with nothing left of its tasks; or there was none in this boot.
+  bool earlier_ended = false;
 };
 
 /// What tasks are kept from (guardian/sandbox.hpp).

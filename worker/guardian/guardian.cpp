@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "worker/guardian/life_lock.hpp"
 #include "worker/guardian/system.hpp"
 
 namespace quell::worker {
@@ -56,6 +57,7 @@ int guardian::run() {
   while (worker_here_ || !tasks_.empty()) turn();
   limiter_.remove(name_);
   if (subtree_) subtree_->remove();
+  if (life_) life_lock::write_ended(life_.get());
   return 0;
 }
 

@@ -26,11 +26,6 @@ exit_state exit_of(int wait_status) {
   return exit;
 }
 
-/// Of something that other tasks may give back at any moment: such a start fails by itself.
-bool is_shortage(int error) {
-  return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ENOSPC;
-}
-
 /// The texts of a big request, mapped for as long as the clone takes.
 class mapped_texts {
  public:
@@ -103,8 +98,10 @@ void guardian::spawn(byte_reader& in, std::vector<unique_fd>& fds) {
   if (!in.ok()) return;
   if (find(header.operation)) return refuse("this operation has a task here already");
   if (fds.size() != (header.in_memfd ? 5U : 4U))
-    return refuse(
-        "the task's descriptors did not arrive; the limit of open files (ulimit -n) is too low for so many tasks");
+    return say(task_spawn_failed{
+        header.operation,
+        "the task's descriptors did not arrive; the limit of open files (ulimit -n) is too low for so many tasks",
+        true});
   auto task = std::make_unique<guarded_task>();
   task->operation = header.operation;
   task->stop_signal = header.stop_signal > 0 && header.stop_signal < 65 ? header.stop_signal : 15;
@@ -154,12 +151,14 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   limits.cpu_millis = texts.take<std::uint32_t>();
   limits.required = texts.take<bool>();
   if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
+  task.own_limits = limits.required;
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
 
+  // What fails from here to the clone is no fault of the task: it may be tried again, here later or elsewhere now.
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-    return "cannot make the keeper's channel: " + errno_text(errno);
+  task.by_worker = ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0;
+  if (task.by_worker) return "cannot make the keeper's channel: " + errno_text(errno);
   task.channel.reset(ends[0]);
   unique_fd far(ends[1]);
   const int on = 1;
@@ -171,7 +170,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
     cgroup.reset(make_cgroup(subtree_->descriptor(), name.c_str()));
     if (cgroup.get() == -ENOENT && subtree_->is_gone() && subtree_->make_again() == 0)
       cgroup.reset(make_cgroup(subtree_->descriptor(), name.c_str()));
-    task.by_worker = cgroup.get() < 0 && !is_shortage(-cgroup.get());
+    task.by_worker = cgroup.get() < 0;
     if (cgroup.get() < 0)
       return "cannot make the cgroup " + subtree_->path() + "/" + name + ": " + errno_text(-cgroup.release());
     task.has_cgroup = true;
@@ -208,7 +207,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   const pid_t pid = clone_process(spaces, report_.level == containment::cgroup_pidns ? cgroup.get() : -1);
   if (pid == 0) run_keeper(orders);
   if (pid < 0) {
-    task.by_worker = !is_shortage(-pid);
+    task.by_worker = true;
     if (task.has_cgroup) remove_cgroup(subtree_->descriptor(), name.c_str());
     return "cannot clone a process: " + errno_text(-pid) +
            (pid == -EAGAIN ? "; the limit of processes is reached" : "");

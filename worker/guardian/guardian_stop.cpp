@@ -190,8 +190,11 @@ bool guardian::try_finish(guarded_task& task) {
   if (!task.refused.empty()) {
     say(task_spawn_failed{task.operation, task.refused});
   } else if (refused || vanished) {
-    say(task_spawn_failed{task.operation, refused ? setup_failure(known, task.directory)
-                                                  : "the task's keeper was killed before it was ready"});
+    const bool by_worker = refused && known.step == start_step::fork && !task.own_limits;
+    say(task_spawn_failed{task.operation,
+                          refused ? setup_failure(known, task.directory)
+                                  : "the task's keeper was killed before it was ready",
+                          by_worker});
   } else {
     task_ended_here ended{task.operation, task.exit, task.sent, proof::group_empty};
     // The keeper was killed together with the leader and could not say how that one ended: it was by the same kill.

@@ -21,6 +21,17 @@ std::string content(int fd) {
   return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
 }
 
+std::string boot_id() {
+  auto text = read_small_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+void write(int fd, const std::string& text) {
+  [[maybe_unused]] const int emptied = ::ftruncate(fd, 0);
+  [[maybe_unused]] const auto written = ::pwrite(fd, text.data(), text.size(), 0);
+}
+
 result<void> lock_within(int fd, int limit_ms) {
   const auto end = boot_now() + std::chrono::milliseconds{limit_ms};
   for (int pause_ms = 2;; pause_ms = std::min(pause_ms * 2, 50)) {
@@ -47,13 +58,23 @@ result<unique_fd> open(const std::string& path) {
   return fd;
 }
 
-result<void> take(int fd, int limit_ms) {
-  if (auto locked = lock_within(fd, limit_ms); !locked) return locked;
-  const auto text = std::to_string(::getpid()) + "\n";
-  [[maybe_unused]] const int emptied = ::ftruncate(fd, 0);
-  [[maybe_unused]] const auto written = ::pwrite(fd, text.data(), text.size(), 0);
-  return {};
+result<before> take(int fd, int limit_ms) {
+  if (auto locked = lock_within(fd, limit_ms); !locked) return tl::unexpected(locked.error());
+  before was;
+  was.content = content(fd);
+  std::istringstream words(was.content);
+  std::string pid, boot, last;
+  words >> pid >> boot >> last;
+  // An empty file is a new one; a file without a boot is of an earlier version, which wrote no last words.
+  const bool same_boot = boot.empty() || boot == boot_id();
+  was.ended = was.content.empty() || !same_boot || last == "ended";
+  write(fd, std::to_string(::getpid()) + " " + boot_id() + "\n");
+  return was;
 }
+
+void write_ended(int fd) { write(fd, std::to_string(::getpid()) + " " + boot_id() + " ended\n"); }
+
+void put_back(int fd, const before& content) { write(fd, content.content); }
 
 result<void> await_free(const std::string& path, int limit_ms) {
   if (path.empty()) return {};

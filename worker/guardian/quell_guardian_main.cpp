@@ -86,23 +86,30 @@ int main(int argc, char** argv) {
   options.open_files_limit = raise_open_files();
   [[maybe_unused]] const int moved = ::chdir("/");
 
+  life_lock::before earlier;
   if (options.life) {
-    if (auto taken = life_lock::take(options.life.get(), 6000); !taken)
-      return fail(options.worker.get(), taken.error().detail);
+    auto taken = life_lock::take(options.life.get(), 6000);
+    if (!taken) return fail(options.worker.get(), taken.error().detail);
+    earlier = std::move(*taken);
   }
-  if (auto alone = await_dying_inits(6000); !alone) return fail(options.worker.get(), alone.error().detail);
+  const auto give_up = [&](const std::string& why) {
+    if (options.life) life_lock::put_back(options.life.get(), earlier);
+    return fail(options.worker.get(), why);
+  };
+  if (auto alone = await_dying_inits(6000); !alone) return give_up(alone.error().detail);
   auto subtree = cgroup_subtree::take(argv[1], 2000);
   if (!subtree && (subtree.error().code == "still_there" || subtree.error().code == "subtree_in_use" ||
                    subtree.error().code == "bad_subtree"))
-    return fail(options.worker.get(), subtree.error().detail);
+    return give_up(subtree.error().detail);
   auto report = find_containment(subtree ? (*subtree)->descriptor() : -1, subtree ? "" : subtree.error().detail,
                                  parse_name<containment>(argv[2]));
   if (subtree) options.subtree = std::move(*subtree);
   if (!report) {
     if (options.subtree) options.subtree->remove();
-    return fail(options.worker.get(), report.error().detail);
+    return give_up(report.error().detail);
   }
   options.report = std::move(*report);
+  options.report.earlier_ended = options.life && earlier.ended;
   // From here on nothing is written to a cgroup by its path: this process's own view of them is read-only.
   const bool born_in_cgroup =
       options.report.level == containment::cgroup || options.report.level == containment::cgroup_pidns;

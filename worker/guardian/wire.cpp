@@ -196,6 +196,7 @@ std::string encode_report(const containment_report& report) {
   out.put(report.level);
   out.put(static_cast<std::uint32_t>(report.limits.size()));
   for (const auto& limit : report.limits) out.put_text(limit);
+  out.put(report.earlier_ended);
   return std::move(out.bytes());
 }
 
@@ -217,6 +218,7 @@ result<containment_report> decode_report(std::string_view datagram) {
   report.level = in.take<containment>();
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) report.limits.emplace_back(in.take_text());
+  report.earlier_ended = in.take<bool>();
   return report;
 }
 

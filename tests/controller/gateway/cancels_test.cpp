@@ -18,7 +18,7 @@ TEST_CASE("a cancel of a scope answers 202 with its report, titles and channel")
   CHECK(answer.status == 202);
   const auto j = answer.json();
   CHECK(j["outcome"] == "stopping");
-  CHECK(j["via"] == json({{"channel", "cli"}, {"token", "admin"}}));
+  CHECK(j["via"] == json({{"channel", "cli"}, {"token", "admin"}, {"token_id", "bootstrap"}}));
   CHECK(j["by"] == json({{"id", "mia"}, {"name", "mia"}}));
   CHECK(j["report"]["unproven"][0]["title"] == "crawler");
   CHECK(j["report"]["unproven"][0]["operation"] == id.text());

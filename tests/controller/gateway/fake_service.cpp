@@ -49,6 +49,7 @@ void fake_controller::cancel(cancel_order order, reply<outcome<cancel_view>> don
     view.record.by = order.by.value_or(order.by_token.owner);
     view.record.via_channel = order.via_channel;
     view.record.via_token = order.by_token.token_name;
+    view.record.via_token_id = order.by_token.token_id;
     view.record.grace = order.grace;
     view.record.fingerprint = order.fingerprint;
     view.record.created_at = now();

@@ -96,6 +96,7 @@ void swarm::worker_reconnects(const std::string& name) {
   w.inbox.clear();
   wire::hello h;
   h.level = containment::cgroup;
+  h.absence_is_proof = true;
   for (const auto& [id, t] : w.tasks)
     h.inventory.push_back(
         {id, t.stop_seq != 0 ? wire::task_phase::stopping : wire::task_phase::running, 7, now_.wall, t.stop_seq});
@@ -131,6 +132,7 @@ void swarm::worker_restarts() {
     if (s_.truth.operations[i].worker == name) s_.truth.lose(static_cast<int>(i), receipt::killed, proof::cgroup_empty);
   wire::hello h;
   h.level = containment::cgroup;
+  h.absence_is_proof = true;
   heart_->reconcile(name, h, false, now_);
   commit();
 }

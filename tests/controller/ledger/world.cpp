@@ -69,6 +69,7 @@ cancel_order world::order(storage::cancel_target target) const {
   o.target = std::move(target);
   o.by_token.owner = {"alice", "Alice"};
   o.by_token.token_name = "laptop";
+  o.by_token.token_id = "id-of-laptop";
   o.reason = "wrong branch";
   o.received = now.boot;
   return o;
@@ -141,6 +142,7 @@ void world::applied(const std::string& worker, const cancel_view& c) {
 wire::hello world::hello() const {
   wire::hello h;
   h.level = containment::cgroup_pidns;
+  h.absence_is_proof = true;
   return h;
 }
 

@@ -1,0 +1,87 @@
+// What the absence of a task from its worker's hello proves: nothing by itself.
+#include <catch2/catch.hpp>
+
+#include "tests/controller/ledger/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+namespace {
+
+/// A task that runs at `level`, whose cancel its worker has not answered when it comes back without it.
+struct missing_task : world {
+  cancel_view cancel;
+
+  explicit missing_task(std::optional<containment> level) {
+    task("doomed", in("s"));
+    REQUIRE(place("doomed", "w1"));
+    if (level) heart->started("w1", {id("doomed"), 4242, now.wall, *level}, now);
+    take();
+    cancel = cancel_scope("s");
+    roll_out();
+  }
+  void comes_back(containment now_at, bool absence_is_proof, bool same_life = false) {
+    wire::hello h;
+    h.level = now_at;
+    h.absence_is_proof = absence_is_proof;
+    heart->reconcile("w1", h, same_life, now);
+    take();
+    roll_out();
+  }
+};
+
+} // namespace
+
+TEST_CASE("what a worker does not know is unconfirmed where its guardian was killed and no namespace held it") {
+  const auto level = GENERATE(containment::group, containment::cgroup);
+  const bool same_life = GENERATE(false, true);
+  missing_task w(level);
+  w.comes_back(level, false, same_life);
+  CHECK(w.status_of("doomed") == "cancelled");
+  CHECK(w.row("doomed").stop->how == receipt::unconfirmed);
+  CHECK(w.row("doomed").stop->evidence == proof::none);
+  CHECK(w.report(w.cancel).status == cancel_status::settled);
+  CHECK(w.report(w.cancel).report.receipts[static_cast<std::size_t>(receipt::unconfirmed)] == 1);
+}
+
+TEST_CASE("what a worker does not know is gone where its guardian ended by itself") {
+  missing_task w(containment::group);
+  w.comes_back(containment::group, true);
+  CHECK(w.row("doomed").stop->how == receipt::killed);
+  CHECK(w.row("doomed").stop->evidence == proof::group_empty);
+}
+
+TEST_CASE("a namespace ends with its init, whoever killed the guardian") {
+  const auto level = GENERATE(containment::pidns, containment::cgroup_pidns);
+  missing_task w(level);
+  w.comes_back(containment::group, false);
+  CHECK(w.row("doomed").stop->how == receipt::killed);
+  CHECK(w.row("doomed").stop->evidence == (level == containment::pidns ? proof::pidns_gone : proof::cgroup_empty));
+}
+
+TEST_CASE("the level at which a task began counts, not the one that its worker has now") {
+  missing_task w(containment::group);
+  w.comes_back(containment::cgroup_pidns, false);
+  CHECK(w.row("doomed").stop->evidence == proof::none);
+}
+
+TEST_CASE("a task of unknown level, sent to a life that is over, is not proven by a level of the next one") {
+  missing_task w(std::nullopt);
+  w.comes_back(containment::cgroup_pidns, false);
+  CHECK(w.row("doomed").stop->how == receipt::unconfirmed);
+}
+
+TEST_CASE("an uncancelled task that its worker does not know fails and says what is not known") {
+  world w;
+  w.task("free", in("s"));
+  REQUIRE(w.place("free", "w1"));
+  w.heart->started("w1", {w.id("free"), 4242, w.now.wall, containment::group}, w.now);
+  wire::hello h;
+  h.level = containment::group;
+  w.heart->reconcile("w1", h, false, w.now);
+  w.take();
+  CHECK(w.status_of("free") == "failed");
+  CHECK(w.row("free").error->code == "worker_lost");
+  CHECK(w.row("free").error->message.find("guardian was killed") != std::string::npos);
+}

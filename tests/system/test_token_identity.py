@@ -1,0 +1,63 @@
+"""Who a token is: its id. Names are chosen by whoever makes a token, and two may have the same."""
+import uuid
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.waiting import until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster(workers=1, settings=["limits.requests_per_second=20"]) as c:
+        yield c
+
+
+def token(c, name, role="operator", scope=None):
+    made = c.api("POST", "/v1/tokens", {"name": name, "role": role, "scope": scope, "expires_at": None})
+    assert made.status == 201, made.body
+    return made.json
+
+
+def new_id():
+    import os
+    import time
+    raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
+    raw[6], raw[8] = raw[6] & 0x0F | 0x70, raw[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(raw)))
+
+
+def test_a_cancel_and_the_audit_name_the_tokens_id(cluster):
+    forged = token(cluster, "admin")
+    done = cluster.api("POST", "/v1/cancels", {"scope": "who/forged"}, token=forged["token"]).json
+    assert done["via"]["token"] == "admin" and done["via"]["token_id"] == forged["id"], done["via"]
+    real = cluster.api("POST", "/v1/cancels", {"scope": "who/real"}).json
+    assert real["via"]["token"] == "admin" and real["via"]["token_id"] == "bootstrap", real["via"]
+    entries = cluster.api("GET", "/v1/audit?limit=1000").json["audit"]
+    said = {e["data"]["target"]: e["data"]["via"] for e in entries if e["data"]["action"] == "cancel"}
+    assert said["scope who/forged"]["token_id"] == forged["id"] and said["scope who/real"]["token_id"] == "bootstrap", said
+    # A cancel that is read again says the same.
+    assert cluster.api("GET", f"/v1/cancels/{done['id']}").json["via"]["token_id"] == forged["id"]
+
+
+def test_a_tombstone_is_seen_by_the_token_that_left_it_and_not_by_its_namesake(cluster):
+    one, other = (token(cluster, "twin", scope="who") for _ in range(2))
+    left = cluster.api("POST", "/v1/cancels", {"operation": new_id()}, token=one["token"])
+    assert left.status == 202 and left.json["outcome"] == "unknown_id", left.body
+    path = f"/v1/cancels/{left.json['id']}"
+    assert cluster.api("GET", path, token=one["token"]).status == 200
+    assert cluster.api("GET", path, token=other["token"]).status == 404
+    assert left.json["id"] not in [x["id"] for x in cluster.api("GET", "/v1/cancels?limit=1000", token=other["token"]).json["cancels"]]
+
+
+def test_namesakes_do_not_share_a_rate(cluster):
+    one, other = (token(cluster, "rate", role="observer") for _ in range(2))
+    until(lambda: cluster.api("GET", "/v1/status", token=one["token"]).status == 429, "the first to be slowed down")
+    assert cluster.api("GET", "/v1/status", token=other["token"]).status == 200
+
+
+def test_a_task_is_told_by_its_operation(cluster):
+    o = cluster.start("bash", "-c", "quell run -d -- sleep 1000; quell cancel $QUELL_OPERATION --reason x; quell ps -q; exec sleep 1000", scope="who/task", grace_ms=0)
+    child = until(lambda: [x for x in cluster.operations(parent=o["id"])], "the child")[0]
+    cluster.cancel(scope="who/task")
+    assert cluster.operation(child["id"])["status"] == "cancelled"

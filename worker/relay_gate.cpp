@@ -1,0 +1,69 @@
+// Looks for one header in the head of an HTTP request.
+#include "worker/relay_gate.hpp"
+
+#include <algorithm>
+
+namespace quell::worker {
+namespace {
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto from = text.find_first_not_of(" \t");
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
+}
+
+/// The token in the head's `Authorization: Bearer`, if it has one.
+std::string_view bearer_of(std::string_view head) {
+  constexpr std::string_view scheme = "Bearer ";
+  for (std::size_t at = head.find("\r\n"); at != std::string_view::npos && at + 2 < head.size();) {
+    const auto next = head.find("\r\n", at + 2);
+    const auto line = head.substr(at + 2, next == std::string_view::npos ? next : next - at - 2);
+    at = next;
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || !same_letters(line.substr(0, colon), "Authorization")) continue;
+    const auto value = trimmed(line.substr(colon + 1));
+    if (!same_letters(value.substr(0, scheme.size()), scheme)) return {};
+    return trimmed(value.substr(scheme.size()));
+  }
+  return {};
+}
+
+} // namespace
+
+void relay_gate::task_begins(const operation_id& operation, std::string token) {
+  if (!token.empty()) tokens_[operation] = std::move(token);
+}
+
+relay_gate::verdict relay_gate::judge(std::string_view said) const {
+  const auto end = said.find("\r\n\r\n");
+  if (end == std::string_view::npos) return said.size() < most_head_bytes ? verdict::wait : verdict::refuse;
+  return is_ours(bearer_of(said.substr(0, end + 2))) ? verdict::admit : verdict::refuse;
+}
+
+// Every byte of every token is looked at, so that the time says nothing of where a guess was wrong.
+bool relay_gate::is_ours(std::string_view token) const {
+  bool found = false;
+  for (const auto& [operation, own] : tokens_) {
+    unsigned differences = own.size() == token.size() ? 0 : 1;
+    for (std::size_t i = 0; i < std::min(own.size(), token.size()); ++i)
+      differences |= static_cast<unsigned char>(own[i]) ^ static_cast<unsigned char>(token[i]);
+    found = found || (differences == 0 && !token.empty());
+  }
+  return found;
+}
+
+std::string relay_gate::refusal() {
+  const std::string body =
+      R"({"type":"urn:quell:error:forbidden","title":"The token may not do this","status":403,"code":"forbidden",)"
+      R"("detail":"this address is for the tasks of one worker: the first request of a connection carries the )"
+      R"(QUELL_TOKEN of a task that runs there; others use the URL of quelld itself","errors":[],"request":null})";
+  return "HTTP/1.1 403 Forbidden\r\nContent-Type: application/problem+json\r\nConnection: close\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+} // namespace quell::worker

@@ -1,0 +1,34 @@
+// Who may use the relay. It listens on TCP, where any local user can connect, so a connection is let through only when
+// its first request carries the QUELL_TOKEN of a task that lives here: a secret that its worker knows. Pure.
+//
+// Later requests of the connection are the same client's; the controller judges every token anyway.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "protocol/id.hpp"
+
+namespace quell::worker {
+
+class relay_gate {
+ public:
+  static constexpr std::size_t most_head_bytes = 32 * 1024;
+  enum class verdict { wait, admit, refuse };
+
+  void task_begins(const operation_id& operation, std::string token);
+  void task_ends(const operation_id& operation) { tokens_.erase(operation); }
+
+  /// Of what a connection has said so far; `wait`: its first head is not complete.
+  verdict judge(std::string_view said) const;
+  /// The whole answer to a connection that is refused.
+  static std::string refusal();
+
+ private:
+  bool is_ours(std::string_view token) const;
+
+  std::map<operation_id, std::string> tokens_;
+};
+
+} // namespace quell::worker
