@@ -24,7 +24,10 @@ class declaration {
     auto* sub = parent.add_subcommand(name, summary);
     auto options = std::make_shared<Options>();
     fields(*sub, *options);
-    sub->callback([this, options] { line.command = *options; });
+    // That of a command below it ran before.
+    sub->callback([this, options, sub] {
+      if (sub->get_subcommands().empty()) line.command = *options;
+    });
     return sub;
   }
 

@@ -42,7 +42,20 @@ void declare_talk(declaration& d) {
                                o.approve = false;
                                decision_fields(app, o);
                              });
-  d.command<mcp_options>(d.app, "mcp", "Serve an AI agent over MCP on standard input and output", mcp_fields);
+  auto* mcp =
+      d.command<mcp_options>(d.app, "mcp", "Serve an AI agent over MCP on standard input and output", mcp_fields);
+  const auto add_server = [](CLI::App& app, std::string& name) {
+    app.add_option("NAME", name, "MCP server: quell mcp list")->required();
+  };
+  d.command<mcp_login_options>(*mcp, "login", "Log quelld in at an MCP server, with a browser",
+                               [&](CLI::App& app, mcp_login_options& o) {
+                                 add_server(app, o.name);
+                                 app.add_flag("--no-browser", o.no_browser, "print the address instead of opening it");
+                               });
+  d.command<mcp_logout_options>(*mcp, "logout", "Forget the login at an MCP server",
+                                [&](CLI::App& app, mcp_logout_options& o) { add_server(app, o.name); });
+  d.command<mcp_list_options>(*mcp, "list", "The configured MCP servers, and the logins there",
+                              [](CLI::App&, mcp_list_options&) {});
 }
 
 } // namespace quell::cli

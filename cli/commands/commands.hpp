@@ -17,6 +17,9 @@ int execute(session& s, const say_options& o);
 int execute(session& s, const chat_options& o);
 int execute(session& s, const approve_options& o);
 int execute(session& s, const mcp_options& o);
+int execute(session& s, const mcp_login_options& o); ///< mcp_login.cpp
+int execute(session& s, const mcp_logout_options& o);
+int execute(session& s, const mcp_list_options& o);
 int execute(session& s, const cancel_options& o);
 int execute(session& s, const cancels_options& o);
 int execute(session& s, const why_options& o);

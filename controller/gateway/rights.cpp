@@ -116,7 +116,7 @@ void need_whole_cluster(const exchange& x) {
   need(x, right::administer);
   if (!x.who.prefix) return;
   throw problem{.code = "forbidden",
-                .detail = "workers belong to the whole cluster and this admin token only to scope " +
+                .detail = "workers and MCP servers belong to the whole cluster and this admin token only to scope " +
                           x.who.prefix->text() + "; use an admin token without scope"};
 }
 

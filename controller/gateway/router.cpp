@@ -12,6 +12,7 @@
 #include "controller/gateway/audit_list.hpp"
 #include "controller/gateway/cors.hpp"
 #include "controller/gateway/guarded_stream.hpp"
+#include "controller/gateway/mcp_logins.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
 
@@ -73,6 +74,10 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/workers/*/drain", drain_worker, access::token, body_kind::small},
     {"POST", "/v1/workers/*/resume", resume_worker, access::token, body_kind::small},
     {"POST", "/v1/workers/*/resolve", resolve_worker, access::token, body_kind::small},
+    {"GET", "/v1/mcp", list_mcp},
+    {"POST", "/v1/mcp/*/login", begin_mcp_login, access::token, body_kind::small},
+    {"POST", "/v1/mcp/*/login/finish", finish_mcp_login, access::token, body_kind::small},
+    {"DELETE", "/v1/mcp/*/login", mcp_logout},
     {"GET", "/v1/audit", list_audit},
     {"GET", "/v1/tokens", list_tokens},
     {"POST", "/v1/tokens", create_token, access::token, body_kind::small},

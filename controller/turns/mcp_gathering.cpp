@@ -15,15 +15,16 @@ constexpr milliseconds silent_within{500};      ///< one whose last life was sil
 constexpr std::chrono::seconds silent_for{120}; ///< so old it is begun anew if it never answers
 constexpr milliseconds first_try{1'000};        ///< after this time a url that failed is asked again
 constexpr milliseconds longest_try{60'000};
+constexpr const char* login_needed = "mcp_login_needed";
 
 /// The answers of several servers, gathered; what comes after the time is left out.
 struct gathering {
   std::mutex guard;
   std::vector<std::vector<tool_definition>> found;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems, logins;
   std::vector<bool> answered;
   std::size_t open = 0;
-  std::function<void(std::vector<tool_definition>, std::string)> done;
+  std::function<void(mcp_host::offered)> done;
 
   /// The one of this number is over, for whatever reason. False: it was over before.
   bool settle(std::unique_lock<std::mutex>& lock, std::size_t number, std::vector<tool_definition> tools,
@@ -41,14 +42,14 @@ struct gathering {
   void finish_if_all(std::unique_lock<std::mutex>& lock) {
     if (open > 0) return;
     auto tell = std::exchange(done, nullptr);
-    std::vector<tool_definition> all;
-    std::string note;
-    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all));
+    mcp_host::offered all;
+    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all.tools));
     found.clear(); // the look at the clock holds this for a while yet
     for (const auto& p : problems)
-      if (!p.empty()) note += (note.empty() ? "" : "; ") + p;
+      if (!p.empty()) all.note += (all.note.empty() ? "" : "; ") + p;
+    all.logins = std::move(logins);
     lock.unlock();
-    tell(std::move(all), std::move(note));
+    tell(std::move(all));
   }
 };
 
@@ -58,10 +59,9 @@ std::string without_tools(const std::string& name, const std::string& why) {
 
 } // namespace
 
-void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user,
-                     std::function<void(std::vector<tool_definition> tools, std::string note)> done) {
+void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done) {
   const auto parts = parts_.lock();
-  if (servers.empty() || !parts) return done({}, {});
+  if (servers.empty() || !parts) return done({});
   auto all = std::make_shared<gathering>();
   all->found.resize(servers.size());
   all->problems.resize(servers.size());
@@ -74,8 +74,10 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       const std::lock_guard lock(guard_);
       places_[id].user = user;
     }
-    if (const auto trouble = known_trouble(id); !trouble.empty()) {
+    bool wants_login = false;
+    if (const auto trouble = known_trouble(id, wants_login); !trouble.empty()) {
       std::unique_lock lock(all->guard);
+      if (wants_login) all->logins.push_back(id.first);
       all->settle(lock, i, {}, trouble);
       continue;
     }
@@ -86,13 +88,14 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       if (tools)
         self->answered(id);
       else
-        self->out_of_reach(id, tools.error().detail);
+        self->out_of_reach(id, tools.error());
       std::vector<tool_definition> offered;
       if (tools)
         for (const auto& t : *tools)
           offered.push_back(mcp_tool_definition(held->settings, id.first,
                                                 {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
       std::unique_lock lock(all->guard);
+      if (!tools && tools.error().code == login_needed && !all->answered[i]) all->logins.push_back(id.first);
       all->settle(lock, i, std::move(offered), tools ? std::string() : without_tools(id.first, tools.error().detail));
     };
     ask_for_tools(id, answer, 1);
@@ -127,7 +130,7 @@ void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools
 
 /// Why nobody waits for its tools at this moment; "" = they are asked for. One that never answers is ended, so that the
 /// next turn begins another.
-std::string mcp_host::known_trouble(const place_id& id) {
+std::string mcp_host::known_trouble(const place_id& id, bool& wants_login) {
   const auto parts = parts_.lock();
   if (!parts) return {};
   const std::lock_guard lock(guard_);
@@ -135,6 +138,7 @@ std::string mcp_host::known_trouble(const place_id& id) {
   if (found == places_.end()) return {};
   const place& p = found->second;
   if (p.is_silent && p.task && parts->heart.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
+  wants_login = p.wants_login;
   return p.trouble;
 }
 
@@ -150,7 +154,7 @@ void mcp_host::answered(const place_id& id) {
     const std::lock_guard lock(guard_);
     const auto found = places_.find(id);
     if (found == places_.end()) return;
-    found->second.is_silent = false;
+    found->second.is_silent = found->second.wants_login = false;
     was_in_trouble = !std::exchange(found->second.trouble, {}).empty();
   }
   if (was_in_trouble) spdlog::info("MCP server {} answers again", id.first);
@@ -167,7 +171,7 @@ void mcp_host::silent(const place_id& id, milliseconds patience) {
 }
 
 /// A url that failed is tried in the background; a command is begun anew when somebody needs it.
-void mcp_host::out_of_reach(const place_id& id, const std::string& why) {
+void mcp_host::out_of_reach(const place_id& id, const fault& why) {
   const auto parts = parts_.lock();
   const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
   if (!settings || settings->url.empty()) return;
@@ -175,12 +179,20 @@ void mcp_host::out_of_reach(const place_id& id, const std::string& why) {
     const std::lock_guard lock(guard_);
     const auto found = places_.find(id);
     if (found == places_.end()) return;
-    found->second.trouble = without_tools(id.first, why + " (it is tried again in the background)");
+    found->second.trouble = without_tools(id.first, why.detail + " (it is tried again in the background)");
+    found->second.wants_login = why.code == login_needed;
     if (std::exchange(found->second.is_tried, true)) return;
   }
-  parts->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why,
+  parts->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why.detail,
                   parts->heart.now().boot);
   try_again(id, first_try);
+}
+
+/// The next turn asks it, and does not do without.
+void mcp_host::look_again(const std::string& name) {
+  const std::lock_guard lock(guard_);
+  for (auto& [id, p] : places_)
+    if (id.first == name && std::exchange(p.wants_login, false)) p.trouble.clear();
 }
 
 void mcp_host::try_again(const place_id& id, milliseconds pause) {
@@ -191,7 +203,7 @@ void mcp_host::try_again(const place_id& id, milliseconds pause) {
         id,
         [self, id, pause](const result<std::vector<integrations::mcp_tool>>& tools) {
           if (!tools) {
-            self->out_of_reach(id, tools.error().detail);
+            self->out_of_reach(id, tools.error());
             return self->try_again(id, std::min(pause * 2, longest_try));
           }
           {

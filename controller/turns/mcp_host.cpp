@@ -21,6 +21,14 @@ std::string title_of(const std::string& name) { return "MCP server " + name; }
 
 } // namespace
 
+std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<shared_parts> parts, std::shared_ptr<mcp_accounts> accounts) {
+  std::shared_ptr<mcp_host> made(new mcp_host(std::move(parts), std::move(accounts)));
+  made->accounts_->on_change([host = std::weak_ptr(made)](const std::string& name) {
+    if (const auto held = host.lock()) held->look_again(name);
+  });
+  return made;
+}
+
 const mcp_settings* mcp_host::settings_of(const shared_parts& parts, const std::string& name) const {
   const auto& all = parts.settings.mcp;
   const auto found = std::find_if(all.begin(), all.end(), [&](const mcp_settings& m) { return m.name == name; });
@@ -88,7 +96,10 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
       if (const auto held = weak.lock())
         held->log.warn("MCP server " + name, "MCP server " + name + " complains: " + what, held->heart.now().boot);
     };
-    auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key, {}, std::move(hooks));
+    integrations::mcp_http_options options;
+    options.credentials = accounts_->of(name);
+    auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key, std::move(options),
+                                              std::move(hooks));
     if (!made) {
       why = made.error().detail;
       return nullptr;
@@ -191,6 +202,8 @@ void mcp_host::end() {
     const std::lock_guard lock(guard_);
     all.swap(places_);
   }
+  all.clear();
+  accounts_->stop();
 }
 
 void mcp_host::clear_leftovers(storage::queries& store) {

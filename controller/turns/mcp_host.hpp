@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/turns/mcp_accounts.hpp"
 #include "controller/turns/mcp_user.hpp"
 #include "controller/turns/piped_task.hpp"
 #include "controller/turns/turn_port.hpp"
@@ -21,11 +22,16 @@ namespace quell::controller::turns {
 
 class mcp_host : public std::enable_shared_from_this<mcp_host> {
  public:
-  explicit mcp_host(std::weak_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
+  static std::shared_ptr<mcp_host> make(std::weak_ptr<shared_parts> parts, std::shared_ptr<mcp_accounts> accounts);
+  mcp_accounts& accounts() const { return *accounts_; }
 
-  /// The tools of these servers; `note` names those that did not answer in time, and why. `done` once, on any thread.
-  void tools(const std::vector<std::string>& servers, const mcp_user& user,
-             std::function<void(std::vector<tool_definition> tools, std::string note)> done);
+  struct offered {
+    std::vector<tool_definition> tools;
+    std::string note;                ///< the servers that did not answer in time, and why; "" = none
+    std::vector<std::string> logins; ///< those of them that want a login
+  };
+  /// The tools of these servers. `done` once, on any thread.
+  void tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done);
   /// The work of a call; its cancel is told to the server in the server's way and is over here at once.
   std::unique_ptr<actors::tool_work> work_for(std::shared_ptr<turn_port> port, const operation_id& call,
                                               const tool_definition& tool, const tool_call& what);
@@ -41,6 +47,9 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void clear_leftovers(storage::queries& store);
 
  private:
+  mcp_host(std::weak_ptr<shared_parts> parts, std::shared_ptr<mcp_accounts> accounts)
+      : parts_(std::move(parts)), accounts_(std::move(accounts)) {}
+
   /// Of a shared server the name alone; of an agent's own one with the agent behind it.
   using place_id = std::pair<std::string, std::optional<operation_id>>;
   struct place {
@@ -48,6 +57,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
     std::shared_ptr<integrations::mcp_server> server; ///< nullptr = not begun
     std::shared_ptr<piped_task> task;                 ///< of a command
     std::string trouble;                              ///< why nobody waits for its tools; "" = nothing is known
+    bool wants_login = false;                         ///< that trouble is that nobody has logged in there
     bool is_silent = false;                           ///< that trouble, or its last life's, is that it does not answer
     bool is_tried = false;                            ///< in the background, until its trouble is over
     std::uint32_t failures = 0;                       ///< in a row, each soon after its beginning
@@ -62,14 +72,17 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   std::shared_ptr<integrations::mcp_server> server(const place_id& id, std::string& why, milliseconds& wait);
   void gone(const place_id& id, const std::string& why, bool was_stopped);
   void ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more);
-  std::string known_trouble(const place_id& id);
+  std::string known_trouble(const place_id& id, bool& wants_login);
   milliseconds patience_with(const place_id& id);
   void answered(const place_id& id);
   void silent(const place_id& id, milliseconds patience);
-  void out_of_reach(const place_id& id, const std::string& why);
+  void out_of_reach(const place_id& id, const fault& why);
   void try_again(const place_id& id, milliseconds pause);
+  /// Somebody has logged in there, or out: what was wrong with it may be over.
+  void look_again(const std::string& name);
 
   std::weak_ptr<shared_parts> parts_;
+  const std::shared_ptr<mcp_accounts> accounts_;
   std::mutex guard_;
   std::map<place_id, place> places_;
 };

@@ -109,10 +109,12 @@ result<std::string> key_in_file(const std::string& path) {
   return text.substr(begin, end - begin + 1);
 }
 
-result<std::string> key_in_environment(const std::string& name, const std::map<std::string, std::string>& environment) {
+result<std::string> key_in_environment(const std::string& name, const std::map<std::string, std::string>& environment,
+                                       const char* setting = "key_env") {
   const auto it = environment.find(name);
   if (it == environment.end() || it->second.empty())
-    return failure("invalid_field", "the environment variable " + name + " (key_env) is not set; set it for quelld");
+    return failure("invalid_field",
+                   "the environment variable " + name + " (" + setting + ") is not set; set it for quelld");
   return it->second;
 }
 
@@ -135,10 +137,15 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     if (auto wrong = integrations::wrong_settings(m)) return fault{"invalid_field", "[[models]]: " + wrong->detail, {}};
   }
   for (auto& m : s.mcp) {
-    if (m.key_env.empty()) continue;
-    auto key = key_in_environment(m.key_env, environment);
-    if (!key) return fault{"invalid_field", "[[mcp]] \"" + m.name + "\": " + key.error().detail, {}};
-    m.key = std::move(*key);
+    const auto take = [&](const std::string& from, const char* setting, std::string& to) -> std::optional<fault> {
+      if (from.empty()) return std::nullopt;
+      auto key = key_in_environment(from, environment, setting);
+      if (!key) return fault{"invalid_field", "[[mcp]] \"" + m.name + "\": " + key.error().detail, {}};
+      to = std::move(*key);
+      return std::nullopt;
+    };
+    if (auto wrong = take(m.key_env, "key_env", m.key)) return wrong;
+    if (auto wrong = take(m.client_secret_env, "client_secret_env", m.client_secret)) return wrong;
   }
   return std::nullopt;
 }

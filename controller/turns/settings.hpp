@@ -62,6 +62,10 @@ struct mcp_settings {
   bool per_turn = false;                  ///< with `command`: each turn has its own
   std::string key_env;                    ///< with `url`: quelld's variable that holds the bearer token
   std::string key;                        ///< secret: its value; never logged, stored or printed
+  std::string client_id;                  ///< with `url`: as which quell is registered where one logs in
+  std::string client_secret_env;          ///< with `client_id`: quelld's variable that holds its secret
+  std::string client_secret;              ///< secret, as `key`
+  std::string client_metadata_url;        ///< with `url`: https address of a document about this client
   friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
 };
 

@@ -140,6 +140,9 @@ void read_server(toml_table& t, turn_settings& s) {
   m.on = labels_of(t);
   m.env = t.pairs("env", most_variables);
   m.key_env = t.text("key_env", 256);
+  m.client_id = t.text("client_id", url_bytes);
+  m.client_secret_env = t.text("client_secret_env", 256);
+  m.client_metadata_url = t.text("client_metadata_url", url_bytes);
   const auto per = t.text("per", name_bytes);
   m.per_turn = per == "turn";
   t.end();
@@ -150,6 +153,13 @@ void read_server(toml_table& t, turn_settings& s) {
     t.wrong("url", "must begin with http:// or https://");
   if (!m.url.empty() && !m.env.empty()) t.wrong("env", "is for a server with `command`; a url has no environment");
   if (m.url.empty() && !m.key_env.empty()) t.wrong("key_env", "is for a server with `url`; a command has `env`");
+  for (const char* key : {"client_id", "client_secret_env", "client_metadata_url"}) {
+    if (t.has(key) && m.url.empty()) t.wrong(key, "is for a server with `url`: only there one logs in");
+    if (t.has(key) && !m.key_env.empty()) t.wrong(key, "stands beside key_env, with which nobody logs in; keep one");
+  }
+  if (!m.client_secret_env.empty() && m.client_id.empty()) t.wrong("client_secret_env", "needs `client_id`");
+  if (!m.client_metadata_url.empty() && !m.client_metadata_url.starts_with("https://"))
+    t.wrong("client_metadata_url", "must begin with https://");
   for (const auto& [name, value] : m.env)
     if (name.find('=') != std::string::npos) t.wrong("env", "has a name with = in it: " + name);
   s.mcp.push_back(std::move(m));

@@ -85,6 +85,9 @@ void print(std::ostream& out, const mcp_settings& m) {
   l.table("on", m.on);
   l.table("env", m.env);
   l.text("key_env", m.key_env);
+  l.text("client_id", m.client_id);
+  l.text("client_secret_env", m.client_secret_env);
+  l.text("client_metadata_url", m.client_metadata_url);
   if (!m.command.empty()) l.text("per", m.per_turn ? "turn" : "cluster");
 }
 

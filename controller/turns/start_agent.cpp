@@ -55,13 +55,16 @@ void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings
                 std::function<void(tool_set)> done) {
   const auto servers = mcp_servers_of(parts->settings, agent);
   if (servers.empty()) return done(tools_for(parts->settings, agent, {}));
-  parts->mcp->tools(
-      servers, user,
-      [parts, agent, done = std::move(done)](const std::vector<tool_definition>& of_mcp, const std::string& note) {
-        auto tools = tools_for(parts->settings, agent, of_mcp);
-        if (!note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + note;
-        done(std::move(tools));
-      });
+  parts->mcp->tools(servers, user, [parts, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
+    auto tools = tools_for(parts->settings, agent, of_mcp.tools);
+    if (!of_mcp.note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + of_mcp.note;
+    for (const auto& name : of_mcp.logins)
+      tools.notice += "\n\nThe tools of the MCP server " + name +
+                      " cannot be used now: it wants a login. If they are needed, tell the user that an admin "
+                      "must run `quell mcp login " +
+                      name + "`.";
+    done(std::move(tools));
+  });
 }
 
 void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
@@ -83,6 +86,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
   context->model = *model;
   // Its servers hang on the call: the sub-agent itself is registered when its tools are known.
   find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
+    context->agent.instructions += tools.notice;
     context->tools = std::move(tools);
     parts->heart.ask([=](ledger& l, moment now) -> std::function<void()> {
       create_order order;

@@ -54,6 +54,7 @@ class real_swarm final : public swarm {
     if (e.type == "cancel_settled" && e.cancel) desk_->settled(*e.cancel);
     if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
   }
+  mcp_accounts* accounts() override { return &parts_->mcp->accounts(); }
   void stop() override;
   void pick_up();
 
@@ -148,6 +149,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   who.block = row.block;
   who.is_by_chat = is_by_chat(row.block);
   who.agent = *agent;
+  who.agent.instructions += tools.notice;
   who.model = *model;
   who.tools = std::move(tools);
   parts_->heart.ask([this, next, who = std::move(who),
@@ -384,7 +386,9 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   parts->output = o.output;
   parts->settings = std::move(o.settings);
   parts->spawn = std::move(o.spawn);
-  parts->mcp = std::make_shared<mcp_host>(parts);
+  auto accounts = mcp_accounts::open(o.store_directory, parts->settings.mcp);
+  if (!accounts) return tl::unexpected(accounts.error());
+  parts->mcp = mcp_host::make(parts, std::move(*accounts));
   auto made = std::make_unique<real_swarm>(parts, std::move(*repeats));
   // Also hands what was made here over to the errands' thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });

@@ -13,6 +13,8 @@
 
 namespace quell::controller::turns {
 
+class mcp_accounts;
+
 struct swarm_options {
   std::string store_directory;
   turn_settings settings;
@@ -41,6 +43,9 @@ class swarm {
   /// The client that owned the turn has gone.
   virtual void disconnected(operation_id turn) = 0;
   virtual std::optional<turn_now> look(const operation_id& turn) const = 0;
+
+  /// Logins at MCP servers; as long as this lives.
+  virtual mcp_accounts* accounts() = 0;
 
   // What the controller tells, on its thread.
   virtual void signal(const actor_signal& s) = 0;

@@ -44,6 +44,7 @@ tool_definition mcp_tool_definition(const turn_settings& settings, const std::st
 struct tool_set {
   std::vector<tool_definition> tools; ///< at most `most_offers`, each name once
   std::string note;                   ///< what was left out and why; "" = nothing. For the log and the operation
+  std::string notice;                 ///< what the model is told of that; "" = nothing
 
   const tool_definition* find(std::string_view offered_name) const;
   std::vector<tool_offer> offers() const;

@@ -28,18 +28,21 @@ http_conversation::time_point http_conversation::after(milliseconds time, time_p
 // What a server says may repeat what we sent it.
 fault http_conversation::clean(fault why) const {
   why.detail = without(std::move(why.detail), settings_.key);
+  why.detail = without(std::move(why.detail), token_);
   why.detail = without(std::move(why.detail), session_);
   return why;
 }
 
 void http_conversation::complain(std::string what) {
-  if (settings_.hooks.complaint) settings_.hooks.complaint(without(std::move(what), settings_.key));
+  if (settings_.hooks.complaint) settings_.hooks.complaint(without(without(std::move(what), settings_.key), token_));
 }
 
-std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name) const {
+std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name,
+                                                    const std::string& token) const {
   std::vector<std::string> all{"Content-Type: application/json", "Accept: application/json, text/event-stream"};
   if (why == purpose::resumption) all = {"Accept: text/event-stream"};
-  if (!settings_.key.empty()) all.push_back("Authorization: Bearer " + settings_.key);
+  const std::string& bearer = settings_.key.empty() ? token : settings_.key;
+  if (!bearer.empty()) all.push_back("Authorization: Bearer " + bearer);
   const bool stateless = stateless_ || (why == purpose::handshake && phase_ == phase::probing);
   if (stateless) {
     all.push_back("MCP-Protocol-Version: " + std::string(mcp::stateless_version));
@@ -56,11 +59,12 @@ http_conversation::exchange_id http_conversation::open(purpose why, std::string 
                                                        std::string_view name, time_point alarm,
                                                        std::vector<std::string> more) {
   const exchange_id id = ++next_exchange_;
+  if (settings_.key.empty() && settings_.options.credentials) token_ = settings_.options.credentials->token();
   http_ask ask{why == purpose::goodbye      ? http_ask::method::remove
                : why == purpose::resumption ? http_ask::method::get
                                             : http_ask::method::post,
                settings_.url,
-               headers(why, method, name),
+               headers(why, method, name, token_),
                std::move(body),
                settings_.options.ca_file,
                settings_.options.connect_timeout,
@@ -69,6 +73,7 @@ http_conversation::exchange_id http_conversation::open(purpose why, std::string 
   exchange& one = exchanges_[id];
   one.why = why;
   one.session = session_;
+  one.token = token_;
   one.alarm = alarm;
   one.http = std::make_unique<http_exchange>(network_, std::move(ask), [this, id] { news_.push_back(id); });
   if (alarm != time_point::max()) alarms_.insert({alarm, id});

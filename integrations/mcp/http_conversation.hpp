@@ -30,6 +30,8 @@ class http_conversation {
     mcp_http_options options;
     mcp_hooks hooks;
     std::function<double()> random; ///< from 0 to below 1
+    /// Any thread: the job runs on the one that drives the network, unless the server has gone.
+    std::function<void(std::function<void(http_conversation&, time_point)>)> post;
   };
   http_conversation(transfers& network, settings what);
 
@@ -64,6 +66,7 @@ class http_conversation {
     call_number call = 0;
     std::shared_ptr<mcp_line> line;
     std::string session; ///< that it was made in
+    std::string token;   ///< of its account, that it carried
     std::size_t server_requests = 0;
     time_point alarm = time_point::max();
   };
@@ -72,6 +75,8 @@ class http_conversation {
     std::string tool, input, operation;
     exchange_id at = 0;        ///< 0: it waits for the handshake, or to be resumed
     bool again = false;        ///< its session was gone once
+    bool renewed = false;      ///< its token was not taken once
+    bool is_renewing = false;  ///< it waits for another token
     std::uint64_t request = 0; ///< the JSON-RPC id under which it was sent; 0: not yet
     time_point deadline = time_point::max();
     std::string session;         ///< that it was sent in
@@ -84,7 +89,8 @@ class http_conversation {
   exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm,
                    std::vector<std::string> more = {});
   static bool is_call(purpose why) { return why == purpose::call || why == purpose::resumption; }
-  std::vector<std::string> headers(purpose why, std::string_view method, std::string_view name) const;
+  std::vector<std::string> headers(purpose why, std::string_view method, std::string_view name,
+                                   const std::string& token) const;
   void close(exchange_id id);
   void linger(exchange_id id, time_point now);
   void look(exchange_id id, time_point now);
@@ -96,6 +102,9 @@ class http_conversation {
   void take_handshake(exchange_id id, const rpc::message& answer, time_point now);
   void take_initialized(exchange_id id, const rpc::message& answer, time_point now);
   void handshake_ended(const http_ending& end, time_point now);
+  bool renew_token(exchange_id id, const http_ending& end);
+  void token_renewed(purpose why, call_number number, const http_ending& end, bool is_good, time_point now);
+  fault fault_of(std::string_view what, const http_ending& end) const;
   void call_ended(exchange_id id, const http_ending& end, time_point now);
   bool resume_later(call& one, const exchange& ended, const http_ending& end, time_point now);
   void resume(time_point now);
@@ -140,6 +149,8 @@ class http_conversation {
   std::optional<std::vector<mcp_tool>> tools_;
   time_point tools_until_{};
   std::map<std::string, mcp::param_headers> param_headers_; ///< by tool; only of those that want some
+  std::string token_;                                       ///< the last one of its account that was sent
+  bool handshake_renewed_ = false, page_renewed_ = false;   ///< the token was not taken once; as for `again`
   bool probe_again_ = false;                                ///< the version was refused once, and offered in return
   bool page_again_ = false;                                 ///< its session was gone once while this list was read
   bool confirm_again_ = false;                              ///< a fresh session was not known; once for each handshake

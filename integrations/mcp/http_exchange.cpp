@@ -66,11 +66,13 @@ bool http_exchange::give_up(std::string why) {
 
 bool http_exchange::take_header(std::string_view line) {
   if ((header_bytes_ += line.size()) > mcp_limits::header_bytes) return give_up("its headers are too long");
-  if (line.starts_with("HTTP/")) type_.clear(), session_.clear(); // an answer behind a 1xx one
+  if (line.starts_with("HTTP/")) type_.clear(), session_.clear(), challenge_.clear(); // an answer behind a 1xx one
   const auto field = header_field_of(line);
   if (!field) return true;
   if (field->name == "content-type") type_ = lower(field->value);
   if (field->name == "mcp-session-id" && is_session_id(field->value)) session_ = field->value;
+  if (field->name == "www-authenticate" && challenge_.size() + field->value.size() <= mcp_limits::challenge_bytes)
+    (challenge_ += challenge_.empty() ? "" : ", ") += field->value;
   return true;
 }
 
@@ -129,6 +131,7 @@ void http_exchange::finish(CURLcode code) {
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &end.status);
   end.sent = sent() || end.status != 0;
   end.session = session_;
+  end.challenge = challenge_;
   end.broken = broken_;
   const bool good = end.status >= 200 && end.status <= 299;
   // A refusal whose body was too long to be read whole is a refusal all the same.

@@ -31,6 +31,7 @@ struct http_ask {
 struct http_ending {
   long status = 0;       ///< 0: no answer came
   std::string session;   ///< the header Mcp-Session-Id, if it is one
+  std::string challenge; ///< WWW-Authenticate, all of them with commas between
   std::string body;      ///< the beginning of what was no message
   std::string transport; ///< what the network says, if it was cut; ""
   std::string broken;    ///< what was wrong with what came; ""
@@ -79,7 +80,7 @@ class http_exchange {
   curl_slist* headers_ = nullptr;
   char error_[CURL_ERROR_SIZE] = {};
   sse_decoder decoder_;
-  std::string type_, session_, body_, broken_;
+  std::string type_, session_, challenge_, body_, broken_;
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
   std::vector<std::string> messages_;
   std::optional<http_ending> ending_;

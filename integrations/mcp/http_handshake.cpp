@@ -26,7 +26,7 @@ void http_conversation::begin_handshake(time_point now) {
   if (phase_ != phase::none || ended_) return;
   tries_ = 0;
   pages_.reset();
-  confirm_again_ = probe_again_ = false;
+  confirm_again_ = probe_again_ = handshake_renewed_ = false;
   shake(phase::probing, now);
 }
 
@@ -90,7 +90,7 @@ void http_conversation::be_ready(time_point now) {
   tries_ = 0;
   if (settings_.hooks.ready) settings_.hooks.ready(server_name_, server_version_, protocol_);
   for (auto& [number, one] : calls_)
-    if (one.request == 0) send_call(number, one, now);
+    if (one.request == 0 && !one.is_renewing) send_call(number, one, now);
   if (!askers_.empty() && !pages_) ask_page(now);
 }
 
@@ -105,7 +105,7 @@ void http_conversation::handshake_ended(const http_ending& end, time_point now) 
     return shake(phase::probing, now);
   const bool about_us = end.status == 401 || end.status == 403 || end.status == 429;
   if (phase_ == phase::probing && end.status != 0 && !about_us) return shake(phase::initializing, now);
-  handshake_failed(&end, of_http_ending(who_, "handshake", end), now);
+  handshake_failed(&end, fault_of("handshake", end), now);
 }
 
 void http_conversation::handshake_failed(const http_ending* end, fault why, time_point now) {
@@ -183,7 +183,7 @@ void http_conversation::take_page(const rpc::message& answer, time_point now) {
   take_param_headers();
   tools_until_ = now + tools_kept;
   pages_.reset();
-  page_again_ = false;
+  page_again_ = page_renewed_ = false;
   answer_list(*tools_);
 }
 
@@ -203,7 +203,7 @@ void http_conversation::take_param_headers() {
 void http_conversation::page_failed(fault why, bool may_help, time_point now) {
   if (may_help && rest(now)) return;
   pages_.reset();
-  page_again_ = false;
+  page_again_ = page_renewed_ = false;
   tries_ = 0;
   answer_list(tl::unexpected(clean(std::move(why))));
 }
@@ -217,6 +217,7 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
   exchange& one = exchanges_.at(id);
   const http_ending end = *one.http->ending();
   const std::string session = one.session;
+  if (renew_token(id, end)) return;
   switch (one.why) {
   case purpose::call:
   case purpose::resumption:
@@ -233,7 +234,7 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
       leave_session(end.status, now);
       return session_gone(session, now);
     }
-    return page_failed(of_http_ending(who_, "list of tools", end), may_pass(end), now);
+    return page_failed(fault_of("list of tools", end), may_pass(end), now);
   case purpose::notice:
   case purpose::goodbye:
   case purpose::lingering:
@@ -268,7 +269,9 @@ void http_conversation::call_ended(exchange_id id, const http_ending& end, time_
   }
   const std::string what = "tool \"" + excerpt(one.tool, 80) + "\"";
   const bool sent = end.sent || ended.why == purpose::resumption;
-  tell_end(number, mcp_call_events::failed{of_http_ending(who_, what, end), sent});
+  fault why = fault_of(what, end);
+  const bool is_unread = why.code == "mcp_login_needed" && ended.why == purpose::call;
+  tell_end(number, mcp_call_events::failed{std::move(why), sent && !is_unread});
 }
 
 void http_conversation::ring(exchange_id id, time_point now) {

@@ -86,6 +86,9 @@ class server final : public mcp_server {
  public:
   server(std::unique_ptr<transfers> network, http_conversation::settings what)
       : network_(std::move(network)), box_(std::make_shared<jobs>(*network_)) {
+    what.post = [box = std::weak_ptr(box_)](job later) {
+      if (const auto to = box.lock()) to->put(std::move(later));
+    };
     what.random = [this] { return std::uniform_real_distribution<double>(0, 1)(generator_); };
     conversation_ = std::make_unique<http_conversation>(*network_, std::move(what));
     box_->put([](http_conversation& talk, clock::time_point now) { talk.begin_handshake(now); });
@@ -173,7 +176,7 @@ result<std::unique_ptr<mcp_server>> mcp_http_server(std::string name, std::strin
   return std::make_unique<server>(
       std::move(*network),
       http_conversation::settings{
-          std::move(name), std::move(url), std::move(key), std::move(options), std::move(hooks), {}});
+          std::move(name), std::move(url), std::move(key), std::move(options), std::move(hooks), {}, {}});
 }
 
 } // namespace quell::integrations

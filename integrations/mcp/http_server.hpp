@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "integrations/mcp/credentials.hpp"
 #include "integrations/mcp/mcp.hpp"
 
 namespace quell::integrations {
@@ -23,6 +24,7 @@ struct mcp_http_options {
   std::uint32_t retries = 3;
   std::chrono::milliseconds first_backoff{500};
   std::chrono::milliseconds longest_backoff{10'000};
+  std::shared_ptr<mcp_credentials> credentials{}; ///< whose token is sent if there is no key
 };
 
 /// `name`: how the configuration calls it. `key`: sent as a bearer token, "" = none; never in a fault or a log.

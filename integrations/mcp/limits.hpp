@@ -24,6 +24,7 @@ constexpr std::size_t complaints = 100;
 constexpr std::size_t relists = 3; ///< in a row, because the tools changed while they were listed
 constexpr std::size_t header_bytes = 64 * 1024;
 constexpr std::size_t session_id_bytes = 1024;
+constexpr std::size_t challenge_bytes = 8192;   ///< of WWW-Authenticate
 constexpr std::size_t param_headers = 64;       ///< of one tool
 constexpr std::size_t param_header_bytes = 128; ///< of the name of one
 constexpr std::size_t event_id_bytes = 1024;

@@ -43,7 +43,7 @@ struct finished {
 };
 /// Nothing can be said of the tool's work unless the code says that it never began. Codes: `mcp_unreachable` (closed,
 /// connection lost), `mcp_refused` (JSON-RPC error, 4xx, no such tool, input that is no JSON object), `mcp_timeout`,
-/// `mcp_broken` (no valid MCP came).
+/// `mcp_broken` (no valid MCP came), `mcp_login_needed` (refused unread, for want of a login or of rights).
 struct failed {
   fault why;
   bool sent = true; ///< false: the request never left, so nothing happened there

@@ -88,6 +88,13 @@ TEST_CASE("repeated flags collect, and swallow nothing that follows") {
   CHECK(o.input);
 }
 
+TEST_CASE("a command below another one is not taken for that one") {
+  CHECK(parsed<mcp_login_options>({"mcp", "login", "web", "--no-browser"}).no_browser);
+  CHECK(parsed<mcp_logout_options>({"mcp", "logout", "web"}).name == "web");
+  parsed<mcp_list_options>({"mcp", "list"});
+  CHECK(parsed<mcp_options>({"mcp", "--scope", "a"}).scope == "a");
+}
+
 TEST_CASE("aliases are the commands that they stand for") {
   parsed<worker_list_options>({"workers"});
   CHECK(parsed<worker_drain_options>({"drain", "w1", "--deadline", "5m"}).deadline == milliseconds{300'000});

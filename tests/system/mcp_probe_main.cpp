@@ -1,7 +1,7 @@
 // Uses an MCP server from the command line and prints what it tells, one event a line: for tests against other people's
 // servers.
 //
-// mcp_probe [--url URL [--key KEY] | --stdio COMMAND WORDS...]
+// mcp_probe [--url URL [--key KEY | --oauth CLIENT_ID CLIENT_SECRET METADATA_URL] | --stdio COMMAND WORDS...]
 //
 // Then commands on standard input, one a line; it ends when that does:
 //   tools                    "tool NAME read_only|destructive|plain" and "schema NAME SCHEMA" for each, "tools COUNT"
@@ -10,15 +10,19 @@
 //   call ID TOOL INPUT       "progress ID AT TOTAL MESSAGE", "finished ID ok|error RESULT", "failed ID sent|unsent CODE
 //   DETAIL" cancel ID REASON         "cancelled ID" when it has returned, "late ID WHAT" when that is known stop ID
 //   stops waiting for what became of it
+//   login REDIRECT_URI       with --oauth: "login URL" that a browser is to open, or "fault CODE DETAIL"
+//   redirected QUERY         what it brought back: "logged in", or "fault CODE DETAIL"
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <csignal>
 
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"
+#include "integrations/oauth/account.hpp"
 #include "tests/system/probed_program.hpp"
 
 using namespace quell;
@@ -68,7 +72,51 @@ class program {
   quell::testing::probed_program pipes_; ///< last: its reader uses the server
 };
 
-void obey(mcp_server& server) {
+/// Keeps its tokens for as long as it lives.
+class logins {
+ public:
+  logins(const std::string& url, oauth::client_settings client) {
+    auto loop = chat::web_loop::start([](boot_time) { return std::nullopt; });
+    if (!loop) return;
+    loop_ = std::move(*loop);
+    oauth::account_ports ports;
+    ports.fetch = [this](chat::web_request ask, auto done) { loop_->fetch(std::move(ask), std::move(done)); };
+    ports.now = [] { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); };
+    ports.keep = [](const oauth::grant*) { return result<void>(); };
+    account_ = std::make_shared<oauth::account>(oauth::account_settings{url, std::move(client), {}}, std::move(ports),
+                                                std::nullopt);
+  }
+  std::shared_ptr<mcp_credentials> credentials() const { return account_; }
+  void begin(const std::string& redirect_uri) {
+    account_->begin(redirect_uri, [](const result<oauth::account::started>& how) {
+      if (how)
+        std::printf("login %s\n", how->url.c_str());
+      else
+        std::printf("fault %s %s\n", how.error().code.c_str(), how.error().detail.c_str());
+    });
+  }
+  void finish(const std::string& query) {
+    oauth::authorization_answer answer;
+    for (const auto& [name, value] : chat::form_fields(query)) {
+      if (name == "state") answer.state = value;
+      if (name == "code") answer.code = value;
+      if (name == "iss") answer.issuer = value;
+      if (name == "error") answer.error = value;
+    }
+    account_->finish(answer, [](const result<void>& how) {
+      if (how)
+        std::puts("logged in");
+      else
+        std::printf("fault %s %s\n", how.error().code.c_str(), how.error().detail.c_str());
+    });
+  }
+
+ private:
+  std::unique_ptr<chat::web_loop> loop_;
+  std::shared_ptr<oauth::account> account_;
+};
+
+void obey(mcp_server& server, logins* accounts) {
   std::map<std::string, std::unique_ptr<mcp_call>> calls;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -96,6 +144,10 @@ void obey(mcp_server& server) {
       std::getline(words >> std::ws, rest);
       calls[id]->cancel(rest, [id](const std::string& late) { std::printf("late %s %s\n", id.c_str(), late.c_str()); });
       std::printf("cancelled %s\n", id.c_str());
+    } else if (what == "login" && accounts) {
+      accounts->begin(id);
+    } else if (what == "redirected" && accounts) {
+      accounts->finish(id);
     } else if (what == "stop" && calls.contains(id)) {
       calls[id]->stop_waiting();
     } else {
@@ -112,14 +164,23 @@ int main(int count, char** words) {
   const std::string how = count > 2 ? words[1] : "";
   if (how == "--stdio") {
     program started(words + 2);
-    obey(started.server());
+    obey(started.server(), nullptr);
   } else if (how == "--url") {
-    const std::string key = count > 4 ? words[4] : "";
-    auto server = mcp_http_server("probed", words[2], key, {}, printing_hooks());
+    const std::string with = count > 4 ? words[3] : "";
+    std::optional<logins> accounts;
+    mcp_http_options options;
+    if (with == "--oauth" && count > 6) {
+      accounts.emplace(words[2], oauth::client_settings{words[4], words[5], words[6]});
+      options.credentials = accounts->credentials();
+    }
+    auto server = mcp_http_server("probed", words[2], with == "--key" ? words[4] : "", options, printing_hooks());
     if (!server) return std::printf("fault %s %s\n", server.error().code.c_str(), server.error().detail.c_str()), 1;
-    obey(**server);
+    obey(**server, accounts ? &*accounts : nullptr);
   } else {
-    return std::fputs("usage: mcp_probe --url URL [--key KEY] | --stdio COMMAND WORDS...\n", stderr), 2;
+    return std::fputs(
+               "usage: mcp_probe --url URL [--key KEY | --oauth ID SECRET METADATA_URL] | --stdio COMMAND WORDS...\n",
+               stderr),
+           2;
   }
   std::puts("end");
   return 0;

@@ -11,6 +11,7 @@ import uuid
 import pytest
 
 from harness.cluster import BIN
+from harness.oauth_mcp import OauthMcp, browse
 from harness.openapi import checked
 from harness.turns import TurnCluster
 from harness.waiting import until
@@ -21,13 +22,13 @@ SCRIPT = [
     {"when": {"result": ""}, "text": "Done."},
     {"text": "You said {{text}}."},
 ]
-ASKS = '[[approval]]\ntool = "exec"\n'
+ASKS = '[[approval]]\ntool = "exec"\n[[mcp]]\nname = "web"\nurl = "http://127.0.0.1:9/mcp"\n[[mcp]]\nname = "run"\ncommand = ["true"]\n'
 STAY = "while :; do sleep 1000; done"
 
 
 @pytest.fixture(scope="module")
 def world():
-    with TurnCluster(SCRIPT, config=ASKS) as c:
+    with OauthMcp() as locked, TurnCluster(SCRIPT, config=ASKS + f'[[mcp]]\nname = "locked"\nurl = "{locked.url}"\n') as c:
         yield c, checked(c)
 
 
@@ -54,7 +55,7 @@ def test_operations_and_cancels(world):
     c.wait_status(pty["id"], "running")
     for path in (f"/v1/operations/{id}", "/v1/operations?scope=doc&status=live&label=pr=1", f"/v1/operations?below={id}&order=asc&limit=1",
                  f"/v1/operations/{id}/output?stream=stderr", f"/v1/operations/{id}/events?after=0", "/v1/events?after=0&limit=1000",
-                 f"/v1/events?operation={id}&after=0", "/v1/scopes", "/v1/scopes?prefix=doc&live=true", "/v1/status", "/v1/cancels"):
+                 f"/v1/events?operation={id}&after=0", "/v1/scopes", "/v1/scopes?prefix=doc&live=true", "/v1/status", "/v1/cancels", "/v1/mcp"):
         assert c.api("GET", path).status == 200, path
     assert c.api("POST", f"/v1/operations/{id}/input?offset=0", raw=b"x\n", headers={"Content-Type": "application/octet-stream"}).status == 200
     assert c.api("POST", f"/v1/operations/{pty['id']}/resize", {"rows": 40, "columns": 100}).status == 204
@@ -159,6 +160,17 @@ def test_an_admins_word_on_what_is_lost(world):
           "the worker to be missed and its task to be declared dead")
 
 
+def test_logins_at_mcp_servers(world):
+    c, _ = world
+    begun = c.api("POST", "/v1/mcp/locked/login", {"redirect_uri": "http://127.0.0.1:9/callback"}).json
+    back = urllib.parse.parse_qs(browse(begun["authorization_url"]).partition("?")[2])
+    answer = {name: back[name][0] for name in ("state", "code", "iss")}
+    assert answer["state"] == begun["state"]
+    assert c.api("POST", "/v1/mcp/locked/login/finish", answer).json["login"]["logged_in"]
+    assert not c.api("DELETE", "/v1/mcp/locked/login").json["login"]["logged_in"]
+    assert {s["name"]: s["login"] is None for s in c.api("GET", "/v1/mcp").json["servers"]} == {"locked": False, "run": True, "web": False}
+
+
 def test_the_document_is_served_as_it_is(world):
     c, document = world
     assert c.api("GET", "/v1/openapi.json", headers={"Authorization": None}).json == document.json
@@ -184,6 +196,9 @@ def test_errors(world):
         ("cancel_not_found", "GET", f"/v1/cancels/{unknown}", {}),
         ("worker_not_found", "GET", "/v1/workers/none", {}),
         ("token_not_found", "DELETE", f"/v1/tokens/{unknown}", {}),
+        ("mcp_server_not_found", "POST", "/v1/mcp/none/login", dict(body={"redirect_uri": "http://127.0.0.1:9/callback"})),
+        ("login_not_found", "POST", "/v1/mcp/web/login/finish", dict(body={"state": "x"})),
+        ("login_failed", "POST", "/v1/mcp/web/login", dict(body={"redirect_uri": "http://127.0.0.1:9/callback"})),
         ("not_found", "GET", "/v1/nothing", {}),
         ("method_not_allowed", "DELETE", "/v1/operations", {}),
         ("too_large", "POST", "/v1/operations", dict(raw=b" " * 1_100_000, headers={"Content-Type": "application/json"})),
