@@ -23,12 +23,12 @@ using integrations::oauth::grant;
 namespace {
 
 constexpr const char* folder = "/mcp-logins";
-constexpr std::size_t most_file_bytes = 256 << 10;
+constexpr std::size_t most_account_bytes = 256 << 10;
 
 std::optional<grant> kept_grant(const std::string& path, const std::string& name) {
   std::ifstream in(path, std::ios::binary);
   if (!in.is_open()) return std::nullopt;
-  std::string text(most_file_bytes, '\0');
+  std::string text(most_account_bytes, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   auto read = integrations::oauth::read_grant(text);

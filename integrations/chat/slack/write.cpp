@@ -12,7 +12,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_section = 3000; ///< characters of a section block, escapes counted
 
-std::string text_of(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string json_line(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json button(const char* text, const char* id, const std::string& value, const char* style) {
   json b = {
@@ -81,7 +81,7 @@ web_request request_of(const slack_settings& s, const action& a) {
   if (a.what == action_kind::react) {
     const auto name = reaction_name(a.text);
     if (name.empty()) return {};
-    return call(s, "reactions.add", text_of({{"channel", to.channel}, {"timestamp", a.message}, {"name", name}}));
+    return call(s, "reactions.add", json_line({{"channel", to.channel}, {"timestamp", a.message}, {"name", name}}));
   }
   const auto text = escaped(a.text);
   json body = {{"channel", to.channel}, {"text", text}};
@@ -98,7 +98,7 @@ web_request request_of(const slack_settings& s, const action& a) {
                                   {{"type", "actions"}, {"elements", std::move(buttons)}}});
   else if (a.what == action_kind::edit)
     body["blocks"] = json::array(); // or the old ones, with their buttons, would stay
-  return call(s, a.what == action_kind::edit ? "chat.update" : "chat.postMessage", text_of(body));
+  return call(s, a.what == action_kind::edit ? "chat.update" : "chat.postMessage", json_line(body));
 }
 
 done_how outcome_of(const action& a, const web_response& r, std::string& error) {

@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr auto oldest = 24h;   ///< as long as a repeated message is known
 constexpr auto patience = 30s; ///< of what is said meanwhile
 constexpr unsigned most_pages = 10;
-constexpr std::size_t page = 50, most_id = 1024;
+constexpr std::size_t page = 50, most_archive_id = 1024;
 constexpr std::string_view archive = "urn:xmpp:mam:2", info = "http://jabber.org/protocol/disco#info",
                            sets = "http://jabber.org/protocol/rsm", ours = "jabber:component:accept";
 
@@ -81,7 +81,7 @@ void session::is_settled(std::uint64_t mark, bool comes_again) {
 }
 
 void session::is_heard(room& r, const std::string& id) {
-  if (id.empty() || id.size() > most_id || r.undecided > 0 || r.gone) return;
+  if (id.empty() || id.size() > most_archive_id || r.undecided > 0 || r.gone) return;
   r.heard = id;
   ++heard_changes_;
 }
@@ -133,7 +133,7 @@ bool session::archive_answers(room& r, const element& e, boot_time now) {
 
 void session::hear_archived(room& r, const element& result, boot_time now) {
   const auto id = result.attribute("id");
-  if (!r.gone || result.attribute("queryid") != r.gone->asked || id.empty() || id.size() > most_id) return;
+  if (!r.gone || result.attribute("queryid") != r.gone->asked || id.empty() || id.size() > most_archive_id) return;
   const auto* forwarded = result.child("forwarded", "urn:xmpp:forward:0");
   const auto* kept = forwarded ? forwarded->child("message") : nullptr;
   if (!kept || (kept->space != "jabber:client" && kept->space != ours)) return;
