@@ -9,6 +9,7 @@
 #include "controller/gateway/body.hpp"
 #include "controller/gateway/external_body.hpp"
 #include "protocol/utf8.hpp"
+#include "controller/user_name.hpp"
 
 namespace quell::controller::http {
 
@@ -108,8 +109,7 @@ task_spec read_task(const nlohmann::json& object, std::vector<field_error>& erro
   task.default_cwd = read_directory(fields, "default_cwd");
   task.default_cwd_host = fields.text("default_cwd_host", 1, 255);
   if (auto user = fields.text("user", 1, 32)) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '$'; };
-    if (user->front() == '-' || !std::all_of(user->begin(), user->end(), plain))
+    if (!is_user_name(*user))
       fields.complain("user", "must be the name of a user on the worker");
     else
       task.user = std::move(user);
