@@ -217,9 +217,6 @@ void process::start_actor() {
   });
   const auto& s = options_.settings;
   core_settings c;
-  c.ledger.default_grace = s.defaults_grace;
-  c.ledger.min_containment = s.defaults_min_containment;
-  c.ledger.tombstone_keep = s.defaults_tombstones;
   set_limits(c.ledger, s);
   c.ledger.worker_lease = s.workers_lease;
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);

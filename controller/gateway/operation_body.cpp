@@ -164,7 +164,7 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   order.title = fields.text("title", 0, 200).value_or("");
   order.labels = fields.labels("labels");
   order.owner = fields.person("owner");
-  order.timeout = fields.duration("timeout_ms").value_or(milliseconds{0});
+  order.timeout = fields.duration("timeout_ms");
   order.grace = fields.duration("grace_ms");
   order.on_parent_end = fields.word<quell::on_parent_end>("on_parent_end").value_or(quell::on_parent_end::cancel);
   order.supersede = fields.text("supersede", 1, 128);

@@ -36,6 +36,12 @@ void keep_out_of_reserved(const exchange& x, const create_order& order) {
   throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
 }
 
+/// What the create leaves open.
+void fill_in_defaults(const exchange& x, create_order& order) {
+  if (!order.scope && !order.parent && !x.who.task) order.scope = x.gw.options.default_scope;
+  if (!order.timeout) order.timeout = x.gw.options.default_timeout;
+}
+
 void check_rights(exchange& x, create_order& order) {
   need(x, order.kind == kind::external ? right::create_external : right::create_task);
   keep_out_of_reserved(x, order);
@@ -116,6 +122,7 @@ awaitable<known_ids> look_up(core& gw, std::vector<operation_id> ids) {
 awaitable<std::optional<storage::operation_record>> check_create(exchange& x, create_order& order,
                                                                  const known_ids& known) {
   auto& gw = x.gw;
+  fill_in_defaults(x, order);
   check_rights(x, order);
   if (x.who.task) co_await confine_to_task(x, order);
   order.by = x.who;
