@@ -199,6 +199,7 @@ void process::start_actor() {
   edges_.journal = journal_.get();
   edges_.control = control_.get();
   edges_.bulk = bulk_.get();
+  edges_.secret_key = secrets_.task_token_key;
   edges_.on_failure = [this](const fault& why) {
     {
       std::lock_guard lock(mutex_);

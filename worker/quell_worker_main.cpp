@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
   loop.guardian.sandbox.on = *s.sandbox;
   for (const auto& name : *s.capabilities) loop.guardian.sandbox.capabilities |= *capability_bit(name);
   loop.guardian.sandbox.hidden = hidden_from_tasks(*s.hide, state->path(), {*s.work_dir, own_directory()}, environment);
-  loop.limits = {*s.memory_bytes, *s.pids, *s.cpu_millis, false};
+  loop.limits = {*s.memory_bytes, *s.pids, *s.cpu_millis};
   loop.slots = *s.slots;
   loop.labels = s.labels;
   loop.work_dir = *s.work_dir;
