@@ -31,6 +31,7 @@
 #include "controller/log_rate_limiter.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
+#include "controller/state_mark.hpp"
 #include "controller/webhooks/start.hpp"
 #include "protocol/codec.hpp"
 #include "storage/audit.hpp"
@@ -127,6 +128,7 @@ result<void> process::open_store() {
   auto secrets = load_secrets(s.store_dir);
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
+  mark_state(s.store_dir);
   spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch,
                recovered_.live.size(), recovered_.open_cancels.size());
   return {};

@@ -270,6 +270,7 @@ void session_loop::spawn(wire::start order) {
   r.leader_exit = order.spec.leader_exit;
   r.lease = order.spec.lease;
   r.limits = limits_of(order.spec, settings_.limits);
+  if (settings_.newly_hidden) r.hide = settings_.newly_hidden();
   ends->ours.token = order.token;
   bulk_->add(std::move(ends->ours));
   guardian_->spawn(std::move(r));

@@ -94,6 +94,7 @@ struct spawn_request {
   task_limits limits;
   /// Memory files that the task inherits, the first as `first_secret_descriptor`.
   std::vector<unique_fd> secrets;
+  std::vector<std::string> hide; ///< directories that this and later tasks see as empty
 };
 
 inline constexpr int first_secret_descriptor = 64;

@@ -154,6 +154,8 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   limits.memory_required = texts.take<bool>();
   limits.pids_required = texts.take<bool>();
   limits.cpu_required = texts.take<bool>();
+  for (auto left = texts.take<std::uint32_t>(); left > 0 && texts.ok(); --left)
+    sandbox_.hide_also(std::string(texts.take_text()));
   if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);

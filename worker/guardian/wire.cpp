@@ -56,6 +56,8 @@ std::string encode_spawn_texts(const spawn_request& r) {
   out.put(r.limits.memory_required);
   out.put(r.limits.pids_required);
   out.put(r.limits.cpu_required);
+  out.put(static_cast<std::uint32_t>(r.hide.size()));
+  for (const auto& directory : r.hide) out.put_text(directory);
   return std::move(out.bytes());
 }
 
