@@ -50,6 +50,9 @@ CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::
 CLI::Option* add_duration(CLI::App& app, const std::string& name, std::optional<milliseconds>& target,
                           const std::string& about);
 CLI::Option* add_duration(CLI::App& app, const std::string& name, milliseconds& target, const std::string& about);
+/// A flag whose value is a size (`64MiB`), at least 1 MiB.
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& target,
+                      const std::string& about);
 /// A flag whose value is a scope, checked here.
 CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                        const std::string& about);

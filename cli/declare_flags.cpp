@@ -45,6 +45,21 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, milliseconds& 
       ->type_name("DURATION");
 }
 
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& target,
+                      const std::string& about) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [name, &target](const std::string& value) {
+            const auto parsed = parse_size(value);
+            if (!parsed) throw CLI::ValidationError(name, parsed.error().detail);
+            if (*parsed < 1024 * 1024) throw CLI::ValidationError(name, "must be at least 1MiB");
+            target = *parsed;
+          },
+          about)
+      ->type_name("SIZE");
+}
+
 CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                        const std::string& about) {
   return app

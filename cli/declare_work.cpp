@@ -15,6 +15,13 @@ void run_fields(CLI::App& app, run_options& o) {
   add_pairs(app, "--on", o.on, "a label that the worker must have");
   add_text(app, "--worker", o.worker, "the one worker to run on")->type_name("NAME");
   app.add_option("--slots", o.slots, "slots that it takes (default 1)")->check(CLI::Range(0, 100000).description(""));
+  add_size(app, "--memory", o.memory, "most memory of its whole tree, such as 2GiB (default: the worker's limit)");
+  app.add_option("--pids", o.pids, "most processes and threads of its whole tree (default: the worker's limit)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4'194'304).description(""));
+  app.add_option("--cpu", o.cpu, "most processors that it may use, such as 1.5 (default: the worker's limit)")
+      ->type_name("N")
+      ->check(CLI::Range(0.01, 4096.0).description(""));
   add_duration(app, "--timeout", o.timeout, "fail it after this time (exit 124)");
   add_duration(app, "--grace", o.grace, "time between SIGTERM and SIGKILL; 0 = kill at once (default 2s)");
   add_duration(app, "--lease", o.lease, "how long it may run on while its worker is cut off");
@@ -31,6 +38,9 @@ void run_fields(CLI::App& app, run_options& o) {
       ->type_name("KEY");
   add_pairs(app, "--env", o.env, "set K=V, or take K from here", false);
   add_text(app, "--env-file", o.env_file, "a file of K=V lines")->type_name("FILE");
+  add_pairs(app, "--secret", o.secrets,
+            "give it the contents of a file here as NAME: it finds them in the file that QUELL_SECRET_NAME_FILE names")
+      ->type_name("NAME=FILE");
   add_text(app, "--cwd", o.cwd, "directory on the worker")->type_name("DIR");
   add_text(app, "--user", o.user, "run it as this user of the worker, which must permit it (default: the worker's own)")
       ->type_name("NAME");

@@ -32,8 +32,10 @@ struct up_options {
 struct run_options {
   text_option scope, parent, id, title, worker, stop_signal, containment, on_parent_end, on_leader_exit, supersede,
       env_file, cwd, user;
-  strings labels, on, env, command;
-  std::optional<int> slots;
+  strings labels, on, env, secrets, command;
+  std::optional<int> slots, pids;
+  std::optional<std::uint64_t> memory;
+  std::optional<double> cpu;
   std::optional<milliseconds> timeout, grace, lease;
   milliseconds reconnect{60'000};
   bool input = false, pty = false, detach = false;

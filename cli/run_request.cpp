@@ -4,10 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "protocol/base64.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::cli {
 namespace {
+
+constexpr std::size_t most_secret_bytes = 64 * 1024;
 
 nlohmann::json pairs(const strings& words) {
   auto out = nlohmann::json::object();
@@ -56,6 +59,21 @@ answer<nlohmann::json> environment_of(const run_options& o, const environment& e
   return out;
 }
 
+/// Each file is read here, by the caller; base64, because JSON carries text only.
+answer<nlohmann::json> secrets_of(const run_options& o) {
+  auto out = nlohmann::json::object();
+  for (const auto& word : o.secrets) {
+    const auto equals = word.find('=');
+    const auto name = word.substr(0, equals), file = word.substr(equals + 1);
+    if (file.empty()) return refuse("usage", "--secret " + name + ": name a file, as in --secret " + name + "=FILE");
+    auto text = file_text(file, most_secret_bytes);
+    if (!text) return refuse("usage", "--secret " + name + ": " + text.error().detail);
+    if (text->empty()) return refuse("usage", "--secret " + name + ": " + file + " is empty");
+    out[name] = {{"base64", base64(*text)}};
+  }
+  return out;
+}
+
 /// Without recursion into anything deep: a create has three levels.
 bool all_utf8(const nlohmann::json& value) {
   if (value.is_string()) return is_utf8(value.get_ref<const std::string&>());
@@ -100,6 +118,12 @@ answer<nlohmann::json> run_request(const run_options& o, const std::string& id, 
   set(task, "lease_ms", or_null(o.lease));
   set(task, "containment", or_null(o.containment));
   set(task, "user", or_null(o.user));
+  set(task, "memory_bytes", or_null(o.memory));
+  set(task, "pids", or_null(o.pids));
+  set(task, "cpu", or_null(o.cpu));
+  auto secrets = secrets_of(o);
+  if (!secrets) return tl::unexpected(secrets.error());
+  if (!secrets->empty()) task["secrets"] = std::move(*secrets);
 
   nlohmann::json body{{"id", id}, {"kind", "task"}, {"task", std::move(task)}, {"parent", nullptr}};
   if (!parent.empty()) body["parent"] = parent;

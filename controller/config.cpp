@@ -12,6 +12,7 @@
 #include "controller/turns/settings.hpp"
 #include "integrations/host/log.hpp"
 #include "protocol/duration.hpp"
+#include "protocol/scope.hpp"
 
 namespace quell::controller {
 
@@ -61,6 +62,19 @@ config_key flag_key(std::string section, std::string name, bool config::*field, 
                [field](const config& c) { return std::string(c.*field ? "true" : "false"); }};
   k.quoted = false;
   return k;
+}
+
+config_key scope_key() {
+  return {"defaults", "scope", "where an operation belongs whose create names neither scope nor parent",
+          [](config& c, const std::string& t) -> result<void> {
+            const auto scope = scope_path::parse(t);
+            if (!scope) return tl::unexpected(scope.error());
+            if (t == "quell" || t.starts_with("quell/"))
+              return failure("invalid_field", "'" + t + "' is reserved for quell's own work");
+            c.defaults_scope = t;
+            return {};
+          },
+          [](const config& c) { return c.defaults_scope; }};
 }
 
 config_key containment_key() {
@@ -226,6 +240,9 @@ const std::vector<config_key>& config_keys() {
       size_key("store", "keep_output", &config::store_keep_output_bytes,
                "bytes of output kept per stream of an operation"),
       size_key("store", "reserve", &config::store_reserve_bytes, "free bytes below which starts are refused"),
+      scope_key(),
+      time_key("defaults", "timeout", &config::defaults_timeout,
+               "how long a task or external operation may run whose create does not say; 0 = no limit"),
       time_key("defaults", "grace", &config::defaults_grace, "between SIGTERM and the kill"),
       containment_key(),
       time_key("defaults", "tombstones", &config::defaults_tombstones,

@@ -39,6 +39,8 @@ struct config {
   std::uint64_t store_keep_output_bytes = 64ULL << 20;
   std::uint64_t store_reserve_bytes = 16ULL << 20;
   // [defaults]
+  std::string defaults_scope = "default"; ///< of a create that names neither scope nor parent
+  milliseconds defaults_timeout{0};       ///< of a create that says nothing of it; 0 = none
   milliseconds defaults_grace{2000};
   std::optional<containment> defaults_min_containment;
   milliseconds defaults_tombstones{24 * 3600 * 1000};

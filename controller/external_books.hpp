@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ namespace quell::controller {
 /// `kill_at` replaces it.
 struct external_signal {
   operation_id operation;
+  std::string name; ///< what its owner called this kind of work
+  quell::kind kind = quell::kind::external;
+  std::map<std::string, std::string> labels;
   scope_path scope;
   std::string session; ///< "" = none
   stop_cause cause = stop_cause::cancel;

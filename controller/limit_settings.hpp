@@ -1,4 +1,5 @@
-// The section [limits] of the configuration, and by what names one may call, as the ledger and the gateway take them.
+// The sections [defaults] and [limits] of the configuration, and by what names one may call, as the ledger and the
+// gateway take them.
 #pragma once
 
 #include "controller/config.hpp"
@@ -9,6 +10,9 @@
 namespace quell::controller {
 
 inline void set_limits(ledger_settings& of, const config& from) {
+  of.default_grace = from.defaults_grace;
+  of.min_containment = from.defaults_min_containment;
+  of.tombstone_keep = from.defaults_tombstones;
   of.max_live_operations = from.limits_operations;
   of.max_live_per_author = from.limits_operations_per_author;
   of.max_live_per_scope = from.limits_operations_per_scope;
@@ -16,6 +20,8 @@ inline void set_limits(ledger_settings& of, const config& from) {
 }
 
 inline void set_limits(gateway_options& of, const config& from) {
+  of.default_scope = scope_path::parse(from.defaults_scope).value_or(scope_path{});
+  of.default_timeout = from.defaults_timeout;
   of.max_connections = from.limits_connections;
   of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
   of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);

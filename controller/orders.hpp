@@ -49,7 +49,7 @@ struct create_order {
   std::string name, title;
   std::map<std::string, std::string> labels;
   std::optional<storage::person> owner; ///< nullopt = the caller
-  milliseconds timeout{0};
+  std::optional<milliseconds> timeout;  ///< 0 = none; nullopt: none, or what the gateway is configured with
   std::optional<milliseconds> grace;
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   std::optional<std::string> supersede;

@@ -12,6 +12,7 @@
 #include "controller/chat/connectors.hpp"
 #include "controller/controller_actor.hpp"
 #include "controller/journal_meter.hpp"
+#include "controller/sealed_secret.hpp"
 #include "controller/turns/swarm.hpp"
 #include "controller/webhooks/webhooks.hpp"
 #include "protocol/codec.hpp"
@@ -31,6 +32,7 @@ class real_edges final : public core_edges {
   std::atomic<webhooks::outgoing*> webhooks = nullptr;
   chat::event_tap chats; ///< hears from the beginning, also what a restart ends
   std::function<void(const fault&)> on_failure;
+  std::string secret_key; ///< of the secrets of tasks
 
   journal_meter meter;
 
@@ -42,7 +44,14 @@ class real_edges final : public core_edges {
     return ticket;
   }
   void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
-  void send(const outgoing_frame& f) override { control->send(f.route, wire::encode(f.frame)); }
+  void send(const outgoing_frame& f) override {
+    const auto* start = std::get_if<wire::start>(&f.frame.body);
+    if (!start || start->spec.secrets.empty()) return control->send(f.route, wire::encode(f.frame));
+    auto opened = f.frame; // sealed everywhere but here
+    auto& secrets = std::get<wire::start>(opened.body).spec.secrets;
+    secrets = open_secrets(secret_key, secrets);
+    control->send(f.route, wire::encode(opened));
+  }
   void publish(const storage::event_record& event) override {
     if (auto* s = front.load()) deliver_event(*s, event);
     if (auto* s = swarm.load()) s->heard(event);

@@ -31,6 +31,7 @@
 #include "controller/log_rate_limiter.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
+#include "controller/state_mark.hpp"
 #include "controller/webhooks/start.hpp"
 #include "protocol/codec.hpp"
 #include "storage/audit.hpp"
@@ -127,6 +128,7 @@ result<void> process::open_store() {
   auto secrets = load_secrets(s.store_dir);
   if (!secrets) return tl::unexpected(secrets.error());
   secrets_ = std::move(*secrets);
+  mark_state(s.store_dir);
   spdlog::info("store {} opened: epoch {}, {} live operations, {} open cancels", s.store_dir, recovered_.epoch,
                recovered_.live.size(), recovered_.open_cancels.size());
   return {};
@@ -199,6 +201,7 @@ void process::start_actor() {
   edges_.journal = journal_.get();
   edges_.control = control_.get();
   edges_.bulk = bulk_.get();
+  edges_.secret_key = secrets_.task_token_key;
   edges_.on_failure = [this](const fault& why) {
     {
       std::lock_guard lock(mutex_);
@@ -217,9 +220,6 @@ void process::start_actor() {
   });
   const auto& s = options_.settings;
   core_settings c;
-  c.ledger.default_grace = s.defaults_grace;
-  c.ledger.min_containment = s.defaults_min_containment;
-  c.ledger.tombstone_keep = s.defaults_tombstones;
   set_limits(c.ledger, s);
   c.ledger.worker_lease = s.workers_lease;
   c.ledger.longest_lease = std::max(s.workers_lease, s.workers_handover);

@@ -31,11 +31,18 @@ struct task_spec {
   std::optional<std::string> default_cwd_host; ///< the caller's host name, to compare with the worker's label `host`
   std::optional<std::string> user;             ///< the user that it runs as; nullopt: the worker's own
   bool is_asked_first = false; ///< a stop is told to it in its own language (ACP): the signal follows at half the grace
+  // Limits of the whole tree; 0: the worker's. A worker's own limit is never exceeded, and it refuses what it cannot
+  // keep:
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t pids = 0;                     ///< processes and threads
+  std::uint32_t cpu_millis = 0;               ///< thousandths of one processor
+  std::map<std::string, std::string> secrets; ///< name → contents of a file; in the controller sealed; "" = lost
 
   template <class Inspector>
   friend auto inspect(Inspector& f, task_spec& x) {
     return f(x.command, x.cwd, x.env, x.pty, x.stdin_open, x.stop_signal, x.worker, x.on, x.slots, x.leader_exit,
-             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user, x.is_asked_first);
+             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user, x.is_asked_first, x.memory_bytes,
+             x.pids, x.cpu_millis, x.secrets);
   }
   friend bool operator==(const task_spec&, const task_spec&) = default;
 };

@@ -25,6 +25,7 @@ struct field_packer {
   void put(const std::string& v) { to.text(v); }
   void put(bool v) { to.flag(v); }
   void put(std::uint32_t v) { to.number(v); }
+  void put(std::uint64_t v) { to.number(v); }
   void put(milliseconds v) { to.integer(v.count()); }
   void put(const std::vector<std::string>& v) { to.texts(v); }
   void put(const std::map<std::string, std::string>& v) { to.map(v); }
@@ -52,6 +53,7 @@ struct field_unpacker {
  private:
   void take(std::string& v) { v = from.text(); }
   void take(bool& v) { v = from.flag(); }
+  void take(std::uint64_t& v) { v = from.number(); }
   void take(std::uint32_t& v) { v = static_cast<std::uint32_t>(from.number()); }
   void take(milliseconds& v) { v = milliseconds{from.integer()}; }
   void take(std::vector<std::string>& v) { v = from.texts(); }

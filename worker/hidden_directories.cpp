@@ -6,29 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "protocol/state_marks.hpp"
+
 namespace quell::worker {
 
-std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& configured, const std::string& state,
-                                           const std::vector<std::string>& needed,
-                                           const std::map<std::string, std::string>& environment) {
+std::vector<std::string> without_needed(const std::vector<std::string>& directories,
+                                        const std::vector<std::string>& needed) {
   namespace fs = std::filesystem;
-  std::vector<fs::path> wanted(configured.begin(), configured.end());
-  const auto add_from = [&](const char* variable, const char* below) {
-    if (const auto at = environment.find(variable); at != environment.end() && at->second.starts_with('/'))
-      wanted.push_back(fs::path(at->second) / below);
-  };
-  add_from("QUELL_STATE", "");
-  add_from("XDG_STATE_HOME", "quell");
-  add_from("HOME", ".local/state/quell");
-  wanted.emplace_back("/var/lib/quell");
   std::error_code error;
-  const auto own = fs::weakly_canonical(state, error);
-  wanted.push_back(own);
-  for (auto above = own.parent_path(); above != above.root_path(); above = above.parent_path())
-    if (fs::exists(above / "client.json", error)) wanted.push_back(above);
-
   std::vector<std::string> hidden;
-  for (const auto& directory : wanted) {
+  for (const auto& directory : directories) {
     auto path = fs::weakly_canonical(directory, error).string();
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     if (error || path.size() < 2 || std::find(hidden.begin(), hidden.end(), path) != hidden.end()) continue;
@@ -41,6 +28,30 @@ std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& confi
     }
     hidden.push_back(std::move(path));
   }
+  return hidden;
+}
+
+std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& configured, const std::string& state,
+                                           const std::vector<std::string>& needed,
+                                           const std::map<std::string, std::string>& environment) {
+  namespace fs = std::filesystem;
+  auto wanted = configured;
+  const auto add_from = [&](const char* variable, const char* below) {
+    if (const auto at = environment.find(variable); at != environment.end() && at->second.starts_with('/'))
+      wanted.push_back((fs::path(at->second) / below).string());
+  };
+  add_from("QUELL_STATE", "");
+  add_from("XDG_STATE_HOME", "quell");
+  add_from("HOME", ".local/state/quell");
+  wanted.emplace_back("/var/lib/quell");
+  wanted.push_back(fs::path(state_marks_of_root).parent_path().string());
+  std::error_code error;
+  const auto own = fs::weakly_canonical(state, error);
+  wanted.push_back(own.string());
+  for (auto above = own.parent_path(); above != above.root_path(); above = above.parent_path())
+    if (fs::exists(above / "client.json", error)) wanted.push_back(above.string());
+
+  auto hidden = without_needed(wanted, needed);
   // An outer directory first would hide the inner ones, which then could not be covered: they need not be.
   std::sort(hidden.begin(), hidden.end());
   std::vector<std::string> outermost;

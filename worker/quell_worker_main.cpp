@@ -12,6 +12,7 @@
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
 #include "protocol/join.hpp"
+#include "worker/announced_states.hpp"
 #include "worker/command_line.hpp"
 #include "worker/guardian/client.hpp"
 #include "worker/guardian/sandbox.hpp"
@@ -200,7 +201,11 @@ int main(int argc, char** argv) {
   loop.guardian.sandbox.on = *s.sandbox;
   for (const auto& name : *s.capabilities) loop.guardian.sandbox.capabilities |= *capability_bit(name);
   loop.guardian.sandbox.hidden = hidden_from_tasks(*s.hide, state->path(), {*s.work_dir, own_directory()}, environment);
-  loop.limits = {*s.memory_bytes, *s.pids, *s.cpu_millis, false};
+  if (*s.sandbox)
+    loop.newly_hidden = [states = announced_states(), needed = std::vector{*s.work_dir, own_directory()}]() mutable {
+      return without_needed(states.changed(), needed);
+    };
+  loop.limits = {*s.memory_bytes, *s.pids, *s.cpu_millis};
   loop.slots = *s.slots;
   loop.labels = s.labels;
   loop.work_dir = *s.work_dir;

@@ -16,6 +16,8 @@
 #include "protocol/codec.hpp"
 #include "protocol/urgency.hpp"
 #include "worker/clocks.hpp"
+#include "worker/task_limits.hpp"
+#include "worker/task_secrets.hpp"
 
 namespace quell::worker {
 namespace {
@@ -246,9 +248,17 @@ void session_loop::spawn(wire::start order) {
     table_.spawn_refused(order.operation, ends.error().detail, now(), list);
     return perform(list);
   }
+  auto secrets = memory_files(order.spec.secrets);
+  if (!secrets && secrets.error().code == "shortage") return cannot_start(order.operation, secrets.error().detail);
+  if (!secrets) {
+    effects list;
+    table_.spawn_refused(order.operation, secrets.error().detail, now(), list);
+    return perform(list);
+  }
   spawn_request r;
   r.operation = order.operation;
   r.environment = environment_.of(order, session_.name(), bulk_->relay_url(), *as);
+  r.secrets = std::move(*secrets);
   if (*as) r.as = (*as)->account;
   r.command = std::move(order.spec.command);
   r.directory = directory_of(order.spec);
@@ -259,7 +269,8 @@ void session_loop::spawn(wire::start order) {
   r.stop_signal = std::move(order.spec.stop_signal);
   r.leader_exit = order.spec.leader_exit;
   r.lease = order.spec.lease;
-  r.limits = settings_.limits;
+  r.limits = limits_of(order.spec, settings_.limits);
+  if (settings_.newly_hidden) r.hide = settings_.newly_hidden();
   ends->ours.token = order.token;
   bulk_->add(std::move(ends->ours));
   guardian_->spawn(std::move(r));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -38,6 +39,8 @@ class session_loop {
     std::string tools;                       ///< directory put in front of PATH, "" = none
     account_book users;                      ///< that tasks may run as
     task_limits limits;                      ///< of each task, and the most that one may ask for
+    /// Directories that tasks must not see, whenever they may have changed; asked before each start. May be empty.
+    std::function<std::vector<std::string>()> newly_hidden;
     /// Readable (eventfd) when the process was told to leave; the count is how often.
     int leave_descriptor = -1;
   };

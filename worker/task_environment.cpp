@@ -30,6 +30,9 @@ std::vector<std::string> task_environment::of(const wire::start& order, const st
     all.erase("TMPDIR"); // the worker's may be closed to it
   }
   for (const auto& [name, value] : order.spec.env) all[name] = value;
+  int descriptor = first_secret_descriptor;
+  for (const auto& [name, contents] : order.spec.secrets)
+    all["QUELL_SECRET_" + name + "_FILE"] = "/proc/self/fd/" + std::to_string(descriptor++);
   all["QUELL_OPERATION"] = order.operation.text();
   all["QUELL_ROOT"] = order.root.text();
   all["QUELL_SCOPE"] = order.scope.text();

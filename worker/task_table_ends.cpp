@@ -186,7 +186,14 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
   if (!ran || (forced && by_lease)) {
     t.end.error_code = "worker_lost";
     t.end.error_message = cut(!t.exec_error.empty() ? t.exec_error + "; the task never ran" : lease_message(t, now));
+    return;
   }
+  const auto& exit = t.end.exit;
+  if (e.limit.empty() || !exit || (!exit->signal && exit->code.value_or(0) == 0)) return;
+  t.end.error_code = "error";
+  t.end.error_message =
+      cut((exit->signal ? "killed by signal " + *exit->signal : "exited with code " + std::to_string(*exit->code)) +
+          ": " + e.limit);
 }
 
 void task_table::still_there(task& t, const task_still_there& e, moment now, effects& out) {

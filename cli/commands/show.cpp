@@ -82,6 +82,13 @@ std::string described_operation(const json& operation, const view& v) {
     row("command", command_text(member(task, "command")));
     row("directory", printable(text_of(task, "cwd")));
     row("user", printable(text_of(task, "user")));
+    std::string limits;
+    const auto limit = [&](const std::string& text) { limits += (limits.empty() ? "" : ", ") + text; };
+    if (const auto bytes = number_of(task, "memory_bytes"); bytes > 0)
+      limit("memory " + size_text(static_cast<std::uint64_t>(bytes)));
+    if (const auto pids = number_of(task, "pids"); pids > 0) limit(std::to_string(pids) + " processes");
+    if (const auto& cpu = member(task, "cpu"); cpu.is_number()) limit(cpu.dump() + " processors");
+    row("limits", limits);
     row("contained", text_of(task, "containment"));
     if (member(task, "pid").is_number()) row("pid", std::to_string(number_of(task, "pid")));
     const auto& output = member(task, "output");

@@ -31,7 +31,7 @@ class Task:
     def __init__(self, fields, home):
         self.id, self.seq, self.as_of, self.scope, root, self.ancestors, spec, self.grace, token = fields[:9]
         self.lease, self.kill_rest, self.signal, host = spec[10], spec[9] == 1, signal.Signals["SIG" + text(spec[5])], socket.gethostname()
-        self.unsupported = spec[3] or spec[4] or spec[14]
+        self.unsupported = spec[3] or spec[4] or spec[14] or any(spec[16:20])
         self.argv, self.env = [text(a) for a in spec[0]], {text(k): text(v) for k, v in spec[2].items()}
         self.env = {k: os.environ[k] for k in ("PATH", "HOME", "USER", "LANG", "TMPDIR", "QUELL_WORKER_STATE") if k in os.environ} | self.env
         self.env.update(QUELL_OPERATION=str(uuid.UUID(bytes=self.id)), QUELL_ROOT=str(uuid.UUID(bytes=root)), QUELL_SCOPE=text(self.scope),

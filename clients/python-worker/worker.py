@@ -192,7 +192,7 @@ class Worker:
         if self.leaving or now() >= self.kill_from(t.lease):
             return self.ended(t, None, NEVER_RAN, "worker_lost", "the worker is leaving or its lease is over; the task never ran")
         if t.unsupported:
-            return self.ended(t, None, NEVER_RAN, "start_failed", "this worker has no PTY, no stdin and no other users")
+            return self.ended(t, None, NEVER_RAN, "start_failed", "this worker has no PTY, no stdin, no other users, no limits and no secrets")
         # The go: in the loop that applies stops, so that none can come between the look above and this.
         self.output.add(t.id, *t.launch(self.lock, self.kill_from(t.lease)))
         self.tasks[t.id] = t

@@ -13,12 +13,15 @@
 
 namespace quell::controller::http {
 
-std::optional<std::string> from_base64url(std::string_view text) {
+namespace {
+
+/// What these digits say, without padding; nullopt for any other character.
+std::optional<std::string> bytes_of_digits(std::string_view text, std::string_view digits) {
   std::string bytes;
   std::uint32_t bits = 0;
   int held = 0;
   for (const char c : text) {
-    const auto value = base64url_digits.find(c);
+    const auto value = digits.find(c);
     if (value == std::string_view::npos) return std::nullopt;
     bits = (bits << 6) | static_cast<std::uint32_t>(value);
     held += 6;
@@ -27,7 +30,20 @@ std::optional<std::string> from_base64url(std::string_view text) {
       bytes += static_cast<char>((bits >> held) & 0xff);
     }
   }
-  if (base64url(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+} // namespace
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  auto bytes = bytes_of_digits(text, base64url_digits);
+  if (!bytes || base64url(*bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  auto bytes = bytes_of_digits(text.substr(0, text.find('=')), base64_digits);
+  if (!bytes || base64(*bytes) != text) return std::nullopt;
   return bytes;
 }
 

@@ -18,7 +18,8 @@ void write_reason(json_writer& to, const external_signal& s) {
 
 void write_signal(json_writer& to, const external_signal& s) {
   to.open_object();
-  to.field("operation", s.operation).key("cancel");
+  to.field("operation", s.operation).field("kind", s.kind).field("name", s.name).field("labels", s.labels);
+  to.key("cancel");
   write_reason(to, s);
   to.field("grace_ms", s.grace).field("kill_at", s.kill_at);
   to.close_object();
@@ -37,10 +38,11 @@ std::string heartbeat_json(const operation_id& id, const heartbeat_answer& answe
   to.open_object();
   to.field("operation", id).field("lease_expires_at", answer.lease_expires_at);
   if (answer.cancels.empty()) {
+    to.field("kind", nullptr).field("name", nullptr).field("labels", nullptr);
     to.field("cancel", nullptr).field("grace_ms", nullptr).field("kill_at", nullptr);
   } else {
     const auto& s = answer.cancels.front();
-    to.key("cancel");
+    to.field("kind", s.kind).field("name", s.name).field("labels", s.labels).key("cancel");
     write_reason(to, s);
     to.field("grace_ms", s.grace).field("kill_at", s.kill_at);
   }

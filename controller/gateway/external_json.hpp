@@ -13,7 +13,7 @@
 
 namespace quell::controller::http {
 
-/// `{"operation","cancel":{…},"grace_ms","kill_at"}`
+/// `{"operation","kind","name","labels","cancel":{…},"grace_ms","kill_at"}`
 void write_signal(json_writer& to, const external_signal& s);
 std::string signal_json(const external_signal& s);
 /// As the SSE event `cancel`.

@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "controller/gateway/body.hpp"
+#include "controller/gateway/encoding.hpp"
 #include "controller/gateway/external_body.hpp"
+#include "controller/user_name.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::http {
@@ -16,6 +18,9 @@ namespace {
 
 constexpr std::size_t max_command_bytes = 128 * 1024;
 constexpr std::size_t max_variables = 1000;
+constexpr std::size_t max_secrets = 16;
+constexpr std::size_t max_secret_bytes = 64 * 1024;
+constexpr std::uint64_t min_memory_bytes = 1024 * 1024;
 constexpr std::size_t max_environment_bytes = 256 * 1024;
 constexpr std::uint64_t max_lease_ms = 7ULL * 24 * 3600 * 1000;
 constexpr std::uint64_t min_lease_ms = 1000;
@@ -84,6 +89,57 @@ std::optional<std::string> read_directory(body_reader& fields, const char* name)
   return path;
 }
 
+/// Of the whole tree; what is absent or 0 is the worker's.
+void read_limits(body_reader& fields, task_spec& task) {
+  if (const auto bytes = fields.number("memory_bytes", 0, max_seq)) {
+    task.memory_bytes = *bytes;
+    if (*bytes != 0 && *bytes < min_memory_bytes)
+      fields.complain("memory_bytes", "must be at least 1048576 (1 MiB); 0 = the worker's limit");
+  }
+  if (const auto pids = fields.number("pids", 0, 4'194'304)) task.pids = static_cast<std::uint32_t>(*pids);
+  const auto* cpu = fields.take("cpu");
+  if (!cpu) return;
+  const double processors = cpu->is_number() ? cpu->get<double>() : -1;
+  if (!(processors >= 0 && processors <= 4096) || (processors > 0 && processors < 0.01))
+    return fields.complain("cpu", "must be a number of processors such as 1.5, 0.01 to 4096; 0 = the worker's limit");
+  task.cpu_millis = static_cast<std::uint32_t>(processors * 1000 + 0.5);
+}
+
+bool is_secret_name(const std::string& name) {
+  const auto plain = [](unsigned char c) { return (c < 128 && std::isalnum(c)) || c == '_'; };
+  return !name.empty() && name.size() <= 64 && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+/// A text, or `{"base64": "…"}`. What is wrong with one is said without it.
+std::optional<std::string> secret_contents(const nlohmann::json& given) {
+  if (given.is_string()) return given.get<std::string>();
+  const auto coded = given.is_object() && given.size() == 1 ? given.find("base64") : given.end();
+  if (!given.is_object() || coded == given.end() || !coded->is_string()) return std::nullopt;
+  return from_base64(coded->get_ref<const std::string&>());
+}
+
+std::map<std::string, std::string> read_secrets(body_reader& fields) {
+  std::map<std::string, std::string> all;
+  const auto* value = fields.object("secrets");
+  if (!value) return all;
+  if (value->size() > max_secrets) {
+    fields.complain("secrets", "has more than 16 secrets");
+    return all;
+  }
+  for (const auto& [name, given] : value->items()) {
+    const auto where = "secrets/" + pointer_part(name);
+    auto contents = secret_contents(given);
+    if (!is_secret_name(name))
+      fields.complain(where, "the name must have 1 to 64 of A-Z a-z 0-9 _ and begin with no digit");
+    else if (!contents || contents->empty() || contents->size() > max_secret_bytes)
+      fields.complain(where, "must be a text of 1 byte to 64 KiB, or {\"base64\": \"…\"} with as much");
+    else
+      all.emplace(name, std::move(*contents));
+  }
+  return all;
+}
+
 task_spec read_task(const nlohmann::json& object, std::vector<field_error>& errors) {
   task_spec task;
   body_reader fields(object, "/task", errors);
@@ -107,9 +163,10 @@ task_spec read_task(const nlohmann::json& object, std::vector<field_error>& erro
   task.least_containment = fields.word<containment>("containment");
   task.default_cwd = read_directory(fields, "default_cwd");
   task.default_cwd_host = fields.text("default_cwd_host", 1, 255);
+  read_limits(fields, task);
+  task.secrets = read_secrets(fields);
   if (auto user = fields.text("user", 1, 32)) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '$'; };
-    if (user->front() == '-' || !std::all_of(user->begin(), user->end(), plain))
+    if (!is_user_name(*user))
       fields.complain("user", "must be the name of a user on the worker");
     else
       task.user = std::move(user);
@@ -164,7 +221,7 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   order.title = fields.text("title", 0, 200).value_or("");
   order.labels = fields.labels("labels");
   order.owner = fields.person("owner");
-  order.timeout = fields.duration("timeout_ms").value_or(milliseconds{0});
+  order.timeout = fields.duration("timeout_ms");
   order.grace = fields.duration("grace_ms");
   order.on_parent_end = fields.word<quell::on_parent_end>("on_parent_end").value_or(quell::on_parent_end::cancel);
   order.supersede = fields.text("supersede", 1, 128);
@@ -181,7 +238,14 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   order.kind = *kind;
   order.name = name.value_or(is_external ? std::string("external") : program_name(order.task));
-  order.fingerprint = fingerprint_of(body, {"id"});
+  // Without secrets: they come to it with a key (`seal_secrets`), so that no hash in the store can be guessed open.
+  if (order.task.secrets.empty()) {
+    order.fingerprint = fingerprint_of(body, {"id"});
+  } else {
+    auto shown = body;
+    shown["task"].erase("secrets");
+    order.fingerprint = fingerprint_of(std::move(shown), {"id"});
+  }
   return order;
 }
 

@@ -1,11 +1,17 @@
 // POST /v1/operations.
 #include "controller/gateway/operation_create.hpp"
 
+#include <openssl/crypto.h>
+
+#include <algorithm>
 #include <chrono>
 
+#include "controller/gateway/encoding.hpp"
 #include "controller/gateway/operation_body.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/rights.hpp"
+#include "controller/sealed_secret.hpp"
+#include "protocol/sha256.hpp"
 
 namespace quell::controller::http {
 
@@ -34,6 +40,28 @@ void keep_out_of_reserved(const exchange& x, const create_order& order) {
   const auto& text = order.scope->text();
   if (text != "quell" && !text.starts_with("quell/")) return;
   throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+}
+
+/// What the create leaves open.
+void fill_in_defaults(const exchange& x, create_order& order) {
+  if (!order.scope && !order.parent && !x.who.task) order.scope = x.gw.options.default_scope;
+  if (!order.timeout) order.timeout = x.gw.options.default_timeout;
+}
+
+/// From here on they are sealed; the same secrets give the same fingerprint.
+void seal_secrets(const exchange& x, create_order& order) {
+  if (order.task.secrets.empty()) return;
+  const auto& key = x.gw.options.task_token_key;
+  std::string all = order.fingerprint;
+  for (auto& [name, contents] : order.task.secrets) {
+    all += "\n" + name + "=" + sha256_hex(contents);
+    auto sealed = seal_secret(key, name, contents);
+    if (!sealed)
+      throw problem{.code = "internal", .detail = "the secrets cannot be sealed: this machine gives no random bytes"};
+    OPENSSL_cleanse(contents.data(), contents.size());
+    contents = std::move(*sealed);
+  }
+  order.fingerprint = sha256_hex(hmac_sha256(key, all));
 }
 
 void check_rights(exchange& x, create_order& order) {
@@ -83,10 +111,21 @@ awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_
   co_return stale;
 }
 
-/// What a task of some user starts is that user's: its token must not open the worker's own user to it.
+/// The tighter of two limits, where 0 is none.
+template <class Number>
+Number tighter(Number a, Number b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+/// What a task of some user starts is that user's: its token must not open the worker's own user to it. Nor does each
+/// of them get more than the task itself.
 awaitable<> keep_user(exchange& x, create_order& order) {
   const auto own = co_await find_row(x.gw, *x.who.task);
-  if (!own || !own->task.user) co_return;
+  if (!own) co_return;
+  order.task.memory_bytes = tighter(order.task.memory_bytes, own->task.memory_bytes);
+  order.task.pids = tighter(order.task.pids, own->task.pids);
+  order.task.cpu_millis = tighter(order.task.cpu_millis, own->task.cpu_millis);
+  if (!own->task.user) co_return;
   if (order.task.user && order.task.user != own->task.user)
     throw problem{.code = "forbidden",
                   .detail = "a task that runs as " + *own->task.user +
@@ -116,6 +155,8 @@ awaitable<known_ids> look_up(core& gw, std::vector<operation_id> ids) {
 awaitable<std::optional<storage::operation_record>> check_create(exchange& x, create_order& order,
                                                                  const known_ids& known) {
   auto& gw = x.gw;
+  seal_secrets(x, order);
+  fill_in_defaults(x, order);
   check_rights(x, order);
   if (x.who.task) co_await confine_to_task(x, order);
   order.by = x.who;

@@ -46,6 +46,12 @@ void write_error(json_writer& to, const std::optional<storage::operation_error>&
   to.close_object();
 }
 
+/// Of a limit: null = the worker's.
+template <class Number>
+std::optional<Number> asked(Number limit) {
+  return limit == 0 ? std::nullopt : std::optional(limit);
+}
+
 void write_task(json_writer& to, const storage::operation_record& row, milliseconds worker_lease) {
   to.key("task").open_object();
   to.field("command", row.task.command).field("cwd", row.task.cwd);
@@ -57,6 +63,11 @@ void write_task(json_writer& to, const storage::operation_record& row, milliseco
   to.field("lease_ms", row.task.lease.value_or(worker_lease)).field("containment", row.hot.level);
   to.field("pid", row.hot.pid > 0 ? std::optional(row.hot.pid) : std::nullopt);
   to.field("on", row.task.on).field("user", row.task.user);
+  to.field("memory_bytes", asked(row.task.memory_bytes)).field("pids", asked(row.task.pids));
+  to.field("cpu", row.task.cpu_millis == 0 ? std::nullopt : std::optional(row.task.cpu_millis / 1000.0));
+  to.key("secret_names").open_array(); // as with env
+  for (const auto& [name, sealed] : row.task.secrets) to.put(name);
+  to.close_array();
   to.key("output").open_object();
   to.field("stdout_bytes", row.hot.output.stdout_bytes).field("stderr_bytes", row.hot.output.stderr_bytes);
   to.field("dropped_bytes", row.hot.output.dropped_bytes);

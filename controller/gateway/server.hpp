@@ -40,6 +40,8 @@ struct gateway_options {
   // What `POST /v1/workers` writes into a join line:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
+  scope_path default_scope;          ///< of a create without scope and parent
+  milliseconds default_timeout{0};   ///< of a create without timeout_ms; 0 = none
   milliseconds keep_operations{0};   ///< what ended longer ago is dropped; 0 = nothing is
   milliseconds worker_lease{10'000}; ///< shown for tasks that asked for none of their own
   // Limits:

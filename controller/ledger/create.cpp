@@ -214,7 +214,7 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   r.owner = order.owner.value_or(order.by.owner);
   r.labels = order.labels;
   r.supersede = order.supersede;
-  r.timeout = order.timeout;
+  r.timeout = order.timeout.value_or(milliseconds{0});
   r.grace = order.grace.value_or(settings_.default_grace);
   r.on_parent_end = order.on_parent_end;
   r.created_at = now.wall;

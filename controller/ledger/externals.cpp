@@ -281,6 +281,8 @@ external_signal core::signal_to_owner(index x) const {
   const storage::stop_state& stop = *n.more->stop;
   external_signal s;
   s.operation = n.id;
+  s.name = n.external->name;
+  s.labels = n.external->labels;
   s.scope = scopes_[n.scope].path;
   if (n.external->session != none) s.session = sessions_[n.external->session];
   s.cause = stop.cause;

@@ -43,6 +43,8 @@ struct operation_details {
 
 /// What an external operation has besides.
 struct external_state {
+  std::string name; ///< for its owner's signal, as the labels
+  std::map<std::string, std::string> labels;
   milliseconds lease{0}; ///< 0 = none
   boot_time lease_until{};
   boot_time kill_at{};   ///< once its owner was told to stop

@@ -72,6 +72,14 @@ spec_blob::spec_blob(const task_spec& spec) {
     put_text(out, *spec.default_cwd_host);
   }
   if (spec.user) put_text(out, *spec.user);
+  put_number(out, spec.memory_bytes);
+  put_number(out, spec.pids);
+  put_number(out, spec.cpu_millis);
+  put_number(out, spec.secrets.size());
+  for (const auto& [name, sealed] : spec.secrets) {
+    put_text(out, name);
+    put_text(out, sealed);
+  }
   bytes_.reset(new char[out.size()]);
   std::memcpy(bytes_.get(), out.data(), out.size());
 }
@@ -99,6 +107,13 @@ task_spec spec_blob::decode() const {
     spec.default_cwd_host = in.text();
   }
   if ((flags & has_user) != 0) spec.user = in.text();
+  spec.memory_bytes = in.number();
+  spec.pids = static_cast<std::uint32_t>(in.number());
+  spec.cpu_millis = static_cast<std::uint32_t>(in.number());
+  for (std::uint64_t left = in.number(); left > 0; --left) {
+    std::string name = in.text();
+    spec.secrets.emplace(std::move(name), in.text());
+  }
   return spec;
 }
 

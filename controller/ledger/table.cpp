@@ -45,7 +45,11 @@ index core::add_operation(const storage::operation_record& r) {
     n.need = needs_.hold(requirement_of(r.task, r.owner.id));
     n.spec = spec_blob(r.task);
   }
-  if (n.kind == quell::kind::external) enter_external(x, read_external_block(r.block));
+  if (n.kind == quell::kind::external) {
+    enter_external(x, read_external_block(r.block));
+    n.external->name = r.name;
+    n.external->labels = r.labels;
+  }
   if (r.timeout.count() > 0) details(x).timeout = r.timeout;
   if (r.task.lease) details(x).lease = r.task.lease;
   if (r.supersede) {

@@ -141,6 +141,7 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
   order.task.command = settings.command;
   order.task.env = settings.env;
   order.task.worker = settings.worker;
+  order.task.user = settings.user;
   order.task.on = settings.on;
   order.task.slots = 0; // it waits for most of its life
   order.task.leader_exit = on_leader_exit::kill;

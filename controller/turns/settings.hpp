@@ -35,6 +35,7 @@ struct agent_settings {
   std::optional<std::string> workspace;  ///< absolute path on the worker; absent: the worker's work_dir
   std::map<std::string, std::string> on; ///< labels that the worker must have
   std::optional<std::string> worker;
+  std::optional<std::string> user;    ///< of its processes, which the worker must permit; absent: the worker's choice
   bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
   std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
@@ -57,6 +58,7 @@ struct mcp_settings {
   std::vector<std::string> command;
   std::string url;
   std::optional<std::string> worker;
+  std::optional<std::string> user; ///< of the command's processes; absent: the worker's choice
   std::map<std::string, std::string> on;
   std::map<std::string, std::string> env; ///< of the command, literally
   bool per_turn = false;                  ///< with `command`: each turn has its own

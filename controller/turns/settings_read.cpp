@@ -8,6 +8,7 @@
 #include "controller/turns/approvers.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/toml_table.hpp"
+#include "controller/user_name.hpp"
 
 namespace quell::controller::turns {
 namespace {
@@ -42,6 +43,12 @@ std::optional<std::string> worker_of(toml_table& t) {
   auto worker = t.text_if("worker", 128);
   if (worker && worker->empty()) t.wrong("worker", "must be the name of a worker, or be left out");
   return worker;
+}
+
+std::optional<std::string> user_of(toml_table& t) {
+  auto user = t.text_if("user", 32);
+  if (user && !is_user_name(*user)) t.wrong("user", "must be the name of a user on the worker, or be left out");
+  return user;
 }
 
 std::vector<std::string> command_of(toml_table& t) {
@@ -109,6 +116,7 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
     t.wrong("workspace", "must be an absolute path on the worker, such as \"/srv/work\"");
   a.on = labels_of(t);
   a.worker = worker_of(t);
+  a.user = user_of(t);
   a.may_spawn = t.texts("may_spawn", most_agents, most_agents * name_bytes);
   a.budget = budget_of(t, "[[agents]] \"" + a.name + "\"", trouble);
   a.command = command_of(t);
@@ -137,6 +145,7 @@ void read_server(toml_table& t, turn_settings& s) {
   m.command = command_of(t);
   m.url = t.text("url", url_bytes);
   m.worker = worker_of(t);
+  m.user = user_of(t);
   m.on = labels_of(t);
   m.env = t.pairs("env", most_variables);
   m.key_env = t.text("key_env", 256);
@@ -152,6 +161,7 @@ void read_server(toml_table& t, turn_settings& s) {
   if (!m.url.empty() && !m.url.starts_with("http://") && !m.url.starts_with("https://"))
     t.wrong("url", "must begin with http:// or https://");
   if (!m.url.empty() && !m.env.empty()) t.wrong("env", "is for a server with `command`; a url has no environment");
+  if (!m.url.empty() && m.user) t.wrong("user", "is for a server with `command`; a url is no process of ours");
   if (m.url.empty() && !m.key_env.empty()) t.wrong("key_env", "is for a server with `url`; a command has `env`");
   for (const char* key : {"client_id", "client_secret_env", "client_metadata_url"}) {
     if (t.has(key) && m.url.empty()) t.wrong(key, "is for a server with `url`: only there one logs in");

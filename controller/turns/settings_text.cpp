@@ -67,6 +67,7 @@ void print(std::ostream& out, const agent_settings& a) {
   l.text("workspace", a.workspace.value_or(""));
   l.table("on", a.on);
   l.text("worker", a.worker.value_or(""));
+  l.text("user", a.user.value_or(""));
   l.texts("may_spawn", a.may_spawn);
   l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
                         ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
@@ -82,6 +83,7 @@ void print(std::ostream& out, const mcp_settings& m) {
   l.texts("command", m.command);
   l.text("url", m.url);
   l.text("worker", m.worker.value_or(""));
+  l.text("user", m.user.value_or(""));
   l.table("on", m.on);
   l.table("env", m.env);
   l.text("key_env", m.key_env);

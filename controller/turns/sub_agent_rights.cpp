@@ -52,6 +52,9 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
       return too_much(child, parent, "works on worker " + *child.worker);
     child.worker = parent.worker;
   }
+  // Without one it is the worker's usual user, and nobody here knows which that is.
+  if (child.user && child.user != parent.user) return too_much(child, parent, "runs as user " + *child.user);
+  child.user = parent.user;
   for (const auto& [key, value] : parent.on)
     if (const auto [at, is_new] = child.on.emplace(key, value); !is_new && at->second != value)
       return too_much(child, parent, "works on workers with " + key + "=" + at->second);

@@ -17,8 +17,8 @@ std::vector<std::string> tools_given(const agent_settings& agent);
 std::optional<std::string> not_owned(const std::vector<std::string>& names, const std::vector<std::string>& owned);
 
 /// `child` as a sub-agent of `parent`. One that `parent.may_spawn` lists is returned as configured. Any other keeps
-/// within the parent's tools, workers and workspace: where it names no worker, label or workspace it takes the
-/// parent's, and what goes beyond is refused. Fault `invalid_input` for the model.
+/// within the parent's tools, workers, user and workspace: where it names no worker, user, label or workspace it takes
+/// the parent's, and what goes beyond is refused. Fault `invalid_input` for the model.
 result<agent_settings> within_rights_of(const agent_settings& parent, agent_settings child);
 
 } // namespace quell::controller::turns

@@ -31,6 +31,7 @@ task_spec task_of(const agent_settings& agent) {
   task_spec spec;
   spec.cwd = agent.workspace;
   spec.worker = agent.worker;
+  spec.user = agent.user;
   spec.on = agent.on;
   spec.leader_exit = on_leader_exit::wait;
   return spec;

@@ -83,6 +83,24 @@ TEST_CASE("a sub-agent stays on its parent's workers", "[turns][rights]") {
   CHECK(made->on == child.on);
 }
 
+TEST_CASE("a sub-agent has no other user than its parent", "[turns][rights]") {
+  auto parent = named("p"), child = named("c");
+  parent.user = "build";
+  auto made = within_rights_of(parent, child);
+  REQUIRE(made);
+  CHECK(made->user == "build");
+  child.user = "build";
+  CHECK(refusal(parent, child).empty());
+  child.user = "root";
+  CHECK(says(refusal(parent, child), "runs as user root"));
+  parent.user.reset(); // the worker's usual one, whoever that is
+  CHECK(says(refusal(parent, child), "runs as user root"));
+  parent.may_spawn = {"c"};
+  made = within_rights_of(parent, child);
+  REQUIRE(made);
+  CHECK(made->user == "root");
+}
+
 TEST_CASE("without exec a sub-agent stays in its parent's workspace", "[turns][rights]") {
   auto parent = named("p", {{"read", "spawn_agent"}}), child = named("c", {{"read"}});
   parent.workspace = "/srv/chat";

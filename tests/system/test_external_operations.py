@@ -146,12 +146,13 @@ def test_a_batch_is_one_commit_that_a_crash_does_not_tear(c):
 
 
 def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
-    a, b, other = c.register("s/a", session="r"), c.register("s/b", session="r"), c.register("t/c", session="other")
+    a = c.register("s/a", session="r", name="callLLM", labels={"pr": "4711", "team": "red"})
+    b, other = c.register("s/b", session="r"), c.register("t/c", session="other")
     stream = c.listen("r")
     single = SignalStream(c, f"/v1/operations/{b['id']}/signal")
     assert c.api("GET", f"/v1/operations/{a['id']}/signal?wait_ms=0").status == 204
     quiet = c.say(a["id"], "heartbeat").json
-    assert quiet["lease_expires_at"] and [quiet[k] for k in ("cancel", "grace_ms", "kill_at")] == [None] * 3, quiet
+    assert quiet["lease_expires_at"] and [quiet[k] for k in ("kind", "name", "labels", "cancel", "grace_ms", "kill_at")] == [None] * 6, quiet
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         poll = pool.submit(c.api, "GET", f"/v1/operations/{a['id']}/signal?wait_ms=30000")
         cancel = c.cancel(scope="s", wait="fenced", reason="stop it", grace_ms=5000)
@@ -162,9 +163,12 @@ def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
     assert told["cancel"]["id"] == cancel["id"] and told["cancel"]["reason"] == "stop it" and told["cancel"]["cause"] == "cancel"
     until(lambda: len(stream.signals) == 2, "both signals on the stream of the session")
     assert sorted(stream.heard()) == sorted([a["id"], b["id"]]) and told in stream.signals
+    # Who dispatches by what it is needs no look-up.
+    assert [told[k] for k in ("kind", "name", "labels")] == ["external", "callLLM", {"pr": "4711", "team": "red"}], told
+    assert next(s for s in stream.signals if s["operation"] == b["id"])["labels"] == {}
     until(lambda: single.heard() == [b["id"]], "the signal on the stream of one operation")
     beat = c.say(a["id"], "heartbeat").json
-    assert beat["cancel"] == told["cancel"] and beat["kill_at"] == told["kill_at"] and beat["lease_expires_at"]
+    assert all(beat[k] == told[k] for k in ("kind", "name", "labels", "cancel", "kill_at")) and beat["lease_expires_at"]
     assert {x["operation"] for x in c.heart(session="r")["cancels"]} == {a["id"], b["id"]}
     many = c.heart(ids=[a["id"], other["id"], new_id()])
     assert [x["operation"] for x in many["cancels"]] == [a["id"]] and len(many["unknown"]) == 1 and many["renewed"] == 2
@@ -243,12 +247,13 @@ def test_a_silent_owner_does_not_hold_up_a_cancel(c):
 
 
 def test_live_external_work_survives_a_killed_controller(c):
-    run, stop = c.register("s/run", lease_ms=2000, session="r"), c.register("s/stop", lease_ms=20000, session="r")
+    run, stop = c.register("s/run", lease_ms=2000, session="r"), c.register("s/stop", lease_ms=20000, session="r", name="crawl", labels={"a": "b"})
     wait = c.register("s/run", lease_ms=2000, session="r", start="later")
     stream = c.listen("r")
     cancel = c.cancel(scope="s/stop", wait="fenced", reason="over", grace_ms=20000)
     until(lambda: stream.heard() == [stop["id"]], "the signal")
     told = stream.signals[0]
+    assert told["name"] == "crawl" and told["labels"] == {"a": "b"}
     c.kill_controller()
     until(lambda: not stream.is_open, "the stream to break")
     c.start_controller()

@@ -1,6 +1,8 @@
 """What a task is kept from by default, what still works, and the one setting that turns it off."""
+import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -64,6 +66,52 @@ def test_quelld_of_quell_up_is_hidden_from_its_tasks(tmp_path):
     finally:
         up.send_signal(signal.SIGINT)
         up.wait(timeout=60)
+
+
+@pytest.mark.parametrize("first", ["quelld", "worker"])
+def test_any_quelld_of_this_machine_is_hidden_from_tasks(cluster, tmp_path, first):
+    state = tmp_path / "elsewhere" / "state"
+    fresh = Cluster(workers=1) if first == "quelld" else None  # a worker that starts after it; else the one that is there
+    other = subprocess.Popen([f"{BIN}/quelld", "--state", state, "--listen", "127.0.0.1:0", "--workers-listen", "127.0.0.1:0",
+                              "--output-listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    look = f"ls -A {state}; cat {state}/admin.token {state}/client.json {state}/task-token.key; ls -A /run/quell"
+    try:
+        until((state / "client.json").exists, "the other quelld to be ready", 60)
+        with fresh or contextlib.nullcontext(cluster) as c:
+            done = c.quell("run", "--", "sh", "-c", look)
+            assert done.stdout == b"", done
+            # Also when it is stopped, and when it comes again in a new directory under the same path.
+            other.terminate()
+            other.wait(timeout=60)
+            assert c.quell("run", "--", "sh", "-c", look).stdout == b""
+            shutil.rmtree(state)
+            other = subprocess.Popen(other.args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            until((state / "client.json").exists, "the other quelld to be ready again", 60)
+            assert c.quell("run", "--", "sh", "-c", look).stdout == b""
+    finally:
+        other.terminate()
+        other.wait(timeout=60)
+
+
+def test_a_mark_that_points_elsewhere_hides_nothing(cluster, tmp_path):
+    marks = "/run/quell/states"
+    os.makedirs(marks, exist_ok=True)
+    theirs, plain = tmp_path / "theirs", tmp_path / "plain"
+    for directory in (theirs, plain):
+        directory.mkdir()
+        (directory / "file").write_text("seen\n")
+    (theirs / "quelld.lock").write_text("")
+    os.chown(theirs, 65534, 65534)  # somebody else's: who marks it is not its owner
+    for parent in list(tmp_path.parents)[:-2]:
+        os.chmod(parent, os.stat(parent).st_mode | 0o5)
+    links = [os.path.join(marks, f"test-{os.getpid()}-{i}") for i in range(2)]
+    try:
+        for link, directory in zip(links, (theirs, plain)):
+            os.symlink(directory, link)
+        assert cluster.quell("run", "--", "cat", theirs / "file", plain / "file", check=0).stdout == b"seen\nseen\n"
+    finally:
+        for link in links:
+            os.unlink(link)
 
 
 def test_ordinary_work_of_root_goes_on(cluster):

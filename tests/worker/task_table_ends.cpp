@@ -33,6 +33,26 @@ TEST_CASE("a task that the guardian killed without a stop of ours is lost", "[ta
   CHECK(f.end_of("a")->stop_seq == 0);
 }
 
+TEST_CASE("a task that fails at one of its limits says so; one that succeeds or is stopped does not", "[table]") {
+  table_fixture f;
+  const auto ends = [&](const char* name, exit_state exit) {
+    f.hears(worker::task_ended_here{f.id(name), exit, table_fixture::force::nothing, proof::cgroup_empty, "it hit it"});
+    f.output_read(name);
+  };
+  for (const char* name : {"killed", "failed", "done"}) f.runs(name, 1);
+  f.runs("stopped", 2);
+  f.operation_stopped("stopped", 9);
+  ends("killed", {std::nullopt, "KILL"});
+  ends("failed", {3, std::nullopt});
+  ends("done", {0, std::nullopt});
+  ends("stopped", {std::nullopt, "KILL"});
+  CHECK(f.end_of("killed")->error_message == "killed by signal KILL: it hit it");
+  CHECK(f.end_of("killed")->error_code == "error");
+  CHECK(f.end_of("failed")->error_message == "exited with code 3: it hit it");
+  CHECK(f.end_of("done")->error_code.empty());
+  CHECK(f.end_of("stopped")->error_code.empty());
+}
+
 TEST_CASE("what a leader leaves behind is killed by option, and that is no loss", "[table]") {
   table_fixture f;
   auto order = f.order("a", 1);

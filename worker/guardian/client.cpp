@@ -158,8 +158,16 @@ class connected_client final : public guardian_client {
     out.fds.push_back(std::move(theirs));
     for (const auto& fd : out.fds)
       if (!fd) return "a standard stream is missing";
-    const spawn_header header{r.operation, r.pty, false, signal, r.leader_exit, r.lease ? r.lease->count() : -1};
+    if (r.secrets.size() > most_secrets) return "it has more than " + std::to_string(most_secrets) + " secrets";
+    const spawn_header header{r.operation,
+                              r.pty,
+                              false,
+                              signal,
+                              r.leader_exit,
+                              r.lease ? r.lease->count() : -1,
+                              static_cast<std::uint8_t>(r.secrets.size())};
     if (auto why = encode(header, encode_spawn_texts(r), out); !why.empty()) return why;
+    for (auto& secret : r.secrets) out.fds.push_back(std::move(secret));
     tasks_.emplace(r.operation, known_task{std::move(ours), false, false});
     send(std::move(out));
     return {};
@@ -207,7 +215,7 @@ class connected_client final : public guardian_client {
 
   /// False if it must be tried again. A socket whose guardian died says so on reading.
   bool send_now(const datagram& out) {
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 5)] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * (5 + most_secrets))] = {};
     iovec piece{const_cast<char*>(out.bytes.data()), out.bytes.size()};
     msghdr message{};
     message.msg_iov = &piece;

@@ -71,12 +71,13 @@ struct task_account {
   std::vector<std::uint32_t> groups; ///< supplementary
 };
 
-/// 0 = none.
+/// 0 = none. A limit that the task asked for is required: it does not start without.
 struct task_limits {
   std::uint64_t memory_bytes = 0;
   std::uint32_t pids = 0;
   std::uint32_t cpu_millis = 0; ///< thousandths of one processor
-  bool required = false;        ///< asked for by the task: it does not start without
+  bool memory_required = false, pids_required = false, cpu_required = false;
+  bool any_required() const { return memory_required || pids_required || cpu_required; }
 };
 
 struct spawn_request {
@@ -91,7 +92,13 @@ struct spawn_request {
   std::optional<std::chrono::milliseconds> lease; ///< nullopt = the worker's
   std::optional<task_account> as;                 ///< nullopt = the worker's own user
   task_limits limits;
+  /// Memory files that the task inherits, the first as `first_secret_descriptor`.
+  std::vector<unique_fd> secrets;
+  std::vector<std::string> hide; ///< directories that this and later tasks see as empty
 };
+
+inline constexpr int first_secret_descriptor = 64;
+inline constexpr std::size_t most_secrets = 16;
 
 struct stop_request {
   operation_id operation;
@@ -134,6 +141,7 @@ struct task_ended_here {
   std::optional<exit_state> exit; ///< nullopt: never executed
   force sent = force::nothing;
   proof evidence = proof::group_empty;
+  std::string limit = {}; ///< a sentence: which of its limits it ran into, if any
 };
 /// A killed task that is still there; about once a second from kill_at on.
 struct task_still_there {

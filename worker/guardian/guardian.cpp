@@ -96,7 +96,7 @@ void guardian::hear_worker() {
   static char datagram[datagram_limit_bytes];
   more_to_hear_ = false;
   for (int count = 0; count < 32; ++count) { // then the others have their turn
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 8)];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * (5 + most_secrets))];
     iovec piece{datagram, sizeof datagram};
     msghdr message{};
     message.msg_iov = &piece;

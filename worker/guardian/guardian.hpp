@@ -41,7 +41,8 @@ struct guarded_task {
   keeper_report known;
   std::optional<exit_state> exit;
   bool by_worker = false;     ///< it could not begin, whatever it is
-  bool own_limits = false;    ///< it asked for limits, which may be what keeps it from beginning
+  task_limits limits;         ///< those that it asked for may be what keeps it from beginning
+  std::string limit_met;      ///< which of them it ran into
   std::string refused;        ///< why it was ended before it was said to be held
   bool keeper_failed = false; ///< its keeper was killed: what it left came to the guardian
 

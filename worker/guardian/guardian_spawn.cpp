@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "protocol/lease.hpp"
@@ -97,7 +98,8 @@ void guardian::spawn(byte_reader& in, std::vector<unique_fd>& fds) {
   const auto refuse = [&](std::string why) { say(task_spawn_failed{header.operation, std::move(why)}); };
   if (!in.ok()) return;
   if (find(header.operation)) return refuse("this operation has a task here already");
-  if (fds.size() != (header.in_memfd ? 5U : 4U))
+  const std::size_t first_secret = header.in_memfd ? 5 : 4;
+  if (fds.size() != first_secret + header.secrets)
     return say(task_spawn_failed{
         header.operation,
         "the task's descriptors did not arrive; the limit of open files (ulimit -n) is too low for so many tasks",
@@ -149,9 +151,12 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   limits.memory_bytes = texts.take<std::uint64_t>();
   limits.pids = texts.take<std::uint32_t>();
   limits.cpu_millis = texts.take<std::uint32_t>();
-  limits.required = texts.take<bool>();
+  limits.memory_required = texts.take<bool>();
+  limits.pids_required = texts.take<bool>();
+  limits.cpu_required = texts.take<bool>();
+  for (auto left = texts.take<std::uint32_t>(); left > 0 && texts.ok(); --left)
+    sandbox_.hide_also(std::string(texts.take_text()));
   if (!texts.ok()) return "the request is malformed or larger than 4 MiB";
-  task.own_limits = limits.required;
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
 
@@ -175,6 +180,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
       return "cannot make the cgroup " + subtree_->path() + "/" + name + ": " + errno_text(-cgroup.release());
     task.has_cgroup = true;
   }
+  task.limits = limits;
   if (auto why = limiter_.begin(name, limits, cgroup.get()); !why.empty()) {
     if (task.has_cgroup) remove_cgroup(subtree_->descriptor(), name.c_str());
     return why;
@@ -202,6 +208,9 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   orders.gid = gid;
   orders.groups = groups.data();
   orders.group_count = groups.size();
+  std::array<int, most_secrets> secrets{};
+  for (std::size_t i = header.in_memfd ? 5 : 4; i < fds.size(); ++i) secrets[orders.secret_count++] = fds[i].get();
+  orders.secrets = secrets.data();
 
   const std::uint64_t spaces = uses_pidns() ? CLONE_NEWPID | CLONE_NEWNS : 0;
   const pid_t pid = clone_process(spaces, report_.level == containment::cgroup_pidns ? cgroup.get() : -1);

@@ -177,6 +177,12 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
 bool guardian::try_finish(guarded_task& task) {
   if (task.keeper != 0) return false;
   if (task.keeper_failed && orphans_) return false;
+  if (task.limit_met.empty()) {
+    const unique_fd own(
+        task.has_cgroup ? ::openat(subtree_->descriptor(), task.cgroup_name().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)
+                        : -1);
+    task.limit_met = limiter_.exceeded(task.cgroup_name(), task.limits, own.get());
+  }
   if (task.has_cgroup && remove_cgroup(subtree_->descriptor(), task.cgroup_name().c_str()) != 0) {
     // Just after the last process is reaped the kernel may need a moment; a process that was moved into it needs a
     // kill.
@@ -190,7 +196,7 @@ bool guardian::try_finish(guarded_task& task) {
   if (!task.refused.empty()) {
     say(task_spawn_failed{task.operation, task.refused});
   } else if (refused || vanished) {
-    const bool by_worker = refused && known.step == start_step::fork && !task.own_limits;
+    const bool by_worker = refused && known.step == start_step::fork && !task.limits.any_required();
     say(task_spawn_failed{task.operation,
                           refused ? setup_failure(known, task.directory)
                                   : "the task's keeper was killed before it was ready",
@@ -202,6 +208,7 @@ bool guardian::try_finish(guarded_task& task) {
     if (executed && !ended.exit) ended.exit = exit_state{std::nullopt, "KILL"};
     if (uses_pidns()) ended.evidence = proof::pidns_gone;
     if (task.has_cgroup) ended.evidence = proof::cgroup_empty;
+    ended.limit = std::move(task.limit_met);
     say(ended);
   }
   if (task.armed_at != never) timers_.erase({task.armed_at, task.serial});

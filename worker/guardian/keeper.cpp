@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <string>
 
 #include "worker/guardian/cgroup.hpp"
+#include "worker/guardian/client.hpp"
 #include "worker/guardian/processes.hpp"
 #include "worker/guardian/sandbox.hpp"
 #include "worker/guardian/system.hpp"
@@ -27,7 +29,8 @@ namespace {
 void wake(int) {}
 
 /// Fixed places of a keeper's descriptors; the guardian keeps them occupied, so that no descriptor of value lies there.
-enum place : int { channel = 3, hold, in, out, err, cgroup, life, exec_read, exec_write };
+enum place : int { channel = 3, hold, in, out, err, cgroup, life, first_secret };
+static_assert(first_secret + most_secrets <= reserved_descriptors);
 
 class keeper {
  public:
@@ -75,7 +78,12 @@ class keeper {
     else
       put(orders_.cgroup, cgroup);
     put(orders_.life, life);
-    ::close_range(exec_read, ~0U, 0);
+    for (std::size_t i = 0; i < orders_.secret_count; ++i) {
+      secrets_[i] = orders_.secrets[i];
+      put(secrets_[i], first_secret + static_cast<int>(i));
+    }
+    orders_.secrets = secrets_.data();
+    ::close_range(first_secret + static_cast<unsigned>(orders_.secret_count), ~0U, 0);
 
     struct sigaction on_child {};
     on_child.sa_handler = wake;
@@ -110,6 +118,8 @@ class keeper {
     leader_ = pid;
     ::close(ends[1]);
     ::close_range(hold, err, 0);
+    if (orders_.secret_count > 0)
+      ::close_range(first_secret, first_secret + static_cast<unsigned>(orders_.secret_count) - 1, 0);
   }
 
   /// Reads what the leader said about its exec; end of file means that exec closed the pipe, or that it died before.
@@ -267,6 +277,7 @@ class keeper {
   }
 
   keeper_orders orders_;
+  std::array<int, most_secrets> secrets_{};
   keeper_report known_;
   pid_t leader_ = 0;
   int exec_pipe_ = -1;

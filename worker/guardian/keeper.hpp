@@ -36,10 +36,12 @@ struct keeper_orders {
   const sandbox* confinement = nullptr;
   const gid_t* groups = nullptr;
   std::size_t group_count = 0;
+  const int* secrets = nullptr; ///< memory files for the leader
+  std::size_t secret_count = 0;
 };
 
-/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 11.
-inline constexpr int reserved_descriptors = 16;
+/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 25.
+inline constexpr int reserved_descriptors = 32;
 
 enum class start_step : std::uint8_t {
   none,

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "worker/guardian/client.hpp"
 #include "worker/guardian/keeper.hpp"
 #include "worker/guardian/sandbox.hpp"
 
@@ -111,6 +112,8 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   }
   if (::setsid() < 0) fail(start_step::session);
   if (::dup2(orders.in, 0) < 0 || ::dup2(orders.out, 1) < 0 || ::dup2(orders.err, 2) < 0) fail(start_step::streams);
+  for (std::size_t i = 0; i < orders.secret_count; ++i)
+    if (::dup2(orders.secrets[i], first_secret_descriptor + static_cast<int>(i)) < 0) fail(start_step::streams);
   if (orders.pty && ::ioctl(0, TIOCSCTTY, 0) < 0) fail(start_step::terminal);
   if (::chdir(orders.directory) < 0) fail(start_step::directory);
   rlimit files{};
@@ -143,6 +146,8 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   if (got != 1) give_up(exec_pipe, {start_step::none, true, 0, 0});
 
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  for (std::size_t i = 0; i < orders.secret_count; ++i)
+    ::fcntl(first_secret_descriptor + static_cast<int>(i), F_SETFD, 0);
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   for (const int handled_by_keeper : {SIGCHLD, SIGTERM}) ::sigaction(handled_by_keeper, &usual, nullptr);

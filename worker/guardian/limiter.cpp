@@ -32,6 +32,26 @@ std::string value_of(std::string_view controller, const task_limits& wanted, boo
   return v2 ? quota + " " + std::to_string(period_us) : quota;
 }
 
+bool is_required(std::string_view controller, const task_limits& wanted) {
+  if (controller == "memory") return wanted.memory_required;
+  if (controller == "pids") return wanted.pids_required;
+  return wanted.cpu_required;
+}
+
+/// The number behind `key` in lines of keys and numbers; 0 if there is none.
+std::uint64_t count_in(const std::string& lines, std::string_view key) {
+  std::istringstream in(lines);
+  std::string name;
+  for (std::uint64_t count = 0; in >> name >> count;)
+    if (name == key) return count;
+  return 0;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t mib = 1024 * 1024;
+  return bytes % mib == 0 ? std::to_string(bytes / mib) + " MiB" : std::to_string(bytes) + " bytes";
+}
+
 bool is_limited(std::string_view controller, const task_limits& wanted) {
   if (controller == "memory") return wanted.memory_bytes != 0;
   if (controller == "pids") return wanted.pids != 0;
@@ -112,10 +132,10 @@ std::string limiter::begin(const std::string& task, const task_limits& wanted, i
       const unique_fd made(make_cgroup(c.v1.get(), task.c_str()));
       error = made.get() < 0 ? -made.get() : write_small_file(made.get(), std::string(c.v1_file).c_str(), value);
     } else {
-      if (!wanted.required) continue; // the worker's default: its report says that it is not kept here
+      if (!is_required(c.name, wanted)) continue; // the worker's default: its report says that it is not kept here
       return "its " + std::string(c.name) + " cannot be limited by this worker: " + c.why_not;
     }
-    if (error != 0 && wanted.required)
+    if (error != 0 && is_required(c.name, wanted))
       return "its " + std::string(c.name) + " cannot be limited to " + value + ": " + errno_text(error);
   }
   return {};
@@ -127,6 +147,23 @@ std::string limiter::enter(const std::string& task, pid_t leader) {
     if (c.in_v2 || c.v1.get() < 0) continue;
     const int error = write_small_file(c.v1.get(), file.c_str(), std::to_string(leader));
     if (error != 0 && error != ENOENT) return "its " + std::string(c.name) + " cannot be limited: " + errno_text(error);
+  }
+  return {};
+}
+
+std::string limiter::exceeded(const std::string& task, const task_limits& wanted, int cgroup) const {
+  for (const auto& c : controllers_) {
+    if (c.name == "cpu" || !is_limited(c.name, wanted)) continue;
+    const bool own = c.in_v2 && cgroup >= 0;
+    const auto read = [&](const char* v2, const char* v1) {
+      if (own) return read_small_file(cgroup, v2);
+      return c.v1.get() < 0 ? std::string() : read_small_file(c.v1.get(), (task + "/" + v1).c_str());
+    };
+    if (c.name == "memory" && count_in(read("memory.events", "memory.oom_control"), "oom_kill") > 0)
+      return "it needed more memory than its limit of " + size_text(wanted.memory_bytes) +
+             ", and the kernel killed a process of it";
+    if (c.name == "pids" && count_in(read("pids.events", "pids.events"), "max") > 0)
+      return "it wanted more processes and threads than its limit of " + std::to_string(wanted.pids);
   }
   return {};
 }

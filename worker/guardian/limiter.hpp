@@ -25,6 +25,8 @@ class limiter {
   std::string begin(const std::string& task, const task_limits& wanted, int cgroup);
   /// The task's first process, before it may run. Empty, or why it is not limited.
   std::string enter(const std::string& task, pid_t leader);
+  /// Before its cgroups go: a sentence that says which limit the task ran into, or empty. `cgroup` as in `begin`.
+  std::string exceeded(const std::string& task, const task_limits& wanted, int cgroup) const;
   /// The task is over, or never began.
   void end(const std::string& task);
   /// Removes what is left, with the guardian.

@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -137,7 +140,7 @@ void sandbox::prepare(std::vector<std::string>& limits) {
     limits.emplace_back("The sandbox is off (worker.sandbox): a task may do what the worker's user may do.");
     return;
   }
-  pending_ = std::move(options_.hidden);
+  for (auto& directory : options_.hidden) pending_.push_back({std::move(directory), false});
   if (::unshare(CLONE_NEWNS) < 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) {
     limits.emplace_back(
         failed("No view of the file system of their own for tasks: they can read what the worker's user "
@@ -157,15 +160,33 @@ void sandbox::prepare(std::vector<std::string>& limits) {
   cover();
 }
 
-void sandbox::cover() {
-  if (!own_mounts_ || pending_.empty()) return;
-  std::erase_if(pending_, [&](const std::string& directory) { return cover_one(directory); });
+void sandbox::hide_also(std::string directory) {
+  const bool is_known =
+      std::any_of(pending_.begin(), pending_.end(), [&](const pending& one) { return one.directory == directory; });
+  if (own_mounts_ && !is_known && pending_.size() < 4096) pending_.push_back({std::move(directory), true});
 }
 
-bool sandbox::cover_one(const std::string& directory) const {
+void sandbox::cover() {
+  if (!own_mounts_ || pending_.empty()) return;
+  std::erase_if(pending_, cover_one);
+}
+
+bool sandbox::cover_one(const pending& one) {
+  const unique_fd there(::open(one.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!there) return false;
+  const auto own = "/proc/self/fd/" + std::to_string(there.get());
+  std::array<char, 4097> real{};
+  const auto size = ::readlink(own.c_str(), real.data(), real.size() - 1);
+  if (size < 0) return false;
+  // What its owner puts in its place could be /usr.
+  if (one.exact && one.directory != std::string_view(real.data(), static_cast<std::size_t>(size))) return false;
+  // Another one under an old path may even have the number of the old one: what counts is what is seen there.
   struct stat is {};
-  if (::stat(directory.c_str(), &is) < 0 || !S_ISDIR(is.st_mode)) return false;
-  return ::mount("quell-hidden", directory.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+  struct statfs on {};
+  if (::fstat(there.get(), &is) == 0 && (is.st_mode & 07777) == 0 && ::fstatfs(there.get(), &on) == 0 &&
+      on.f_type == TMPFS_MAGIC && (on.f_flags & ST_RDONLY) != 0)
+    return true;
+  return ::mount("quell-hidden", own.c_str(), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
                  "size=4k,nr_inodes=2,mode=0") == 0;
 }
 

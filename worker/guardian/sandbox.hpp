@@ -27,6 +27,8 @@ class sandbox {
   explicit sandbox(sandbox_options options) : options_(std::move(options)) {}
   /// Makes the mount namespace. Appends a sentence to `limits` for each thing that does not work here.
   void prepare(std::vector<std::string>& limits);
+  /// A directory with secrets, covered with the next `cover` unless it is.
+  void hide_also(std::string directory);
   /// Covers what has come to be since; before each start.
   void cover();
 
@@ -42,10 +44,14 @@ class sandbox {
   bool confine() const;
 
  private:
-  bool cover_one(const std::string& directory) const;
+  struct pending {
+    std::string directory;
+    bool exact; ///< never what somebody else has put in its place
+  };
+  static bool cover_one(const pending& one);
 
   sandbox_options options_;
-  std::vector<std::string> pending_; ///< not there yet
+  std::vector<pending> pending_; ///< not there yet
   bool own_mounts_ = false;
 };
 

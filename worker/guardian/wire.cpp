@@ -53,7 +53,11 @@ std::string encode_spawn_texts(const spawn_request& r) {
   out.put(r.limits.memory_bytes);
   out.put(r.limits.pids);
   out.put(r.limits.cpu_millis);
-  out.put(r.limits.required);
+  out.put(r.limits.memory_required);
+  out.put(r.limits.pids_required);
+  out.put(r.limits.cpu_required);
+  out.put(static_cast<std::uint32_t>(r.hide.size()));
+  for (const auto& directory : r.hide) out.put_text(directory);
   return std::move(out.bytes());
 }
 
@@ -66,6 +70,7 @@ std::string encode_spawn(const spawn_header& header, std::string_view texts) {
   out.put(header.stop_signal);
   out.put(header.leader_exit);
   out.put(header.lease_ms);
+  out.put(header.secrets);
   out.bytes().append(texts);
   return std::move(out.bytes());
 }
@@ -78,6 +83,7 @@ spawn_header take_spawn_header(byte_reader& in) {
   header.stop_signal = in.take<int>();
   header.leader_exit = in.take<on_leader_exit>();
   header.lease_ms = in.take<std::int64_t>();
+  header.secrets = in.take<std::uint8_t>();
   return header;
 }
 
@@ -150,6 +156,7 @@ struct event_encoder {
     if (e.exit) put_exit(out, *e.exit);
     out.put(e.sent);
     out.put(e.evidence);
+    out.put_text(e.limit);
   }
   void operator()(const task_still_there& e) {
     head(event_tag::still_there, e.operation);
@@ -257,6 +264,7 @@ std::vector<guardian_event> decode_events(std::string_view datagram) {
       e.sent = in.take<task_ended_here::force>();
       if (e.sent > task_ended_here::force::killed) return events;
       e.evidence = in.take<proof>();
+      e.limit = std::string(in.take_text());
       event = std::move(e);
       break;
     }

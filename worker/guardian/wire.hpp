@@ -94,6 +94,7 @@ struct spawn_header {
   int stop_signal = 0;
   on_leader_exit leader_exit = on_leader_exit::wait;
   std::int64_t lease_ms = -1; ///< -1: the worker's
+  std::uint8_t secrets = 0;   ///< descriptors of their memory files, after all others
 };
 
 struct stop_order {

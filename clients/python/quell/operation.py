@@ -50,7 +50,7 @@ class Operation:
         self.cancelled = threading.Event()
         """Set when the operation is to stop. `cancelled.wait(s)` instead of `time.sleep(s)` ends early."""
         self.signal: dict[str, Any] | None = None
-        """The stop: {"operation", "cancel": {"id", "cause", "reason", "by"}, "grace_ms", "kill_at"}."""
+        """The stop: {"operation", "kind", "name", "labels", "cancel": {"id", "cause", "reason", "by"}, "grace_ms", "kill_at"}."""
         self.result: Any = None
         """What is reported when the body ends normally; any JSON."""
         self.record: dict[str, Any] | None = None

@@ -8,6 +8,9 @@ export interface Person {
 }
 export interface Stop {
   operation: string;
+  kind?: string;
+  name?: string;
+  labels?: { [key: string]: string };
   cancel: { id?: string | null; cause?: string; reason?: string; by?: Person | null };
   grace_ms?: number;
   kill_at?: string | null;

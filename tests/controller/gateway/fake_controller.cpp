@@ -99,7 +99,7 @@ operation_id fake_controller::insert(const create_order& order) {
   row.root = row.id;
   row.owner = order.owner.value_or(order.by.owner);
   row.labels = order.labels;
-  row.timeout = order.timeout;
+  row.timeout = order.timeout.value_or(milliseconds{0});
   row.grace = order.grace.value_or(milliseconds{2000});
   row.on_parent_end = order.on_parent_end;
   row.created_at = now();

@@ -76,6 +76,21 @@ TEST_CASE("an operation shows names of its environment and never a value") {
   CHECK(to.text().find("hunter2") == std::string::npos);
 }
 
+TEST_CASE("an operation shows the limits that it asked for and names of its secrets, never one itself") {
+  auto op = plain_operation();
+  op.row.task.pids = 40;
+  op.row.task.cpu_millis = 1500;
+  op.row.task.secrets = {{"KEY", "hunter2"}};
+  json_writer to;
+  write_operation(to, op, milliseconds{10'000});
+  const auto task = json::parse(to.text())["task"];
+  CHECK(task["memory_bytes"].is_null());
+  CHECK(task["pids"] == 40);
+  CHECK(task["cpu"] == 1.5);
+  CHECK(task["secret_names"] == json::array({"KEY"}));
+  CHECK(to.text().find("hunter2") == std::string::npos);
+}
+
 TEST_CASE("a stopped operation shows cause, cancel, reason, author, instants, receipt and proof") {
   auto op = plain_operation();
   auto& stop = op.row.hot.stop.emplace();

@@ -143,6 +143,11 @@ TEST_CASE("a task's spec survives its compact form") {
   spec.stdin_open = true;
   spec.stop_signal = "TERM";
   CHECK(heart::spec_blob(spec).decode() == spec);
+  spec.memory_bytes = 1ULL << 40;
+  spec.pids = 4'194'304;
+  spec.cpu_millis = 1500;
+  spec.secrets = {{"A", std::string("\0\x80sealed", 8)}, {"B", std::string(100'000, 'b')}};
+  CHECK(heart::spec_blob(spec).decode() == spec);
 }
 
 TEST_CASE("a tighter cancel that was answered holds after a crash, for workers that come back and for owners") {

@@ -30,7 +30,8 @@ void create(std::string_view body) {
   expect(!order->task.command.empty() && !order->task.command.front().empty(), "a task has a program");
   expect(order->labels.size() <= 64 && order->task.on.size() <= 64, "labels are few");
   expect(order->name.size() <= 4 * 128 && order->title.size() <= 4 * 200, "names are short");
-  expect(order->timeout.count() >= 0 && (!order->grace || order->grace->count() >= 0), "durations are not negative");
+  expect((!order->timeout || order->timeout->count() >= 0) && (!order->grace || order->grace->count() >= 0),
+         "durations are not negative");
   for (const auto& word : order->task.command) expect(word.find('\0') == std::string::npos, "an argument has no NUL");
   const auto again = read_create(body);
   expect(again && again->fingerprint == order->fingerprint, "the same body has the same fingerprint");

@@ -1,0 +1,53 @@
+// Reads folders of symbolic links, again only when they have changed.
+#include "worker/announced_states.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "protocol/state_marks.hpp"
+
+namespace quell::worker {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> announced_states::changed() {
+  std::vector<std::string> found;
+  look_into(state_marks_of_root, found);
+  std::error_code error;
+  for (const auto& user : fs::directory_iterator(runtime_directories, error))
+    look_into(user.path().string() + state_marks_below, found);
+  return found;
+}
+
+void announced_states::look_into(const std::string& folder, std::vector<std::string>& found) {
+  struct stat now {};
+  if (::stat(folder.c_str(), &now) < 0) return;
+  auto& seen = seen_folders_[folder];
+  const auto changed = now.st_mtim.tv_sec * 1'000'000'000LL + now.st_mtim.tv_nsec;
+  if (seen == changed) return;
+  bool all_there = true;
+  std::size_t looked_at = 0;
+  std::error_code error;
+  for (const auto& mark : fs::directory_iterator(folder, error)) {
+    if (++looked_at > most_state_marks) break;
+    std::error_code trouble;
+    struct stat link {
+    }, target{}, lock{};
+    const auto path = fs::canonical(mark.path(), trouble).string();
+    if (trouble || ::lstat(mark.path().c_str(), &link) < 0 || ::lstat(path.c_str(), &target) < 0 ||
+        link.st_uid != target.st_uid)
+      continue;
+    if (::lstat((path + "/" + state_lock_file).c_str(), &lock) < 0) {
+      all_there = false; // just being made
+      continue;
+    }
+    found.push_back(path);
+  }
+  // A folder that changed just now may change again under the same instant: file systems count in ticks.
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
+  seen = age > std::chrono::milliseconds(100) && all_there ? changed : 0;
+}
+
+} // namespace quell::worker
