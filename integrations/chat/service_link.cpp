@@ -23,6 +23,7 @@
 #include <boost/asio/write.hpp>
 
 #include "integrations/chat/backoff.hpp"
+#include "integrations/chat/notebook.hpp"
 #include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat {
@@ -48,9 +49,9 @@ std::string tls_error(const error_code& error, stream& s) {
 
 struct service_link::core : std::enable_shared_from_this<service_link::core> {
   core(std::string name, link_settings s, std::unique_ptr<service_session> speaker, host& h,
-       std::function<void(const std::string&)> l)
-      : name(std::move(name)), settings(std::move(s)), session(std::move(speaker)), at(h), log(std::move(l)), io(1),
-        tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
+       std::function<void(const std::string&)> l, memory remembers)
+      : name(std::move(name)), settings(std::move(s)), session(std::move(speaker)), at(h), log(std::move(l)),
+        notes(std::move(remembers)), io(1), tls(asio::ssl::context::tls_client), wake(io), deadline(io), pause(io),
         waits(settings.retry_first, settings.retry_most), random(std::random_device{}()) {}
 
   result<void> prepare() {
@@ -107,7 +108,9 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
       if (unsent.size() > most_unsent_bytes) cut({"the server does not take what is sent to it", redial::soon});
     }
     show(is_open ? session->state() : std::string());
-    const auto due = session->due();
+    auto due = session->due();
+    const auto write_at = notes.keep(session->version(), web_loop::now(), [this] { return session->to_keep(); });
+    if (write_at && (!due || *write_at < *due)) due = write_at;
     if (!due) return;
     wake.expires_after(std::max(*due - web_loop::now(), std::chrono::nanoseconds(1'000'000)));
     wake.async_wait([self = shared_from_this()](const error_code& error) {
@@ -240,8 +243,21 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     if (log) log(name + ": " + text);
   }
 
+  /// What an earlier life left behind.
+  void recall() {
+    const auto which = session->recall(notes.recall(), web_loop::now());
+    if (which.empty()) return;
+    at.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
+      hand_over(weak, [which, how](core& c) {
+        for (std::size_t i = 0; i < std::min(which.size(), how.size()); ++i)
+          c.session->looked(which[i], how[i], web_loop::now());
+      });
+    });
+  }
+
   void end() {
     const bool was_open = is_open;
+    notes.close(session->version(), web_loop::now(), [this] { return session->to_keep(); });
     if (was_open) {
       unsent += session->farewell();
       write();
@@ -258,6 +274,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   }
 
   void run() {
+    recall();
     asio::co_spawn(
         io, [self = shared_from_this()] { return self->keep(); },
         [this](std::exception_ptr e) {
@@ -298,6 +315,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   const std::unique_ptr<service_session> session;
   host& at;
   const std::function<void(const std::string&)> log;
+  notebook notes;
   asio::io_context io;
   asio::ssl::context tls;
   std::shared_ptr<stream> socket;
@@ -319,8 +337,10 @@ service_link::~service_link() { stop(); }
 
 result<std::unique_ptr<service_link>> service_link::start(std::string name, link_settings settings,
                                                           std::unique_ptr<service_session> session, host& at,
-                                                          std::function<void(const std::string&)> log) {
-  auto c = std::make_shared<core>(std::move(name), std::move(settings), std::move(session), at, std::move(log));
+                                                          std::function<void(const std::string&)> log,
+                                                          memory remembers) {
+  auto c = std::make_shared<core>(std::move(name), std::move(settings), std::move(session), at, std::move(log),
+                                  std::move(remembers));
   if (auto ready = c->prepare(); !ready) return tl::unexpected(ready.error());
   c->thread = std::thread([c] { c->run(); });
   return std::unique_ptr<service_link>(new service_link(std::move(c)));
@@ -361,8 +381,9 @@ class linked_connector : public connector {
 
 result<std::unique_ptr<connector>> start_linked(std::string name, link_settings settings,
                                                 std::unique_ptr<service_session> session, host& at,
-                                                std::function<void(const std::string&)> log) {
-  auto link = service_link::start(name, std::move(settings), std::move(session), at, std::move(log));
+                                                std::function<void(const std::string&)> log, memory remembers) {
+  auto link =
+      service_link::start(name, std::move(settings), std::move(session), at, std::move(log), std::move(remembers));
   if (!link) return tl::unexpected(link.error());
   return std::unique_ptr<connector>(std::make_unique<linked_connector>(std::move(name), std::move(*link)));
 }

@@ -30,7 +30,7 @@ class service_link {
   /// of state, on the link's thread. `at` outlives the link.
   static result<std::unique_ptr<service_link>> start(std::string name, link_settings settings,
                                                      std::unique_ptr<service_session> session, host& at,
-                                                     std::function<void(const std::string&)> log);
+                                                     std::function<void(const std::string&)> log, memory remembers);
   ~service_link();
 
   void told(const event& e);
@@ -48,6 +48,6 @@ class service_link {
 /// A connector around a link: `name` is the first segment of its scopes.
 result<std::unique_ptr<connector>> start_linked(std::string name, link_settings settings,
                                                 std::unique_ptr<service_session> session, host& at,
-                                                std::function<void(const std::string&)> log);
+                                                std::function<void(const std::string&)> log, memory remembers);
 
 } // namespace quell::integrations::chat

@@ -52,6 +52,14 @@ class service_session {
 
   virtual void approved(std::uint64_t mark, const result<void>& what, boot_time now) = 0;
 
+  // Over a restart:
+  /// What an earlier life kept, ahead of everything else. Answers whose end may have been missed; say `looked` of each.
+  virtual std::vector<operation_id> recall(std::string_view kept, boot_time now) = 0;
+  virtual void looked(const operation_id& which, std::optional<status> how, boot_time now) = 0;
+  virtual std::string to_keep() const = 0;
+  /// Grows when `to_keep` becomes another.
+  virtual std::uint64_t version() const = 0;
+
   // What it wants:
   /// Bytes to send, each once.
   virtual std::string to_send() = 0;

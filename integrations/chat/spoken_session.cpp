@@ -1,6 +1,8 @@
 // What is said to us, and what becomes of it.
 #include "integrations/chat/spoken_session.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "integrations/models/text.hpp"
 
 namespace quell::integrations::chat {
@@ -22,15 +24,21 @@ void spoken_session::told(const event& e, boot_time now) {
   plan(now);
 }
 
-void spoken_session::take(const scope_path& place, const address_split& words, const person& by, std::string id,
-                          std::vector<std::string> names, boot_time now) {
-  if (words.is_addressed && answers_question(place, words.text, by)) return;
-  const bool is_cancel = is_cancel_ && is_cancel_(words.text, names);
-  if (is_cancel && words.answers_others && !words.is_addressed) return; // it tells somebody else to stop
-  if (!words.is_addressed && only_addressed_ && !is_cancel) return;
+bool spoken_session::is_stop(const address_split& words, const std::vector<std::string>& names) const {
+  return is_cancel_ && is_cancel_(words.text, names) && (words.is_addressed || !words.answers_others);
+}
+
+std::uint64_t spoken_session::take(const scope_path& place, const address_split& words, const person& by,
+                                   std::string id, std::vector<std::string> names, boot_time now) {
+  if (words.is_addressed && answers_question(place, words.text, by)) return 0;
+  const bool is_cancel = is_stop(words, names);
+  if (!is_cancel && is_cancel_ && is_cancel_(words.text, names)) return 0; // it tells somebody else to stop
+  if (!words.is_addressed && only_addressed_ && !is_cancel) return 0;
   // Bounded: a flood is answered by silence, but never a stop.
-  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided))
-    return complain(place, "Too many messages at once; some are left out.", now);
+  if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided)) {
+    complain(place, "Too many messages at once; some are left out.", now);
+    return 0;
+  }
   said message;
   message.scope = place;
   message.id = std::move(id);
@@ -40,6 +48,7 @@ void spoken_session::take(const scope_path& place, const address_split& words, c
   message.bot_names = std::move(names);
   undecided_.emplace(++last_mark_, place);
   heard_.push_back({last_mark_, std::move(message)});
+  return last_mark_;
 }
 
 bool spoken_session::answers_question(const scope_path& place, std::string_view text, const person& by) {
@@ -53,6 +62,7 @@ bool spoken_session::answers_question(const scope_path& place, std::string_view 
 
 void spoken_session::decided(std::uint64_t mark, const result<decision>& what, boot_time now) {
   if (const auto it = undecided_.find(mark); what && it != undecided_.end()) outbox_.passed_by(it->second, *what, now);
+  is_settled(mark, !what && passes_by(what.error()));
   close(mark, what ? nullptr : &what.error(), "Not taken: ", now);
 }
 
@@ -67,6 +77,26 @@ void spoken_session::close(std::uint64_t mark, const fault* why, const char* ref
   undecided_.erase(it);
   speak(now);
   plan(now);
+}
+
+std::vector<operation_id> spoken_session::recall(std::string_view kept, boot_time now) {
+  const auto known = nlohmann::json::parse(kept, nullptr, false);
+  if (!known.is_object()) return {};
+  if (known.contains("more") && known["more"].is_string()) recall_more(known["more"].get<std::string>());
+  return outbox_.recover(known.contains("shown") ? known["shown"].dump() : std::string(), now);
+}
+
+void spoken_session::looked(const operation_id& which, std::optional<status> how, boot_time now) {
+  outbox_.looked(which, how, now);
+  speak(now);
+  plan(now);
+}
+
+std::string spoken_session::to_keep() const {
+  const auto shown = outbox_.kept();
+  nlohmann::json all = {{"shown", shown.empty() ? nlohmann::json() : nlohmann::json::parse(shown)}};
+  all["more"] = more_to_keep();
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void spoken_session::complain(const scope_path& place, const std::string& text, boot_time now) {

@@ -24,6 +24,10 @@ class spoken_session : public service_session {
   void told(const event& e, boot_time now) override;
   void decided(std::uint64_t mark, const result<decision>& what, boot_time now) override;
   void approved(std::uint64_t mark, const result<void>& what, boot_time now) override;
+  std::vector<operation_id> recall(std::string_view kept, boot_time now) override;
+  void looked(const operation_id& which, std::optional<status> how, boot_time now) override;
+  std::string to_keep() const override;
+  std::uint64_t version() const override { return outbox_.changes() + more_changes(); }
 
   std::string to_send() override { return std::exchange(out_, {}); }
   std::vector<heard_message> heard() override { return std::exchange(heard_, {}); }
@@ -43,9 +47,19 @@ class spoken_session : public service_session {
   /// Sets `due_`.
   virtual void plan(boot_time now) = 0;
 
-  /// Somebody said something to us, or where we are. Whether it is for quelld is judged here.
-  void take(const scope_path& place, const address_split& words, const person& by, std::string id,
-            std::vector<std::string> names, boot_time now);
+  /// What else is to be known after a restart; `more_changes` grows when it becomes another.
+  virtual std::string more_to_keep() const { return {}; }
+  virtual std::uint64_t more_changes() const { return 0; }
+  virtual void recall_more(const std::string& kept) { (void)kept; }
+  /// quelld has decided about what `take` answered with this mark; `comes_again`: it has not been taken.
+  virtual void is_settled(std::uint64_t mark, bool comes_again) { (void)mark, (void)comes_again; }
+
+  /// Somebody said something to us, or where we are. Whether it is for quelld is judged here: 0 if it is not, else its
+  /// mark.
+  std::uint64_t take(const scope_path& place, const address_split& words, const person& by, std::string id,
+                     std::vector<std::string> names, boot_time now);
+  /// It says stop, and means it for whoever speaks there.
+  bool is_stop(const address_split& words, const std::vector<std::string>& names) const;
   void speak(boot_time now);
   void hang_up(std::string why, redial when);
   /// The text of an action; questions are remembered as asked, or answered.

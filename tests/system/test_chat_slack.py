@@ -250,6 +250,16 @@ def test_a_call_that_waits_for_a_word_is_asked_about_with_buttons():
         slack.see(lambda all: "denied by mia" in all[1]["text"] and not slack.buttons(all[1]), "the answered question", thread=ts)
 
 
+def test_who_may_not_decide_is_told_why():
+    with FakeSlack() as slack, SlackCluster(slack, manners='approvers = ["slack:U7"]', more='[[approval]]\ntool = "exec"\n') as c:
+        ts = slack.say(c, "<@UBOT> asks")
+        [_, question] = slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)
+        assert slack.press(c, question, "quell_approve", slack.buttons(question)["quell_approve"]).status == 200
+        told = until(lambda: slack.calls("chat.postEphemeral"), "the reason")
+        assert told[0]["user"] == "U1" and "you are no approver" in told[0]["text"] and told[0]["thread_ts"] == ts, told
+        c.cancel(scope="slack")
+
+
 def test_a_long_answer_arrives_whole_and_in_order_whatever_slack_refuses(world):
     slack, c = world
     slack.scripted["chat.update"].extend([(429, {"Retry-After": "1"}, {"ok": False, "error": "ratelimited"}), (503, {}, {})])

@@ -1,4 +1,5 @@
 """quelld as a component of a real XMPP server: rooms and people, a stop that stops, and the way back after every kind of loss."""
+import json
 import os
 
 import pytest
@@ -156,6 +157,34 @@ def test_a_kill_of_quelld_ends_the_answer_and_the_next_question_is_taken(xmpp):
     mia.wait_body(IN_ROOM, "You said hello.", since=since)
     assert not any("old words" in b for b in mia.bodies(IN_ROOM)[since:])
     c.check_scope(SCOPE)
+
+
+def heard(c):
+    try:
+        with open(os.path.join(c.state, "chat", "xmpp.json")) as f:
+            return json.loads(json.load(f)["more"])["heard"].get(ROOM)
+    except (FileNotFoundError, KeyError, ValueError):
+        return None
+
+
+def test_what_was_said_in_a_room_meanwhile_is_answered_and_a_stop_among_it_goes_first(xmpp):
+    server, c, mia = xmpp
+    mia.say_in(ROOM, "clanky: one")
+    mia.wait_body(IN_ROOM, "You said one.")
+    until(lambda: heard(c), "the room to be remembered")
+    c.kill_controller()
+    for text in ("clanky: delete everything", "stop", "clanky: two", "not to you", "clanky: three"):
+        mia.say_in(ROOM, text)
+    until(lambda: mia.bodies(ROOM + "/mia")[-1] == "clanky: three", "the room to have it all")
+    c.start_controller()
+    mia.wait_body(IN_ROOM, "You said three.", 60)
+    mia.wait_body(IN_ROOM, "stopped before it began: 1 message")
+    said = [m["text"] for m in c.messages(SCOPE) if m["role"] == "user"]
+    assert said == ["one", "two", "three"], said
+    c.restart()
+    mia.say_in(ROOM, "clanky: four")
+    mia.wait_body(IN_ROOM, "You said four.", 60)
+    assert [m["text"] for m in c.messages(SCOPE) if m["role"] == "user"] == ["one", "two", "three", "four"]
 
 
 def test_questions_about_the_bot_are_answered(xmpp):

@@ -18,9 +18,11 @@
 #include "integrations/chat/discord/rate_limits.hpp"
 #include "integrations/chat/discord/read.hpp"
 #include "integrations/chat/discord/settings.hpp"
+#include "integrations/chat/discord/threads.hpp"
 #include "integrations/chat/discord/write.hpp"
 #include "integrations/chat/follow_ups.hpp"
 #include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/notebook.hpp"
 #include "integrations/chat/outbox.hpp"
 #include "integrations/chat/web.hpp"
@@ -68,6 +70,11 @@ class bot final : public std::enable_shared_from_this<bot> {
   void hear_end_of(const scope_path& place, const std::string& what);
   /// `answers`: the id of the message below which the reply stands.
   void say(said message, std::string answers);
+  /// Threads below the place in which somebody has spoken to us.
+  std::vector<scope_path> threads_below(const scope_path& place) const;
+  /// Stops what runs in them; `told_at`: where that is told, too.
+  void stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> told_at);
+  bool stop_with_threads(const said& message);
   bool is_cancel(const said& message) const;
   static bool is_for_another(const said& message, bool stops, const std::string& data);
   // catching_up.cpp
@@ -101,13 +108,14 @@ class bot final : public std::enable_shared_from_this<bot> {
 
   bool has_begun_ = false, knows_commands_ = false;
   std::mt19937_64 random_;
-  const std::string nonce_; ///< of this life
+  std::string nonce_; ///< of this life and those before: a post that comes again is known by it
   std::uint64_t connection_ = 0;
   boot_time turned_away_at_{}; ///< when the log last said that somebody is not admitted
   gateway_machine machine_;
   follow_ups follow_ups_;
   heard_marks marks_;
-  std::map<std::string, std::vector<std::string>> held_; ///< what came from places whose past is being fetched
+  threads threads_;
+  std::map<std::string, missed_messages<std::string>> held_; ///< by place whose past is being fetched
   outbox outbox_;
   notebook notes_;
   rate_limits limits_;

@@ -31,6 +31,10 @@ void bot::recall() {
     for (const auto& [place, id] : marks.items())
       if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
   const auto& shown = member_of(known, "shown");
+  constexpr std::size_t most_nonce = 9; // with a number behind it Discord takes 25
+  // Together with the numbers that were used, or a new post would be taken for an old one.
+  if (const auto nonce = text_of(known, "nonce"); shown.is_object() && !nonce.empty() && nonce.size() <= most_nonce)
+    nonce_ = nonce;
   const auto which = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
   if (which.empty()) return;
   host_.look(which, [weak = weak_from_this(), which](const std::vector<std::optional<status>>& how) {
@@ -45,7 +49,8 @@ void bot::recall() {
 
 std::string bot::to_keep() const {
   const auto shown = outbox_.kept();
-  return json{{"heard", marks_.all()}, {"shown", shown.empty() ? json() : json::parse(shown)}}.dump();
+  return json{{"heard", marks_.all()}, {"nonce", nonce_}, {"shown", shown.empty() ? json() : json::parse(shown)}}
+      .dump();
 }
 
 void bot::catch_up() {
@@ -87,13 +92,10 @@ void bot::missed(const std::string& place, unsigned pages, unsigned tries, const
   std::sort(list.begin(), list.end(),
             [](const json& a, const json& b) { return heard_marks::by_number{}(text_of(a, "id"), text_of(b, "id")); });
   const auto guild = std::string(scope_path::parse(place)->segments()[1]);
-  auto held = std::exchange(held_[place], {});
-  held_.erase(place); // for these
   for (auto& m : list) {
     if (guild != "dm") m["guild_id"] = guild; // which this request leaves out
     if (is_recent(text_of(m, "id"))) hear_message(written(m));
   }
-  held_[place] = std::move(held);
   if (list.size() < page || pages <= 1) return caught_up(place);
   fetch_missed(place, text_of(list.back(), "id"), pages - 1, 1);
 }
@@ -101,9 +103,11 @@ void bot::missed(const std::string& place, unsigned pages, unsigned tries, const
 void bot::caught_up(const std::string& place) {
   const auto held = held_.find(place);
   if (held == held_.end()) return;
-  const auto waiting = std::move(held->second);
+  auto waiting = std::move(held->second);
   held_.erase(held);
-  for (const auto& data : waiting) hear_message(data);
+  for (const auto& s : waiting.stops())
+    if (!s.left_out.empty()) outbox_.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
+  for (const auto& data : waiting.take()) hear_message(data);
 }
 
 } // namespace quell::integrations::chat::discord

@@ -10,10 +10,12 @@ namespace quell::integrations::chat::discord {
 /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT.
 inline constexpr std::uint32_t gateway_intents = 1U << 0 | 1U << 9 | 1U << 12 | 1U << 15;
 
-/// What is said, edited and deleted; where nobody can speak any more; and the begin of a session.
+/// What is said, edited and deleted; where nobody can speak any more; which threads there are; the begin of a session.
 inline bool is_listened_to(std::string_view type) {
   return type == "READY" || type == "MESSAGE_CREATE" || type == "MESSAGE_UPDATE" || type == "MESSAGE_DELETE" ||
-         type == "MESSAGE_DELETE_BULK" || type == "CHANNEL_DELETE" || type == "THREAD_DELETE" || type == "GUILD_DELETE";
+         type == "MESSAGE_DELETE_BULK" || type == "CHANNEL_DELETE" || type == "THREAD_DELETE" ||
+         type == "GUILD_DELETE" || type == "GUILD_CREATE" || type == "THREAD_CREATE" || type == "THREAD_UPDATE" ||
+         type == "THREAD_LIST_SYNC";
 }
 
 /// Why a close with this code is the last one; nullptr: coming back may help.

@@ -1,4 +1,6 @@
 // What people say, edit and delete.
+#include <algorithm>
+
 #include "integrations/chat/attached.hpp"
 #include "integrations/chat/discord/bot.hpp"
 #include "integrations/chat/discord/look.hpp"
@@ -26,6 +28,7 @@ void bot::heard(const std::string& type, const std::string& data) {
   if (type == "MESSAGE_CREATE") return hear_message(data);
   if (type == "MESSAGE_UPDATE") return hear_edit(data);
   const auto what = json::parse(data, nullptr, false);
+  threads_.hear(type, what);
   if (type == "MESSAGE_DELETE") return hear_deletion(text_of(what, "id"));
   if (type == "MESSAGE_DELETE_BULK") {
     if (const auto& ids = member_of(what, "ids"); ids.is_array())
@@ -39,6 +42,7 @@ void bot::heard(const std::string& type, const std::string& data) {
     if (const auto all = scope_path::parse("discord/" + id)) hear_end_of(*all, "the bot was removed from the server");
     return;
   }
+  if (type != "CHANNEL_DELETE" && type != "THREAD_DELETE") return;
   if (const auto place = discord_scope(guild, id))
     hear_end_of(*place, type == "THREAD_DELETE" ? "its thread was deleted" : "its channel was deleted");
 }
@@ -56,27 +60,64 @@ void bot::hear_message(const std::string& data) {
   const auto raw = json::parse(data, nullptr, false);
   const auto place = discord_scope(text_of(raw, "guild_id"), text_of(raw, "channel_id"));
   if (!place) return;
-  if (const auto held = held_.find(place->text()); held != held_.end()) {
-    constexpr std::size_t most_held = 1000;
-    if (held->second.size() < most_held) held->second.push_back(data);
-    return;
-  }
   auto message = read_message(data, machine_.own_id());
   const auto id = text_of(raw, "id"), guild = text_of(raw, "guild_id");
-  if (is_snowflake(id)) marks_.comes(place->text(), id);
+  if (!is_snowflake(id)) return;
+  const auto held = held_.find(place->text());
+  const bool is_held = held != held_.end(); // then nothing counts as heard: what was said before may not be here yet
+  if (!is_held) marks_.comes(place->text(), id);
   const auto ignored = [&] {
-    if (is_snowflake(id)) marks_.done(place->text(), id);
+    if (!is_held) marks_.done(place->text(), id);
   };
   if (!message || !is_admitted(guild, message->author, message->scope)) return ignored();
   if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
   const bool stops = is_cancel(*message);
   if (is_for_another(*message, stops, data)) return ignored();
   if (settings_.only_addressed && !message->addressed.value_or(true) && !stops) return ignored();
+  if (is_held && !stops) return held->second.add(*place, id, data);
+  if (is_held) held->second.stop(*place, id);
   if (!settings_.only_addressed) message->addressed = true;
   message->text = with_attached(std::move(message->text), attached_to(data), stops);
   const auto key = message->id;
   if (!follow_ups_.said_now(key, *message)) return ignored(); // told again
+  if (stops && stop_with_threads(*message)) return ignored();
   say(std::move(*message), key);
+}
+
+std::vector<scope_path> bot::threads_below(const scope_path& place) const {
+  std::vector<scope_path> all;
+  const auto marks = marks_.all();
+  for (const auto& id : threads_.below(channel_of(place)))
+    if (const auto thread = discord_scope(place.segments()[1], id); thread && marks.contains(thread->text()))
+      all.push_back(*thread);
+  return all;
+}
+
+void bot::stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> told_at) {
+  const auto is_told = std::make_shared<bool>(!told_at);
+  for (const auto& thread : all) {
+    outbox_.drop_all(thread, web_loop::now());
+    host_.stop({thread, {}, by, "stopped in its channel"},
+               [weak = weak_from_this(), thread, told_at, is_told](result<stop_answer> what) {
+                 const auto self = weak.lock();
+                 if (!self || !what || what->operations == 0) return;
+                 self->run([bot = self.get(), thread, told_at, is_told, cancel = what->cancel] {
+                   bot->outbox_.stopping(thread, cancel, web_loop::now());
+                   if (!std::exchange(*is_told, true)) bot->outbox_.stopping(*told_at, cancel, web_loop::now());
+                 });
+               });
+  }
+}
+
+/// A stop in a channel is one for its threads, too. True if nothing else is to be done: then nothing speaks in the
+/// channel itself, and the word would be taken for an ordinary one.
+bool bot::stop_with_threads(const said& message) {
+  const auto all = threads_below(message.scope);
+  const bool is_theirs = !outbox_.speaks_in(message.scope) &&
+                         std::any_of(all.begin(), all.end(), [&](const scope_path& t) { return outbox_.speaks_in(t); });
+  stop_threads(all, message.author, is_theirs ? std::optional(message.scope) : std::nullopt);
+  if (is_theirs) host_.stop({message.scope, {}, message.author, message.text}, [](const result<stop_answer>&) {});
+  return is_theirs;
 }
 
 void bot::say(said message, std::string answers) {
@@ -89,7 +130,8 @@ void bot::say(said message, std::string answers) {
       const auto now = web_loop::now();
       constexpr std::string_view prefix = "discord:";
       const auto own = id.substr(std::min(prefix.size(), id.size()));
-      if (is_snowflake(own) && (what || !passes_by(what.error()))) bot->marks_.done(scope.text(), own);
+      if (is_snowflake(own) && (what || !passes_by(what.error())) && !bot->held_.contains(scope.text()))
+        bot->marks_.done(scope.text(), own);
       if (what) {
         bot->outbox_.heard(scope, *what, answers, now);
       } else {
@@ -110,6 +152,9 @@ void bot::hear_edit(const std::string& data) {
   if (!machine_.own_name().empty()) message->bot_names = {machine_.own_name()};
   const bool stops = is_cancel(*message);
   if (is_for_another(*message, stops, data)) return;
+  if (const auto held = held_.find(message->scope.text());
+      held != held_.end() && !stops && held->second.change(message->id.substr(message->id.find(':') + 1), data))
+    return;
   if (!settings_.only_addressed) message->addressed = true;
   message->text = with_attached(std::move(message->text), attached_to(data), stops);
   const auto key = message->id;
@@ -117,7 +162,10 @@ void bot::hear_edit(const std::string& data) {
 }
 
 void bot::hear_deletion(const std::string& id) {
-  if (is_snowflake(id)) follow_ups_.deleted("discord:" + id);
+  if (!is_snowflake(id)) return;
+  for (auto& [place, held] : held_)
+    if (held.forget(id)) return;
+  follow_ups_.deleted("discord:" + id);
 }
 
 void bot::hear_end_of(const scope_path& place, const std::string& what) {

@@ -65,6 +65,9 @@ void bot::order_stop(const interaction& i) {
     outbox_.drop(*i.target, now);
   else
     outbox_.drop_all(*i.scope, now);
+  if (const auto held = held_.find(i.scope->text()); i.what == asked::stop && held != held_.end())
+    held->second.stop(*i.scope, i.id);
+  if (i.what == asked::stop) stop_threads(threads_below(*i.scope), i.by, {});
   stop_order order;
   order.scope = *i.scope;
   if (i.what == asked::stop_turn) order.operation = i.target;

@@ -32,7 +32,9 @@ result<std::unique_ptr<connector>> start_irc(irc_settings settings, host& at) {
   link.retry_first = settings.retry_first;
   link.retry_most = settings.retry_most;
   auto log = settings.log;
-  return start_linked("irc", std::move(link), std::make_unique<irc::session>(std::move(settings)), at, std::move(log));
+  auto remembers = settings.memory;
+  return start_linked("irc", std::move(link), std::make_unique<irc::session>(std::move(settings)), at, std::move(log),
+                      std::move(remembers));
 }
 
 } // namespace quell::integrations::chat

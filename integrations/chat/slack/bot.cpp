@@ -47,7 +47,10 @@ bot::bot(slack_settings settings, host& at)
     : web_connector(rules_of(settings), at, settings.log, settings.memory), settings_(std::move(settings)),
       began_(seconds_now()) {}
 
-void bot::begin() { introduce(); }
+void bot::begin() {
+  plan_to_catch_up();
+  introduce();
+}
 
 void bot::introduce() {
   loop->fetch(call(settings_, "auth.test", "{}"), [this](const web_response& r) { introduced(r); });
@@ -58,6 +61,7 @@ void bot::introduced(const web_response& r) {
   if (r.is_good() && a.is_object() && a.value("ok", json(false)) == true) {
     user_ = a.value("user_id", "");
     name_ = a.value("user", "");
+    if (!std::exchange(catches_up_, true)) catch_up_next();
     return set_state("connected as " + (name_.empty() ? user_ : name_) + " in " + a.value("team", "its workspace"));
   }
   std::string why = r.error;
@@ -82,7 +86,11 @@ bool bot::is_admitted(const std::string& team, const std::string& user) {
 }
 
 void bot::hear(const event& e) {
-  if (e.type == "turn_start") threads_.add(e.scope.text());
+  if (e.type != "turn_start") return;
+  threads_.add(e.scope.text());
+  // From now on its thread is one that is asked for after a restart.
+  if (const auto texts = texts_of(e.scope); texts && texts->size() == 4)
+    thread_marks_.done(e.scope.text(), texts->back());
 }
 
 web_request bot::request_of(const action& a) { return slack::request_of(settings_, a); }
@@ -123,47 +131,64 @@ void bot::take_event(const web_call& c, const answer& done) {
   take_message(std::move(*m), done);
 }
 
+std::optional<bot::judged> bot::judge(const message& m) const {
+  if (m.ts.size() > 128 || m.user.size() > 128) return std::nullopt;
+  judged j;
+  if (!name_.empty()) j.names.push_back(name_);
+  j.is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, j.names);
+  // Said in the channel itself, a word to stop means all of the channel; anything else opens a thread of its own.
+  auto thread = m.thread;
+  if (thread.empty() && settings_.in_threads && !m.is_direct && !j.is_cancel) thread = m.ts;
+  const auto where = scope(m.team, m.channel, thread);
+  if (!where) return std::nullopt;
+  j.where = *where;
+  j.is_meant = m.is_addressed || !settings_.only_addressed || (!m.thread.empty() && threads_.contains(where->text()));
+  return j;
+}
+
 void bot::take_message(message m, const answer& done) {
   const bool is_new = m.what == message::news::said;
   if (m.what == message::news::deleted) {
-    if (!m.channel.empty()) after_words.deleted(m.channel + "/" + m.ts);
+    if (m.channel.empty()) return done({200, ""});
+    const auto channel = scope(m.team, m.channel, "");
+    const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
+    if (past == pasts_.end() || !past->second.said.forget(m.ts)) after_words.deleted(m.channel + "/" + m.ts);
     return done({200, ""});
   }
   const auto key = m.team + "/" + m.channel + "/" + m.ts + (is_new ? "" : "/" + m.stamp);
-  if (!is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
-  std::vector<std::string> names;
-  if (!name_.empty()) names.push_back(name_);
-  const bool is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, names);
-  // Said in the channel itself, a word to stop means all of the channel; anything else opens a thread of its own.
-  auto thread = m.thread;
-  if (thread.empty() && settings_.in_threads && !m.is_direct && !is_cancel) thread = m.ts;
-  const auto where = scope(m.team, m.channel, thread);
-  if (!where || m.ts.size() > 128 || m.user.size() > 128) return done({200, ""});
-  const bool is_meant =
-      m.is_addressed || !settings_.only_addressed || (!m.thread.empty() && threads_.contains(where->text()));
-  if (!is_meant && !is_cancel) return done({200, ""});
+  const auto what = judge(m);
+  if (!what || !is_admitted(m.team, m.user) || events_.contains(key)) return done({200, ""});
+  if (is_new) comes(m, what->where);
+  const auto ignored = [&] {
+    if (is_new) is_heard(m, what->where);
+    done({200, ""});
+  };
+  if (!what->is_meant && !what->is_cancel) return ignored();
+  if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
+  if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it is asked for again
   said s;
-  s.scope = *where;
+  s.scope = what->where;
   s.id = m.ts;
-  s.text = with_attached(m.text, m.attached, is_cancel);
+  s.text = with_attached(m.text, m.attached, what->is_cancel);
   s.author = {m.user, m.user, m.user};
-  s.addressed = is_meant;
-  s.bot_names = std::move(names);
+  s.addressed = what->is_meant;
+  s.bot_names = what->names;
   if (s.text.size() > most_text) {
-    box.note(*where, "That is too long for me: at most 64 KiB at a time.", m.ts, web_loop::now());
+    box.note(what->where, "That is too long for me: at most 64 KiB at a time.", m.ts, web_loop::now());
     events_.add(key);
-    return done({200, ""});
+    return ignored();
   }
   const auto own = m.channel + "/" + m.ts;
   if (!is_new) {
     events_.add(key);
-    after_words.edited(own, std::move(s), m.stamp, is_cancel);
+    after_words.edited(own, std::move(s), m.stamp, what->is_cancel);
     return done({200, ""});
   }
   after_words.said_now(own, s);
-  tell(std::move(s), m.channel, m.ts, [this, key, done](const result<decision>& d) {
+  tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done](const result<decision>& d) {
     if (!d && passes_by(d.error())) return done({503, "try again\n"});
     events_.add(key);
+    is_heard(m, where);
     done({200, ""}); // repeating it would not help
   });
 }
@@ -226,6 +251,7 @@ void bot::take_command(const web_call& c, const answer& done) {
   const auto at = std::chrono::seconds(std::strtoll(c.header("x-slack-request-timestamp").c_str(), nullptr, 10));
   signed_stop once{std::move(order), c.header("x-slack-signature"), wall_time(at), at.count() <= began_};
   if (!once.is_from_before) box.drop_all(*where, web_loop::now());
+  stops_missed(*where, *where, ts_of(at.count() + 1));
   in_turn(read->channel, [this, once, done](const std::function<void()>& next) {
     stop_signed(once, [this, where = once.order.scope, done, next](const result<stop_answer>& a) {
       if (!a) log("a stop command was not taken: " + a.error().detail);
@@ -253,6 +279,14 @@ void bot::say_command(const command& c, const scope_path& where, const answer& d
   });
 }
 
+/// Nobody else sees it.
+void bot::tell_alone(const pressed& who, const std::string& text) {
+  json body = {{"channel", who.channel}, {"user", who.user}, {"text", "⚠️ " + escaped(text)}};
+  if (!who.thread.empty()) body["thread_ts"] = who.thread;
+  loop->fetch(call(settings_, "chat.postEphemeral", body.dump(-1, ' ', false, json::error_handler_t::replace)),
+              [](const web_response&) {});
+}
+
 void bot::take_action(const web_call& c, const answer& done) {
   const auto read = read_action(c.body);
   if (!read) return done({400, read.error().detail + "\n"});
@@ -268,8 +302,9 @@ void bot::take_action(const web_call& c, const answer& done) {
       done({a || !passes_by(a.error()) ? 200U : 503U, ""});
     });
   }
-  approve({*where, *id, read->kind == "quell_approve", by, ""}, [this, done](const result<void>& a) {
+  approve({*where, *id, read->kind == "quell_approve", by, ""}, [this, who = *read, done](const result<void>& a) {
     if (!a) log("a word about a call was not taken: " + a.error().detail);
+    if (!a && !passes_by(a.error())) tell_alone(who, a.error().detail);
     done({a || !passes_by(a.error()) ? 200U : 503U, ""});
   });
 }

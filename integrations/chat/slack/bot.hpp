@@ -4,7 +4,10 @@
 #include <deque>
 #include <map>
 
+#include "integrations/chat/heard_marks.hpp"
+#include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/seen.hpp"
+#include "integrations/chat/slack/history.hpp"
 #include "integrations/chat/slack/read.hpp"
 #include "integrations/chat/slack/settings.hpp"
 #include "integrations/chat/web_connector.hpp"
@@ -22,9 +25,19 @@ class bot final : public web_connector {
   web_request request_of(const action& a) override;
   done_how outcome_of(const action& a, const web_response& r) override;
   void say_again(said message, std::string answers) override;
+  std::string more_to_keep() const override;
+  std::uint64_t more_changes() const override { return marks_.changes() + thread_marks_.changes(); }
+  void recall_more(const std::string& kept) override;
 
  private:
   using answer = std::function<void(web_answer)>;
+  /// What a message is taken for.
+  struct judged {
+    scope_path where; ///< what a word to stop reaches; where anything else is answered
+    bool is_meant = false, is_cancel = false;
+    std::vector<std::string> names;
+  };
+  std::optional<judged> judge(const message& m) const;
   void introduce();
   void introduced(const web_response& r);
   void take_event(const web_call& call, const answer& done);
@@ -40,9 +53,26 @@ class bot final : public web_connector {
   using step = std::function<void(std::function<void()> next)>;
   void in_turn(const std::string& channel, step job);
   void begin_next(const std::string& channel);
+  void tell_alone(const pressed& who, const std::string& text);
   void say_command(const command& c, const scope_path& scope, const answer& done);
   bool is_admitted(const std::string& team, const std::string& user);
   bool is_new_signature(const web_call& call);
+  // catching_up.cpp
+  void comes(const message& m, const scope_path& where);
+  void is_heard(const message& m, const scope_path& where);
+  /// Before the first delivery is taken: from now on what is said waits for what was said before.
+  void plan_to_catch_up();
+  void catch_up_next();
+  /// Takes it if it has to wait.
+  bool holds(const message& m, const judged& what);
+  void ask_missed(history_question q, unsigned pages, unsigned tries);
+  void missed(const history_question& q, unsigned pages, unsigned tries, history_answer a);
+  void hear_missed(message m);
+  /// The next thread of the channel, or its end.
+  void go_on(const history_question& last);
+  void caught_up(const std::string& channel);
+  /// Somebody says stop while the past is being fetched.
+  void stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts);
   /// Where a message of this channel and thread belongs; nullopt if its ids make no scope.
   static std::optional<scope_path> scope(const std::string& team, const std::string& channel,
                                          const std::string& thread);
@@ -52,9 +82,21 @@ class bot final : public web_connector {
   std::map<std::string, std::deque<step>> lines_; ///< by channel; the first one of each is being decided
   std::string user_, name_;                       ///< who we are, once Slack has said so
   unsigned introductions_ = 0;
-  seen events_{20'000};     ///< ids of deliveries that are done with
-  seen signatures_{20'000}; ///< of commands and buttons: a copy of one does nothing
-  seen threads_{20'000};    ///< scopes in which the bot speaks: there everything is meant for it
+  seen events_{20'000};              ///< ids of deliveries that are done with
+  seen signatures_{20'000};          ///< of commands and buttons: a copy of one does nothing
+  seen threads_{20'000};             ///< scopes in which the bot speaks: there everything is meant for it
+  heard_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks
+
+  /// A channel whose past is being fetched, or will be.
+  struct past {
+    missed_messages<message> said;
+    std::deque<std::string> threads{}; ///< to be asked about
+    bool is_waited_for = false;        ///< somebody has said something since
+  };
+  bool catches_up_ = false;
+  std::deque<history_question> to_ask_; ///< channels
+  std::map<std::string, past> pasts_;   ///< by the channel's scope
+  std::string trouble_;                 ///< that was logged last
 };
 
 } // namespace quell::integrations::chat::slack

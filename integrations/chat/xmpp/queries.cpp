@@ -20,6 +20,7 @@ void session::query(const element& e, boot_time now) {
   if (!from || id.size() > 1024) return;
   if (type == "result" || type == "error") {
     const auto it = rooms_.find(from->bare);
+    if (it != rooms_.end() && archive_answers(it->second, e, now)) return;
     if (it == rooms_.end() || it->second.check.empty() || it->second.check != id) return;
     auto& r = it->second;
     r.check.clear();

@@ -90,6 +90,7 @@ void session::room_presence(room& r, const jid& from, const element& e, boot_tim
     r.check_at = now + first_check;
     r.try_at.reset();
     r.why_not.clear();
+    ask_archive(r, now);
   }
   if (has_status(e, "201")) // made by our coming, and closed until its owner takes it as it is
     out_ +=
@@ -104,6 +105,7 @@ void session::left(room& r, std::string why, boot_time now) {
   r.nick_tries = 0;
   r.check_at.reset();
   r.check.clear();
+  r.gone.reset();
   r.why_not = std::move(why);
   r.try_at = now + r.waits.step(1);
 }

@@ -49,6 +49,7 @@ void session::connected(boot_time now) {
     r.try_at.reset();
     r.check_at.reset();
     r.check.clear();
+    r.gone.reset(); // it is asked for again
   }
   out_ = "<?xml version='1.0'?><stream:stream xmlns='jabber:component:accept' "
          "xmlns:stream='http://etherx.jabber.org/streams'" +
@@ -96,6 +97,8 @@ void session::tick(boot_time now) {
     }
     if (now - up_at_ >= steady_after) is_steady_ = true;
     join_due(now);
+    for (auto& [bare, r] : rooms_)
+      if (r.gone && r.gone->until <= now) caught_up(r, now);
   }
   speak(now);
   plan(now);
@@ -163,6 +166,7 @@ void session::plan(boot_time now) {
   for (const auto& [bare, r] : rooms_) {
     if (r.try_at) at(*r.try_at);
     if (r.check_at) at(*r.check_at);
+    if (r.gone) at(r.gone->until);
   }
   if (const auto next = outbox_.next_at(now)) at(*next);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "integrations/chat/backoff.hpp"
+#include "integrations/chat/missed_messages.hpp"
 #include "integrations/chat/spoken_session.hpp"
 #include "integrations/chat/xmpp/jid.hpp"
 #include "integrations/chat/xmpp/settings.hpp"
@@ -28,6 +29,15 @@ class session : public spoken_session {
 
  private:
   enum class phase : std::uint8_t { down, opening, shaking_hands, up };
+  /// What was said in a room while we were out of it, as long as it is being fetched.
+  struct past {
+    missed_messages<element> said{};
+    std::string asked{};  ///< id of the question that is open
+    bool is_kept = false; ///< the room keeps what is said there
+    unsigned pages = 0;
+    boot_time until{};
+    std::uint64_t of_archive = 0, meanwhile = 0; ///< numbers for their order
+  };
   struct room {
     std::string bare, nick;
     int nick_tries = 0;
@@ -38,6 +48,9 @@ class session : public spoken_session {
     std::optional<boot_time> check_at{}; ///< when joined: whether the room still thinks so (XEP-0410)
     std::string check{};                 ///< id of the check that runs
     std::string why_not{};
+    std::string heard{};       ///< the archive's id of the last message about which quelld has decided
+    std::size_t undecided = 0; ///< messages that are being decided about
+    std::optional<past> gone{};
   };
 
   // session.cpp
@@ -54,8 +67,22 @@ class session : public spoken_session {
   void presence(const element& e, boot_time now);
   void room_presence(room& r, const jid& from, const element& e, boot_time now);
   void left(room& r, std::string why, boot_time now);
+  // archive.cpp
+  void ask_archive(room& r, boot_time now);
+  void ask_page(room& r, const std::string& after);
+  /// True if it answers a question about the archive.
+  bool archive_answers(room& r, const element& e, boot_time now);
+  void hear_archived(room& r, const element& result, boot_time now);
+  void caught_up(room& r, boot_time now);
+  std::string more_to_keep() const override;
+  std::uint64_t more_changes() const override { return heard_changes_; }
+  void recall_more(const std::string& kept) override;
+  void is_settled(std::uint64_t mark, bool comes_again) override;
+  void is_heard(room& r, const std::string& id);
   // speech.cpp
   void hear(const element& e, boot_time now);
+  enum class heard_when : std::uint8_t { live, missed };
+  void hear_said(const element& e, heard_when when, boot_time now);
   bool may_speak() const override { return phase_ == phase::up; }
   done_how say(const action& a) override;
 
@@ -67,6 +94,9 @@ class session : public spoken_session {
   bool is_asked_ = false;
   boot_time began_at_{}, heard_at_{}, blank_at_{}, up_at_{};
   std::map<std::string, room> rooms_; ///< by address
+  /// What is being decided about: its room and its id in the archive.
+  std::map<std::uint64_t, std::pair<std::string, std::string>> deciding_;
+  std::uint64_t heard_changes_ = 0;
 };
 
 } // namespace quell::integrations::chat::xmpp

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integrations/chat/chat.hpp"
 #include "protocol/time.hpp"
 
 namespace quell::integrations::chat {
@@ -40,6 +41,10 @@ struct xmpp_settings {
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
   /// A sentence for the log at each change of state. May be empty.
   std::function<void(const std::string&)> log;
+  /// The time that people have; empty: the machine's.
+  std::function<wall_time()> clock;
+  /// Over restarts. Both empty: nothing is remembered.
+  integrations::chat::memory memory;
 };
 
 } // namespace quell::integrations::chat

@@ -12,9 +12,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_id = 128, most_text = 64 << 10;
+constexpr std::uint64_t meanwhile = 1'000'000; ///< behind everything that an archive may tell
 
 /// An id of at most 128 characters that is this text's alone.
 std::string short_id(const std::string& text) { return text.size() <= most_id ? text : "sha1:" + sha1_hex(text); }
+
+/// What the room's archive calls the message; "" if it says nothing.
+std::string archive_id(const element& e, const std::string& room) {
+  for (const auto& c : e.children)
+    if (c.name == "stanza-id" && c.space == "urn:xmpp:sid:0" && c.attribute("by") == room)
+      return std::string(c.attribute("id"));
+  return {};
+}
 
 /// By which a second delivery is known (XEP-0359). The plain id of a message is none: clients begin to count again.
 std::string delivery_id(const element& e, const std::string& room, const jid& from) {
@@ -38,6 +47,17 @@ bool answers_another(const element& e, std::string_view speaker, const std::vect
 } // namespace
 
 void session::hear(const element& e, boot_time now) {
+  const auto from = read_jid(e.attribute("from"));
+  const auto in_room = from ? rooms_.find(from->bare) : rooms_.end();
+  if (const auto* archived = e.child("result", "urn:xmpp:mam:2")) {
+    if (in_room != rooms_.end() && from->resource.empty()) hear_archived(in_room->second, *archived, now);
+    return;
+  }
+  if (e.child("delay", "urn:xmpp:delay") && in_room != rooms_.end()) return; // said before we came
+  hear_said(e, heard_when::live, now);
+}
+
+void session::hear_said(const element& e, heard_when when, boot_time now) {
   const auto type = e.attribute("type");
   const auto from = read_jid(e.attribute("from"));
   const auto to = read_jid(e.attribute("to"));
@@ -50,8 +70,7 @@ void session::hear(const element& e, boot_time now) {
     return;
   }
   if (!body || (to->bare != me_ && to->bare != settings_.domain)) return;
-  if (e.child("delay", "urn:xmpp:delay") && is_room) return; // said before we came
-  if (is_room != (type == "groupchat")) return;              // a room we are not in, or a whisper in one
+  if (is_room != (type == "groupchat")) return; // a room we are not in, or a whisper in one
   if (!is_room && type != "chat" && type != "normal" && !type.empty()) return;
   if (is_room && (from->resource.empty() || from->resource == in_room->second.nick)) return; // the room, or ourselves
   if (blank(body->text) || body->text.size() > most_text) return;
@@ -69,7 +88,22 @@ void session::hear(const element& e, boot_time now) {
   if (!is_room && !is_admitted({}, settings_.users, {}, from->bare) &&
       (domain.empty() || !is_listed(settings_.users, domain)))
     return;
-  take(*place, split, by, delivery_id(e, is_room ? from->bare : "", *from), std::move(names), now);
+  auto id = delivery_id(e, is_room ? from->bare : "", *from);
+  if (!is_room) {
+    take(*place, split, by, std::move(id), std::move(names), now);
+    return;
+  }
+  auto& r = in_room->second;
+  if (r.gone) { // a word to stop is performed at once; everything else waits for what was said before it
+    const auto number =
+        std::to_string(when == heard_when::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
+    if (!is_stop(split, names)) return r.gone->said.add(*place, number, e);
+    r.gone->said.stop(*place, number);
+  }
+  const auto mark = take(*place, split, by, std::move(id), std::move(names), now);
+  if (mark == 0) return is_heard(r, archive_id(e, r.bare));
+  ++r.undecided;
+  deciding_.emplace(mark, std::pair(r.bare, archive_id(e, r.bare)));
 }
 
 done_how session::say(const action& a) {

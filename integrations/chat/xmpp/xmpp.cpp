@@ -46,9 +46,10 @@ result<std::unique_ptr<connector>> start_xmpp(xmpp_settings settings, host& at) 
   link.retry_first = settings.retry_first;
   link.retry_most = settings.retry_most;
   auto log = settings.log;
+  auto remembers = settings.memory;
   return start_linked("xmpp", std::move(link),
                       std::make_unique<xmpp::session>(std::move(settings), message_id::fresh().text()), at,
-                      std::move(log));
+                      std::move(log), std::move(remembers));
 }
 
 } // namespace quell::integrations::chat

@@ -32,6 +32,7 @@ class FakeSlack(WebService):
     def __init__(self):
         self.messages = {}  # ts -> {"channel", "thread_ts", "text", "blocks", "texts"}
         self.order, self.reactions, self.numbers = [], [], itertools.count(1)
+        self.past = []  # messages of people as conversations.history tells them
         super().__init__()
 
     @property
@@ -53,6 +54,10 @@ class FakeSlack(WebService):
                     return 200, {}, {"ok": False, "error": "already_reacted"}
                 self.reactions.append(reaction)
                 return 200, {}, {"ok": True}
+            if method == "chat.postEphemeral":
+                return 200, {}, {"ok": True, "message_ts": "1.0"}
+            if method in ("conversations.history", "conversations.replies"):
+                return self.history(method, dict(urllib.parse.parse_qsl(body.get("raw", ""))))
             if method not in ("chat.postMessage", "chat.update"):
                 return 200, {}, {"ok": False, "error": "unknown_method"}
             self.check(body)
@@ -70,6 +75,31 @@ class FakeSlack(WebService):
                                  "blocks": body.get("blocks", []), "texts": [body["text"]], "ts": ts}
             self.order.append(ts)
             return 200, {}, {"ok": True, "channel": body["channel"], "ts": ts}
+
+    def history(self, method, asked):
+        """The newest first, in pages."""
+        thread = asked.get("ts") if method.endswith("replies") else None
+        found = [m for m in self.past if m["channel"] == asked["channel"] and float(m["ts"]) > float(asked["oldest"])
+                 and (m.get("thread_ts") == thread if thread else m.get("thread_ts") in (None, m["ts"]))]
+        if not found and not any(m["channel"] == asked["channel"] for m in self.past):
+            return 200, {}, {"ok": False, "error": "channel_not_found"}
+        found.sort(key=lambda m: float(m["ts"]), reverse=not thread)
+        start, limit = int(asked.get("cursor") or 0), min(int(asked["limit"]), 3)
+        told = [{k: v for k, v in m.items() if k != "channel"} for m in found[start:start + limit]]
+        more = str(start + limit) if len(found) > start + limit else ""
+        return 200, {}, {"ok": True, "messages": told, "has_more": bool(more), "response_metadata": {"next_cursor": more}}
+
+    def keep(self, text, channel="C1", thread=None, user="U1"):
+        """Somebody says it, and nobody hears of it but who asks for the past; its ts."""
+        ts = f"{time.time():.6f}"
+        with self.lock:
+            while any(m["ts"] >= ts for m in self.past):
+                ts = f"{float(ts) + 0.000005:.6f}"
+            self.past.append({"type": "message", "channel": channel, "user": user, "text": text, "ts": ts, **({"thread_ts": thread} if thread else {})})
+            for m in self.past:  # a message with answers says so
+                if m["ts"] == thread:
+                    m["thread_ts"] = thread
+        return ts
 
     def check(self, body):
         if len(body["text"]) > 4000:

@@ -32,7 +32,8 @@ limits = {{}}
 log = {{ info = "{folder}/prosody.log" }}
 VirtualHost "people.test"
 Component "rooms.test" "muc"
-  modules_enabled = {{}}
+  modules_enabled = {{ "muc_mam" }}
+  muc_log_by_default = true
   restrict_room_creation = false
 Component "bot.test"
   component_secret = "{secret}"

@@ -1,0 +1,87 @@
+// Messages that were said while nobody listened, until they are handed over. Pure.
+//
+// A word to stop among them is performed as soon as it is read; what was said before it, where it reaches, is not begun
+// any more. Whatever else there is comes in the order in which it was said.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "integrations/chat/heard_marks.hpp"
+#include "protocol/scope.hpp"
+
+namespace quell::integrations::chat {
+
+/// `Message`: whatever the connector hands over later. Ids grow with time, as those of heard_marks.
+template <class Message>
+class missed_messages {
+ public:
+  /// Dropped if it waits already, if somebody has said stop behind it, or if too many wait.
+  void add(const scope_path& scope, const std::string& id, Message message) {
+    if (waiting_.contains(id)) return;
+    for (auto& s : stops_)
+      if (is_before(id, s.id) && scope.is_at_or_below(s.scope)) {
+        s.left_out.insert(id);
+        return;
+      }
+    if (waiting_.size() < most) waiting_.emplace(id, entry{scope, std::move(message)});
+  }
+  /// It was edited, or taken back, before its turn came. False: it does not wait here.
+  bool change(const std::string& id, Message message) {
+    const auto at = waiting_.find(id);
+    if (at == waiting_.end()) return false;
+    at->second.message = std::move(message);
+    return true;
+  }
+  bool forget(const std::string& id) { return waiting_.erase(id) > 0; }
+
+  /// Somebody said stop there, now or meanwhile. The caller performs it.
+  void stop(const scope_path& scope, const std::string& id) {
+    stop_said fresh{scope, id, {}};
+    for (auto i = waiting_.begin(); i != waiting_.end();)
+      if (is_before(i->first, id) && i->second.scope.is_at_or_below(scope)) {
+        fresh.left_out.insert(i->first);
+        i = waiting_.erase(i);
+      } else {
+        ++i;
+      }
+    if (stops_.size() < most) stops_.push_back(std::move(fresh));
+  }
+
+  /// The oldest first; afterwards nothing waits.
+  std::vector<Message> take() {
+    std::vector<Message> all;
+    for (auto& [id, e] : std::exchange(waiting_, {})) all.push_back(std::move(e.message));
+    return all;
+  }
+
+  struct stop_said {
+    scope_path scope;
+    std::string id;
+    std::set<std::string> left_out; ///< messages that were not begun because of it
+  };
+  const std::vector<stop_said>& stops() const { return stops_; }
+
+ private:
+  static constexpr std::size_t most = 1000;
+  static bool is_before(const std::string& a, const std::string& b) { return heard_marks::by_number{}(a, b); }
+  struct entry {
+    scope_path scope;
+    Message message;
+  };
+
+  std::map<std::string, entry, heard_marks::by_number> waiting_;
+  std::vector<stop_said> stops_;
+};
+
+/// What people read about messages that a stop kept from beginning.
+inline std::string not_begun_text(std::size_t left_out) {
+  return "🛑 stopped before it began: " + std::to_string(left_out) + (left_out == 1 ? " message" : " messages");
+}
+
+} // namespace quell::integrations::chat

@@ -1,0 +1,202 @@
+// What is known over a restart, and what was said while nobody listened: one channel after the other, page by page, at
+// the pace that Slack asks for.
+//
+// What is said in such a channel meanwhile waits behind it, or a stop of an hour ago would end it; but not for long. A
+// word to stop never waits.
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/scope_text.hpp"
+#include "integrations/chat/slack/bot.hpp"
+
+namespace quell::integrations::chat::slack {
+namespace {
+
+using nlohmann::json;
+
+constexpr unsigned most_pages = 5, most_tries = 6;
+constexpr std::size_t most_asked = 200, most_threads = 20; ///< channels; threads of one
+constexpr std::chrono::hours oldest{24};                   ///< as long as a repeated message is known
+constexpr milliseconds patience{30'000};                   ///< of what is said meanwhile
+
+/// ts, or the one of a day ago if it is older.
+std::string not_too_old(const std::string& ts) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch() - oldest;
+  auto least = ts_of(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  return heard_marks::by_number{}(ts, least) ? least : ts;
+}
+
+void take_over(heard_marks& marks, const json& known, const char* name,
+               const std::function<void(const std::string&)>& each) {
+  if (!known.is_object() || !known.contains(name) || !known[name].is_object()) return;
+  for (const auto& [place, ts] : known[name].items()) {
+    if (!ts.is_string()) continue;
+    marks.recall(place, ts.get<std::string>());
+    each(place);
+  }
+}
+
+} // namespace
+
+std::string bot::more_to_keep() const { return json{{"heard", marks_.all()}, {"threads", thread_marks_.all()}}.dump(); }
+
+void bot::recall_more(const std::string& kept) {
+  const auto known = json::parse(kept, nullptr, false);
+  take_over(marks_, known, "heard", [](const std::string&) {});
+  take_over(thread_marks_, known, "threads", [this](const std::string& place) { threads_.add(place); });
+}
+
+void bot::comes(const message& m, const scope_path& where) {
+  const auto channel = scope(m.team, m.channel, "");
+  if (pasts_.contains(channel->text())) return; // or what was said before it would count as heard
+  if (m.thread.empty())
+    marks_.comes(channel->text(), m.ts);
+  else if (threads_.contains(where.text()))
+    thread_marks_.comes(where.text(), m.ts);
+}
+
+void bot::is_heard(const message& m, const scope_path& where) {
+  const auto channel = scope(m.team, m.channel, "");
+  if (pasts_.contains(channel->text())) return;
+  if (m.thread.empty())
+    marks_.done(channel->text(), m.ts);
+  else if (threads_.contains(where.text()))
+    thread_marks_.done(where.text(), m.ts);
+}
+
+void bot::plan_to_catch_up() {
+  for (const auto& [place, ts] : marks_.all()) {
+    const auto where = scope_path::parse(place);
+    const auto texts = where ? texts_of(*where) : std::nullopt;
+    if (!texts || texts->size() != 3) continue;
+    to_ask_.push_back({(*texts)[1], (*texts)[2], "", not_too_old(ts)});
+  }
+  std::stable_sort(to_ask_.begin(), to_ask_.end(), [](const history_question& a, const history_question& b) {
+    return heard_marks::by_number{}(b.after, a.after);
+  });
+  if (to_ask_.size() > most_asked) to_ask_.resize(most_asked);
+  for (const auto& q : to_ask_) {
+    auto& p = pasts_[scope(q.team, q.channel, "")->text()];
+    for (const auto& [place, ts] : thread_marks_.all()) {
+      const auto thread = scope_path::parse(place);
+      if (!thread || !thread->is_at_or_below(*scope(q.team, q.channel, ""))) continue;
+      if (const auto texts = texts_of(*thread); texts && texts->size() == 4 && not_too_old(ts) == ts)
+        p.threads.push_back(texts->back());
+    }
+    std::sort(p.threads.begin(), p.threads.end(), [](const std::string& a, const std::string& b) {
+      return heard_marks::by_number{}(b, a); // the newest first
+    });
+  }
+}
+
+void bot::catch_up_next() {
+  while (!to_ask_.empty()) {
+    // Where somebody waits first.
+    auto at = std::find_if(to_ask_.begin(), to_ask_.end(), [this](const history_question& q) {
+      const auto past = pasts_.find(scope(q.team, q.channel, "")->text());
+      return past != pasts_.end() && past->second.is_waited_for;
+    });
+    if (at == to_ask_.end()) at = to_ask_.begin();
+    auto q = std::move(*at);
+    to_ask_.erase(at);
+    if (pasts_.contains(scope(q.team, q.channel, "")->text())) return ask_missed(std::move(q), most_pages, 1);
+  }
+}
+
+bool bot::holds(const message& m, const judged& what) {
+  const auto channel = scope(m.team, m.channel, "")->text();
+  const auto past = pasts_.find(channel);
+  if (past == pasts_.end() || what.is_cancel) return false;
+  auto& p = past->second;
+  if (m.what == message::news::edited) {
+    auto now = m;
+    now.what = message::news::said;
+    return p.said.change(m.ts, std::move(now));
+  }
+  p.said.add(what.where, m.ts, m);
+  if (!std::exchange(p.is_waited_for, true))
+    after(patience, [this, channel] {
+      if (!pasts_.contains(channel)) return;
+      log("what was said in " + channel + " while quelld was away was not to be had in time");
+      caught_up(channel);
+    });
+  return true;
+}
+
+void bot::ask_missed(history_question q, unsigned pages, unsigned tries) {
+  auto request = slack::request_of(settings_, q);
+  loop->fetch(std::move(request), [this, q = std::move(q), pages, tries](const web_response& r) {
+    missed(q, pages, tries, read_history(r, q, user_));
+  });
+}
+
+void bot::missed(const history_question& q, unsigned pages, unsigned tries, history_answer a) {
+  using end = history_answer::end;
+  if (a.what == end::later && tries < most_tries) {
+    const auto wait = std::max<milliseconds>(a.wait, std::chrono::seconds(1U << tries));
+    return after(wait, [this, q, pages, tries] { ask_missed(q, pages, tries + 1); });
+  }
+  const auto where = scope(q.team, q.channel, q.thread);
+  if (a.what == end::gone && where) (q.thread.empty() ? marks_ : thread_marks_).forget(where->text());
+  if ((a.what == end::later || a.what == end::refused) && std::exchange(trouble_, a.error) != a.error)
+    log("what was said in " + where->text() + " while quelld was away cannot be fetched (" + a.error + ")");
+  const auto past = pasts_.find(scope(q.team, q.channel, "")->text());
+  if (a.what != end::good || past == pasts_.end()) return go_on(q);
+  auto& p = past->second;
+  for (auto& ts : a.below)
+    if (std::find(p.threads.begin(), p.threads.end(), ts) == p.threads.end()) p.threads.push_back(std::move(ts));
+  for (auto& m : a.said) hear_missed(std::move(m));
+  if (a.cursor.empty() || pages <= 1) return go_on(q);
+  auto next = q;
+  next.cursor = std::move(a.cursor);
+  after(settings_.pace, [this, next, pages] { ask_missed(next, pages - 1, 1); });
+}
+
+void bot::hear_missed(message m) {
+  const auto what = judge(m);
+  const auto is_ours = what && (what->is_meant || what->is_cancel) && is_admitted(m.team, m.user);
+  const auto channel = scope(m.team, m.channel, "");
+  const auto past = channel ? pasts_.find(channel->text()) : pasts_.end();
+  if (past == pasts_.end()) return;
+  if (!is_ours || events_.contains(m.team + "/" + m.channel + "/" + m.ts)) return;
+  if (what->is_cancel) return take_message(std::move(m), [](const web_answer&) {});
+  threads_.add(what->where.text()); // whatever is answered there is meant for us
+  const auto ts = m.ts;
+  past->second.said.add(what->where, ts, std::move(m));
+}
+
+void bot::go_on(const history_question& last) {
+  const auto channel = *scope(last.team, last.channel, "");
+  const auto past = pasts_.find(channel.text());
+  auto* threads = past == pasts_.end() ? nullptr : &past->second.threads;
+  if (threads && threads->size() > most_threads) threads->resize(most_threads);
+  if (threads && !threads->empty()) {
+    history_question next{last.team, last.channel, threads->front(), last.after};
+    threads->pop_front();
+    const auto marks = thread_marks_.all();
+    const auto where = scope(next.team, next.channel, next.thread);
+    const auto heard = where ? marks.find(where->text()) : marks.end();
+    next.after = not_too_old(heard == marks.end() ? next.thread : heard->second);
+    return after(settings_.pace, [this, next] { ask_missed(next, most_pages, 1); });
+  }
+  caught_up(channel.text());
+  after(settings_.pace, [this] { catch_up_next(); });
+}
+
+void bot::caught_up(const std::string& channel) {
+  const auto at = pasts_.find(channel);
+  if (at == pasts_.end()) return;
+  auto past = std::move(at->second);
+  pasts_.erase(at);
+  for (const auto& s : past.said.stops())
+    if (!s.left_out.empty()) box.note(s.scope, not_begun_text(s.left_out.size()), s.id, web_loop::now());
+  for (auto& m : past.said.take()) take_message(std::move(m), [](const web_answer&) {});
+}
+
+void bot::stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts) {
+  if (const auto past = pasts_.find(channel.text()); past != pasts_.end()) past->second.said.stop(where, ts);
+}
+
+} // namespace quell::integrations::chat::slack

@@ -1,0 +1,88 @@
+// conversations.history and conversations.replies.
+#include "integrations/chat/slack/history.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/slack/write.hpp"
+
+namespace quell::integrations::chat::slack {
+namespace {
+
+using nlohmann::json;
+
+constexpr int page = 100;
+
+std::string text_of(const json& from, const char* name) {
+  if (!from.is_object()) return {};
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+/// As an event would bring it: the list leaves out what all of it has in common.
+std::string as_event(const json& one, const history_question& q) {
+  json e = one;
+  e["type"] = "message";
+  e["channel"] = q.channel;
+  if (q.channel.starts_with("D")) e["channel_type"] = "im";
+  return json{{"type", "event_callback"}, {"team_id", q.team}, {"event", std::move(e)}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace
+
+std::string ts_of(std::int64_t seconds) { return std::to_string(seconds) + ".000000"; }
+
+web_request request_of(const slack_settings& s, const history_question& q) {
+  // Slack takes forms here, not JSON.
+  auto form = "channel=" + form_encoded(q.channel) + "&oldest=" + form_encoded(q.after) +
+              "&limit=" + std::to_string(page) + "&inclusive=false";
+  if (!q.thread.empty()) form += "&ts=" + form_encoded(q.thread);
+  if (!q.cursor.empty()) form += "&cursor=" + form_encoded(q.cursor);
+  auto r = call(s, q.thread.empty() ? "conversations.history" : "conversations.replies", std::move(form));
+  r.headers.back() = "Content-Type: application/x-www-form-urlencoded";
+  return r;
+}
+
+history_answer read_history(const web_response& r, const history_question& q, const std::string& bot_user) {
+  using end = history_answer::end;
+  history_answer a;
+  const auto body = json::parse(r.body, nullptr, false);
+  a.error = r.what != web_end::answered ? r.error : text_of(body, "error").substr(0, 100);
+  if (r.what == web_end::answered && r.status != 200 && a.error.empty()) a.error = "status " + std::to_string(r.status);
+  const bool is_limited = r.status == 429 || a.error == "ratelimited" || a.error == "rate_limited";
+  const bool is_passing = is_limited || r.what != web_end::answered || r.status >= 500 || a.error == "internal_error" ||
+                          a.error == "fatal_error" || a.error == "service_unavailable" || a.error == "request_timeout";
+  if (is_passing) {
+    a.what = end::later;
+    a.wait = r.retry_after();
+    return a;
+  }
+  const auto list = body.is_object() ? body.find("messages") : body.end();
+  if (!r.is_good() || !body.is_object() || body.value("ok", json(false)) != true || list == body.end() ||
+      !list->is_array()) {
+    if (a.error.empty()) a.error = "an answer without messages";
+    a.what = a.error == "channel_not_found" || a.error == "not_in_channel" || a.error == "is_archived" ||
+                     a.error == "thread_not_found"
+                 ? end::gone
+                 : end::refused;
+    return a;
+  }
+  for (const auto& one : *list) {
+    if (!one.is_object()) continue;
+    const auto ts = text_of(one, "ts"), thread = text_of(one, "thread_ts");
+    if (q.thread.empty() && !ts.empty() && thread == ts) a.below.push_back(ts);
+    if (!q.thread.empty() && ts == q.thread) continue; // its first message, which is the channel's
+    auto read = read_event(as_event(one, q), bot_user);
+    if (!read || !std::holds_alternative<message>(*read)) continue;
+    auto m = std::get<message>(std::move(*read));
+    if (m.thread == m.ts) m.thread.clear();
+    // What was said to the channel from a thread comes with that thread.
+    if (q.thread.empty() && !m.thread.empty()) continue;
+    if (m.what == message::news::said) a.said.push_back(std::move(m));
+  }
+  const auto more = body.find("response_metadata");
+  if (more != body.end()) a.cursor = text_of(*more, "next_cursor");
+  return a;
+}
+
+} // namespace quell::integrations::chat::slack

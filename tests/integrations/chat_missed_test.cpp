@@ -1,0 +1,113 @@
+// What was said while nobody listened: what is said of it, and what a stop keeps from beginning.
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/chat/missed_messages.hpp"
+#include "integrations/chat/slack/history.hpp"
+
+using namespace quell;
+using namespace quell::integrations::chat;
+using nlohmann::json;
+
+namespace {
+
+const auto channel = *scope_path::parse("slack/T/C"), thread = *scope_path::parse("slack/T/C/5"),
+           other = *scope_path::parse("slack/T/C/6");
+
+slack::history_answer read(const json& body, const std::string& of_thread = "") {
+  web_response r;
+  r.what = web_end::answered;
+  r.status = 200;
+  r.body = body.dump();
+  return slack::read_history(r, {"T1", "C1", of_thread, "1.0"}, "UBOT");
+}
+
+slack::history_answer failed(long status, const std::string& body) {
+  web_response r;
+  r.what = web_end::answered;
+  r.status = status;
+  r.body = body;
+  r.headers["retry-after"] = "30";
+  return slack::read_history(r, {"T1", "C1", "", "1.0"}, "UBOT");
+}
+
+} // namespace
+
+TEST_CASE("missed messages come in the order in which they were said, each once", "[missed]") {
+  missed_messages<std::string> all;
+  all.add(thread, "30", "c");
+  all.add(channel, "9", "a");
+  all.add(other, "10", "b");
+  all.add(channel, "9", "again");
+  CHECK(all.change("30", "edited"));
+  CHECK_FALSE(all.change("31", "x"));
+  CHECK(all.forget("10"));
+  CHECK(all.take() == std::vector<std::string>{"a", "edited"});
+  CHECK(all.take().empty());
+}
+
+TEST_CASE("what was said before a stop, where it reaches, is not begun any more", "[missed]") {
+  missed_messages<std::string> all;
+  all.add(thread, "1", "thread, before");
+  all.add(other, "2", "other, before");
+  all.stop(thread, "3");
+  all.add(thread, "4", "thread, behind");
+  all.add(thread, "0", "thread, before, found later");
+  all.add(thread, "1", "thread, before, found again");
+  CHECK(all.stops().at(0).left_out.size() == 2);
+  all.stop(channel, "5");
+  all.add(other, "6", "other, behind");
+  CHECK(all.stops().at(1).left_out.size() == 2);
+  CHECK(all.take() == std::vector<std::string>{"other, behind"});
+}
+
+TEST_CASE("a page of Slack's history holds what people said there, and where there are threads", "[missed]") {
+  const auto a =
+      read({{"ok", true},
+            {"messages",
+             {{{"type", "message"}, {"user", "U1"}, {"text", "<@UBOT> two"}, {"ts", "3.0"}, {"thread_ts", "3.0"}},
+              {{"type", "message"}, {"user", "UBOT"}, {"text", "mine"}, {"ts", "2.5"}},
+              {{"type", "message"}, {"bot_id", "B"}, {"user", "U9"}, {"text", "a bot's"}, {"ts", "2.4"}},
+              {{"subtype", "channel_join"}, {"user", "U1"}, {"text", "joined"}, {"ts", "2.3"}},
+              {{"subtype", "thread_broadcast"}, {"user", "U1"}, {"text", "x"}, {"ts", "2.2"}, {"thread_ts", "1.5"}},
+              {{"type", "message"}, {"user", "U2"}, {"text", "stop"}, {"ts", "2.0"}},
+              17}},
+            {"response_metadata", {{"next_cursor", "more"}}}});
+  CHECK(a.what == slack::history_answer::end::good);
+  REQUIRE(a.said.size() == 2);
+  CHECK(a.said[0].text == "two");
+  CHECK(a.said[0].is_addressed);
+  CHECK(a.said[0].thread.empty());
+  CHECK(a.said[0].team == "T1");
+  CHECK(a.said[1].text == "stop");
+  CHECK(a.below == std::vector<std::string>{"3.0"});
+  CHECK(a.cursor == "more");
+  const auto below = read({{"ok", true},
+                           {"messages",
+                            {{{"user", "U1"}, {"text", "first"}, {"ts", "3.0"}, {"thread_ts", "3.0"}},
+                             {{"user", "U1"}, {"text", "answer"}, {"ts", "4.0"}, {"thread_ts", "3.0"}}}}},
+                          "3.0");
+  REQUIRE(below.said.size() == 1);
+  CHECK(below.said[0].thread == "3.0");
+  CHECK(below.cursor.empty());
+}
+
+TEST_CASE("Slack's refusals of its history: later, never, or gone", "[missed]") {
+  using end = slack::history_answer::end;
+  CHECK(failed(429, "").what == end::later);
+  CHECK(failed(429, "").wait == milliseconds{30'000});
+  CHECK(failed(200, R"({"ok":false,"error":"ratelimited"})").what == end::later);
+  CHECK(failed(503, "").what == end::later);
+  CHECK(failed(200, R"({"ok":false,"error":"missing_scope"})").what == end::refused);
+  CHECK(failed(200, R"({"ok":false,"error":"missing_scope"})").error == "missing_scope");
+  CHECK(failed(200, R"({"ok":false,"error":"channel_not_found"})").what == end::gone);
+  CHECK(failed(200, "nonsense").what == end::refused);
+  CHECK(failed(404, "").error == "status 404");
+  slack_settings s;
+  s.bot_token = "xoxb-1";
+  const auto r = slack::request_of(s, {"T1", "C1", "3.0", "2.0", "dXNlcjp="});
+  CHECK(r.url == "https://slack.com/api/conversations.replies");
+  CHECK(r.body == "channel=C1&oldest=2.0&limit=100&inclusive=false&ts=3.0&cursor=dXNlcjp%3D");
+  CHECK(r.headers.back() == "Content-Type: application/x-www-form-urlencoded");
+}

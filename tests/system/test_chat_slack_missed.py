@@ -1,0 +1,124 @@
+"""What was said in Slack while quelld was away: asked for, a stop first, once and in order."""
+import json
+import os
+
+import pytest
+
+from harness.slack import FakeSlack
+from harness.waiting import until
+from test_chat_slack import STOP, SlackCluster
+
+
+@pytest.fixture
+def world():
+    with FakeSlack() as slack, SlackCluster(slack) as c:
+        until(lambda: slack.calls("auth.test"), "quelld to introduce itself")
+        yield slack, c
+
+
+def heard(c):
+    """How far each channel and thread was heard, as the next life will know it."""
+    try:
+        with open(os.path.join(c.state, "chat", "slack.json")) as f:
+            more = json.loads(json.load(f)["more"])
+    except (FileNotFoundError, KeyError, ValueError):
+        return {}
+    return {**more["heard"], **more["threads"]}
+
+
+def say(slack, c, text, **more):
+    """Said, kept by Slack, and delivered."""
+    ts = slack.keep(text, **{k: v for k, v in more.items() if k != "expect"})
+    slack.say(c, text, ts=ts, **more)
+    return ts
+
+
+def answered(slack, c, text, thread=None, **more):
+    ts = say(slack, c, text, **({"thread": thread} if thread else {}), **more)
+    words = text.replace("<@UBOT> ", "")
+    slack.see(lambda all: any(m["text"] == f"You said {words}." for m in all), f"the answer to {words}", thread=thread or ts, **more)
+    known = [f"slack/T1/C1/{thread or ts}"] + ([] if thread else ["slack/T1/C1"])
+    until(lambda: all(heard(c).get(k) == ts for k in known), f"{known} to be remembered as {ts}")
+    until(lambda: not c.operations(scope="slack", status="live"), "the turn to be over")
+    return ts
+
+
+def said(c):
+    turns = sorted(c.operations(scope="slack", kind="turn"), key=lambda t: t["seq"])
+    return [t["title"] for t in turns]
+
+
+def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world):
+    slack, c = world
+    first = answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    slack.keep("<@UBOT> two")
+    slack.keep("not to you")
+    slack.keep("three", thread=first)  # the bot speaks in this thread
+    new = slack.keep("<@UBOT> four")
+    slack.keep("<@UBOT> five", thread=new)
+    slack.keep("a bot of its own", user="UBOT")
+    c.start_controller()
+    slack.see(lambda all: any(m["text"] == "You said five." for m in all), "the last answer", seconds=60)
+    until(lambda: len(said(c)) == 5, "all of it")
+    assert said(c) == ["one", "two", "three", "four", "five"]
+    c.restart()
+    answered(slack, c, "<@UBOT> six")
+    assert said(c) == ["one", "two", "three", "four", "five", "six"]
+
+
+def test_a_stop_said_meanwhile_goes_first_and_what_came_before_it_is_not_begun():
+    with FakeSlack() as slack, SlackCluster(slack, more='[[approval]]\ntool = "exec"\n') as c:
+        ts = say(slack, c, "<@UBOT> asks")
+        slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)  # it survives a restart
+        until(lambda: heard(c).get("slack/T1/C1") == ts, "the channel to be remembered")
+        c.kill_controller()
+        slack.keep("<@UBOT> delete everything")
+        stop = slack.keep("stop")
+        slack.keep("<@UBOT> hello")
+        c.start_controller()
+        until(lambda: ("C1", stop, STOP) in slack.reactions, "the acknowledgement", 60)
+        slack.see(lambda all: any(m["text"] == "You said hello." for m in all), "the answer to what came after", seconds=60)
+        slack.see(lambda all: any(m["text"] == "🛑 stopped before it began: 1 message" for m in all), "what was not begun")
+        assert said(c) == ["asks", "hello"]
+        assert [t["status"] for t in c.operations(scope=f"slack/T1/C1/{ts}", kind="turn")] == ["cancelled"]
+
+
+def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    slack.keep("<@UBOT> delete everything")
+    slack.scripted["conversations.history"].append((429, {"Retry-After": "3"}, {"ok": False, "error": "ratelimited"}))
+    c.start_controller()
+    until(lambda: slack.calls("conversations.history"), "the past to be asked for")
+    say(slack, c, "<@UBOT> hello")  # waits: a stop may have been said
+    say(slack, c, "stop")
+    say(slack, c, "<@UBOT> goodbye")
+    slack.see(lambda all: any(m["text"] == "You said goodbye." for m in all), "the answer to what came after", seconds=60)
+    slack.see(lambda all: any(m["text"] == "🛑 stopped before it began: 2 messages" for m in all), "what was not begun")
+    assert said(c) == ["one", "goodbye"]
+
+
+def test_a_history_that_is_refused_keeps_nothing_up(world):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    c.kill_controller()
+    slack.scripted["conversations.history"].append((200, {}, {"ok": False, "error": "missing_scope"}))
+    c.start_controller()
+    answered(slack, c, "<@UBOT> two")
+    assert "missing_scope" in open(os.path.join(c.directory, "quelld.log")).read()
+
+
+def test_a_reply_that_slack_did_not_take_is_sent_by_the_next_life(world):
+    slack, c = world
+    answered(slack, c, "<@UBOT> one")
+    slack.stop()
+    ts = slack.keep("<@UBOT> two")
+    slack.say(c, "<@UBOT> two", ts=ts)
+    until(lambda: [t["status"] for t in c.operations(scope=f"slack/T1/C1/{ts}", kind="turn")] == ["completed"], "the turn to be over")
+    until(lambda: "You said two." in open(os.path.join(c.state, "chat", "slack.json")).read(), "the reply to be kept")
+    c.kill_controller()
+    slack.start()
+    c.start_controller()
+    slack.see(lambda all: [m["text"] for m in all] == ["You said two."], "the answer, once", thread=ts, seconds=60)
