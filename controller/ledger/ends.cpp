@@ -189,10 +189,11 @@ void core::finish_one(index x, moment now) {
   operation_details& d = details(x);
   if (!n.is_stopped)
     if (const auto stop = stop_of(x)) set_stop(x, *stop, announce::no, now);
-  // Without a receipt of its own end it had ended by itself before the stop could reach it.
-  const receipt how = d.end_how.value_or(receipt::already_finished);
+  // Without a receipt of its own end it had ended by itself before the stop could reach it, or was lost unseen.
+  const bool is_unseen = !d.end_how && d.end_evidence == proof::none;
+  const receipt how = d.end_how.value_or(is_unseen ? receipt::unconfirmed : receipt::already_finished);
   const proof by_itself = n.external ? proof::reported : proof::exit_status;
-  const proof evidence = d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
+  const proof evidence = is_unseen ? proof::none : d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
   const bool was_told = d.end_how && how != receipt::never_started && n.own_end == status::cancelled;
   if (was_told) set_stop(x, {}, announce::yes, now);
   if (d.stop) {

@@ -191,9 +191,9 @@ void oracle::judge_end(const row& r, const storage::operation_hot& to) {
       wrong("end with proof",
             "is over on disk while " + std::to_string(r.living) + " of its processes live on " + world_.name(r.worker));
   }
-  // A lease is a rule and asks for no witness.
-  const bool seen =
-      to.stop && to.stop->evidence && *to.stop->evidence != proof::none && *to.stop->evidence != proof::lease_expired;
+  // A lease is a rule and asks for no witness. An end that came before the stop keeps its evidence in memory only.
+  const bool seen = to.stop && to.stop->evidence && *to.stop->evidence != proof::none &&
+                    *to.stop->evidence != proof::lease_expired && to.stop->how != receipt::already_finished;
   if (r.is_cut_off && seen)
     wrong("end with proof",
           "is proven by " + std::string(name_of(*to.stop->evidence)) + ", and its guardian was killed while it lived");

@@ -85,3 +85,24 @@ TEST_CASE("an uncancelled task that its worker does not know fails and says what
   CHECK(w.row("free").error->code == "worker_lost");
   CHECK(w.row("free").error->message.find("guardian was killed") != std::string::npos);
 }
+
+TEST_CASE("work that was lost unseen stays so for a cancel that comes while its children live") {
+  world w;
+  w.task("lost", in("s"));
+  w.child("child", "lost", on_parent_end::cancel);
+  REQUIRE(w.place("lost", "w1"));
+  w.heart->started("w1", {w.id("lost"), 4242, w.now.wall, containment::group}, w.now);
+  w.runs("child", "w2");
+  wire::hello h;
+  h.level = containment::group;
+  w.heart->reconcile("w1", h, false, w.now);
+  w.take();
+  REQUIRE(w.status_of("lost") == "running"); // its child is being stopped
+  const auto c = w.cancel_scope("s");
+  w.roll_out();
+  w.dies("child");
+  w.roll_out();
+  CHECK(w.row("lost").stop->how == receipt::unconfirmed);
+  CHECK(w.row("lost").stop->evidence == proof::none);
+  CHECK(w.report(c).status == cancel_status::settled);
+}
