@@ -1,6 +1,8 @@
 // Completion scripts.
 #include "cli/completion.hpp"
 
+#include <set>
+
 namespace quell::cli {
 namespace {
 
@@ -22,6 +24,16 @@ std::string top_names(const std::vector<command_description>& commands) {
   for (const auto& c : commands)
     if (is_top(c)) names.push_back(c.path);
   return joined_words(names);
+}
+
+/// What stands before commands of two words, as a pattern of the shell: `token|worker`.
+std::string groups(const std::vector<command_description>& commands) {
+  std::set<std::string> names;
+  for (const auto& c : commands)
+    if (const auto space = c.path.find(' '); space != std::string::npos) names.insert(c.path.substr(0, space));
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : "|") + name;
+  return out;
 }
 
 std::string names_below(const std::vector<command_description>& commands, const std::string& parent) {
@@ -56,7 +68,9 @@ std::string bash(const std::vector<command_description>& commands) {
          "      -*) ;;\n"
          "      *) case $path in\n"
          "           '') path=${COMP_WORDS[i]} ;;\n"
-         "           worker|token|mcp) path=\"$path ${COMP_WORDS[i]}\" ;;\n"
+         "           " +
+         groups(commands) +
+         ") path=\"$path ${COMP_WORDS[i]}\" ;;\n"
          "         esac ;;\n"
          "    esac\n"
          "  done\n"
@@ -90,7 +104,9 @@ std::string zsh(const std::vector<command_description>& commands) {
          "      -*) ;;\n"
          "      *) case $path_ in\n"
          "           '') path_=$word ;;\n"
-         "           worker|token|mcp) path_=\"$path_ $word\" ;;\n"
+         "           " +
+         groups(commands) +
+         ") path_=\"$path_ $word\" ;;\n"
          "         esac ;;\n"
          "    esac\n"
          "  done\n"
