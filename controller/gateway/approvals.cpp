@@ -1,4 +1,5 @@
 // POST …/approve and …/deny: a human's word on a call that waits for it.
+#include "controller/gateway/audited.hpp"
 #include "controller/gateway/message_body.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/rights.hpp"
@@ -73,9 +74,10 @@ awaitable<response> decide(exchange& x, bool approved) {
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
                             ": it does not wait for a human (any more)"};
-  if (done)
-    gw.controller.audit(approved ? "approve" : "deny", "operation " + id.text(), decider(x.who, d.by),
-                        channel_of(x.req));
+  if (done) {
+    auto entry = audited(x, approved ? "approve" : "deny", "operation " + id.text(), decider(x.who, d.by));
+    co_await std::move(entry);
+  }
   co_return json_answer(operation_text(gw, shown));
 }
 

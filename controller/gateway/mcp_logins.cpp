@@ -1,6 +1,7 @@
 // /v1/mcp: list, login in two steps with a browser between them, logout. Tokens never leave quelld.
 #include "controller/gateway/mcp_logins.hpp"
 
+#include "controller/gateway/audited.hpp"
 #include "controller/gateway/body.hpp"
 #include "controller/gateway/json_writer.hpp"
 #include "controller/gateway/query_reader.hpp"
@@ -117,7 +118,8 @@ awaitable<response> finish_mcp_login(exchange& x) {
   const auto done = co_await x.gw.answer<result<void>>(
       [&accounts, &name, &brought](auto reply) { accounts.finish(name, brought, std::move(reply)); });
   if (!done) throw from_fault(done.error());
-  x.gw.controller.audit("mcp_login", "MCP server " + name, x.who, channel_of(x.req));
+  auto entry = audited(x, "mcp_login", "MCP server " + name, x.who);
+  co_await std::move(entry);
   co_return answer_about(accounts, name);
 }
 
@@ -127,7 +129,10 @@ awaitable<response> mcp_logout(exchange& x) {
   const auto name = x.arguments.at(0);
   const auto was = accounts.log_out(name);
   if (!was) throw from_fault(was.error());
-  if (*was) x.gw.controller.audit("mcp_logout", "MCP server " + name, x.who, channel_of(x.req));
+  if (*was) {
+    auto entry = audited(x, "mcp_logout", "MCP server " + name, x.who);
+    co_await std::move(entry);
+  }
   co_return answer_about(accounts, name);
 }
 

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "controller/gateway/admin_body.hpp"
+#include "controller/gateway/audited.hpp"
 #include "controller/gateway/cluster_json.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
@@ -17,7 +18,7 @@ bool handles(const exchange& x, const storage::token_record& token) {
 }
 
 /// By id: another token may have the same name.
-std::string audited(const storage::token_record& token) { return "token " + token.id.text() + " " + token.name; }
+std::string token_text(const storage::token_record& token) { return "token " + token.id.text() + " " + token.name; }
 
 } // namespace
 
@@ -60,7 +61,8 @@ awaitable<response> create_token(exchange& x) {
       [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
   if (!done) throw from_fault(done.error());
   gw.tokens.put(record);
-  gw.controller.audit("token_create", audited(record), x.who, channel_of(x.req));
+  auto entry = audited(x, "token_create", token_text(record), x.who);
+  co_await std::move(entry);
   json_writer to;
   write_token_open(to, record);
   to.field("token", *secret);
@@ -88,7 +90,8 @@ awaitable<response> delete_token(exchange& x) {
     gw.tokens.put(kept); // on disk it is still good
     throw from_fault(done.error());
   }
-  gw.controller.audit("token_revoke", audited(kept), x.who, channel_of(x.req));
+  auto entry = audited(x, "token_revoke", token_text(kept), x.who);
+  co_await std::move(entry);
   response answer;
   answer.status = 204;
   answer.content_type.clear();

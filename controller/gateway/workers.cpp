@@ -1,5 +1,6 @@
 // /v1/workers: list, get, add, drain, resume, remove.
 #include "controller/gateway/admin_body.hpp"
+#include "controller/gateway/audited.hpp"
 #include "controller/gateway/cluster_json.hpp"
 #include "controller/gateway/query_reader.hpp"
 #include "controller/gateway/rights.hpp"
@@ -89,7 +90,8 @@ awaitable<response> add_worker(exchange& x) {
                                   "only; set [workers] listen to an address that the worker can reach")
                             : std::nullopt);
   to.close_object();
-  gw.controller.audit("worker_add", "worker " + asked.name, x.who, channel_of(x.req));
+  auto entry = audited(x, "worker_add", "worker " + asked.name, x.who);
+  co_await std::move(entry);
   auto answer = json_answer(to.take(), 201);
   answer.headers.emplace_back("Cache-Control", "no-store");
   answer.headers.emplace_back("Location", "/v1/workers/" + asked.name);
@@ -106,7 +108,8 @@ awaitable<response> drain_worker(exchange& x) {
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_drain", "worker " + name, x.who, channel_of(x.req));
+  auto entry = audited(x, "worker_drain", "worker " + name, x.who);
+  co_await std::move(entry);
   co_return worker_answer(*worker);
 }
 
@@ -118,7 +121,8 @@ awaitable<response> resume_worker(exchange& x) {
   auto call = [&gw, name](auto reply) { gw.controller.resume_worker(name, std::move(reply)); };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_resume", "worker " + name, x.who, channel_of(x.req));
+  auto entry = audited(x, "worker_resume", "worker " + name, x.who);
+  co_await std::move(entry);
   co_return worker_answer(*worker);
 }
 
@@ -134,7 +138,8 @@ awaitable<response> remove_worker(exchange& x) {
   };
   const auto worker = co_await gw.answer<result<worker_view>>(call);
   if (!worker) throw from_fault(worker.error());
-  gw.controller.audit("worker_remove", "worker " + name, x.who, channel_of(x.req));
+  auto entry = audited(x, "worker_remove", "worker " + name, x.who);
+  co_await std::move(entry);
   co_return worker_answer(*worker);
 }
 

@@ -117,5 +117,5 @@ def test_tokens_are_told_by_their_ids():
         made = [c.api("POST", "/v1/tokens", {"name": "admin", "role": "admin"}).json for _ in range(2)]
         c.api("DELETE", f"/v1/tokens/{made[1]['id']}", token=made[0]["token"])
         created, revoked = (["token " + t["id"] + " admin" for t in made], "token " + made[1]["id"] + " admin")
-        found = until(lambda: (lambda all: all if len(all) >= 3 else None)(list(lines(c))), "three entries")
+        found = list(lines(c))  # what was answered stands there
         assert [e["data"]["target"] for e in found] == [*created, revoked]
