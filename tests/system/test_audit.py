@@ -143,7 +143,7 @@ def test_the_command_line_shows_audits(cluster):
     shown = c.quell("events", "--types", "audit", "--json", check=0).stdout.decode()
     assert any(json.loads(line)["data"]["target"] == "scope audit/cli" for line in shown.splitlines()), shown
     read = c.quell("events", "--types", "audit", check=0).stdout.decode()
-    assert "admin: cancel scope audit/cli (api, admin): shown" in read, read
+    assert "admin: cancel scope audit/cli (api, admin bootstrap): shown" in read, read
 
 
 def test_audits_outlive_a_crash(cluster):

@@ -13,7 +13,12 @@ const stored = (op) => client.get(op.id);
 const untilAborted = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
 async function terminalEvents(op) {
-  const { events } = await client.transport.request("GET", `/v1/operations/${op.id}/events?after=0`);
+  const events = [];
+  for (let after = "0"; after !== null; ) { // a page may end early, when its time is over
+    const page = await client.transport.request("GET", `/v1/operations/${op.id}/events?after=${after}`);
+    events.push(...page.events);
+    after = page.next_cursor;
+  }
   return events.filter((e) => e.operation === op.id && /^operation_(completed|failed|cancelled)$/.test(e.type)).map((e) => e.type);
 }
 
