@@ -17,7 +17,10 @@ __all__ = ["FOLDER", "LEASE_MS", "client", "cluster", "quell", "terminal_events"
 
 
 def terminal_events(cluster, id):
-    kept = cluster.api("GET", f"/v1/operations/{id}/events?after=0").json["events"]
+    kept, after = [], "0"
+    while after:  # a page may end early, when its time is over
+        page = cluster.api("GET", f"/v1/operations/{id}/events?after={after}").json
+        kept, after = kept + page["events"], page["next_cursor"]
     return [e["type"] for e in kept if e["type"] in ("operation_completed", "operation_failed", "operation_cancelled") and e["operation"] == id]
 
 
