@@ -115,11 +115,11 @@ TEST_CASE("every command and its flags appear in the completion of each shell an
     const auto last = c.path.substr(c.path.rfind(' ') + 1);
     CHECK(completion_script("fish", commands).find("-a " + last) != std::string::npos);
     if (last.size() < c.path.size()) // of two words: then the first one leads to the second
-      for (const auto* shell : {"bash", "zsh"}) {
+      for (const auto& [shell, sets] : {std::pair{"bash", ") path=\"$path"}, {"zsh", ") path_=\"$path_"}}) {
         const auto script = completion_script(shell, commands);
-        const auto groups = script.substr(0, script.find(") path"));
-        CHECK(("|" + groups.substr(groups.rfind(' ') + 1) + "|").find("|" + c.path.substr(0, c.path.find(' ')) + "|") !=
-              std::string::npos);
+        const auto before = script.substr(0, script.find(sets));
+        const auto groups = "|" + before.substr(before.rfind(' ') + 1) + "|";
+        CHECK(groups.find("|" + c.path.substr(0, c.path.find(' ')) + "|") != std::string::npos);
       }
     for (const auto& flag : c.flags) {
       if (flag == "--help") continue;

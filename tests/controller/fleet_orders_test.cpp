@@ -188,7 +188,7 @@ TEST_CASE("events of the fleet carry the worker as it was then") {
   const auto& joined = c.ledger.events.back();
   CHECK(joined.worker == "w1");
   CHECK(joined.data.find(R"("name":"w1","status":"ready","labels":{"os":"linux"},"slots":3)") != std::string::npos);
-  CHECK(joined.data.find(R"("unreachable":null,"drain":null)") != std::string::npos);
+  CHECK(joined.data.find(R"("unreachable":null,"trouble":null,"rival":null,"drain":null)") != std::string::npos);
   c.silence(4s);
   CHECK(c.ledger.events.back().data.find(R"("unreachable":{"since_at":)") != std::string::npos);
 }
