@@ -240,6 +240,17 @@ TEST_CASE("the mark does not say stopped without a proof") {
   }
 }
 
+TEST_CASE("an end without proof that is known before the stop is told is told as it is") {
+  outbox_rules r;
+  r.can_react = false;
+  stop_world s{r};
+  s.settles(false);
+  s.reacts();
+  s.run_dry();
+  CHECK(s.messages["1"] == "⚠️ not known to have ended: 1 of 3");
+  CHECK(s.said.size() == 1);
+}
+
 TEST_CASE("the mark of a stop waits for no pace") {
   outbox_rules r;
   r.of_place = {milliseconds{60'000}, 1};
