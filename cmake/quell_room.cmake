@@ -20,23 +20,6 @@ function(quell_precompiled target)
   target_precompile_headers(${target} REUSE_FROM quell_precompiled_${kind})
 endfunction()
 
-# Several sources of a room in one compilation: the whole takes half the time, one changed source longer. Names that
-# clash are found by tests/house/check_names.py.
-option(QUELL_UNITY "compile the sources of a room several at a time" OFF)
-function(quell_unity target)
-  if(NOT QUELL_UNITY)
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  # A wrong turn (tests/mutations) stands for one object, so what it changes stays an object of its own.
-  file(GLOB mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt)
-  foreach(mutation ${mutations})
-    file(STRINGS ${mutation} line REGEX "^file: ")
-    string(REPLACE "file: " "${CMAKE_SOURCE_DIR}/" source "${line}")
-    set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
-  endforeach()
-endfunction()
-
 # quell_room(NAME [libraries...]): the room's folder as static library quell_NAME, from every .cpp in it that is no main.
 function(quell_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -54,7 +37,6 @@ function(quell_room name)
     target_include_directories(quell_${name} PUBLIC ${CMAKE_SOURCE_DIR})
     target_link_libraries(quell_${name} PUBLIC ${ARGN})
     quell_precompiled(quell_${name})
-    quell_unity(quell_${name})
   endif()
 endfunction()
 

@@ -1,5 +1,6 @@
-"""Finds names that two sources of one room both keep to themselves (unnamed namespaces) in a way that does not compile
-when several sources of a room are compiled at once, as the build does. Prints both places; exit 1 if there are any.
+"""Finds names that two sources of one room both keep to themselves (unnamed namespaces): a reader who looks for one
+finds the other, twins stay unshared, and the sources could not be compiled at once. Prints both places; exit 1 if there
+are any.
 
 usage: check_names.py ROOT | check_names.py --self-test
 """
@@ -11,7 +12,7 @@ from typing import Iterator, NamedTuple
 
 from source import Source, all_sources, parse
 
-BUILT_AT_ONCE = ("protocol", "storage", "actors", "controller", "worker", "integrations", "cli")
+ROOMS_OF_SOURCES = ("protocol", "storage", "actors", "controller", "worker", "integrations", "cli")
 APART = re.compile(r".*_main\.cpp$|worker/tools/")  # programs of their own
 
 
@@ -71,7 +72,7 @@ def names_of(source: Source) -> Iterator[Name]:
 def clashes(sources: list[Source]) -> Iterator[str]:
     seen: dict[tuple[str, tuple[str, ...], str], dict[str, set[str]]] = collections.defaultdict(lambda: collections.defaultdict(set))
     for source in sources:
-        if source.path.endswith(".cpp") and source.room in BUILT_AT_ONCE and not APART.match(source.path):
+        if source.path.endswith(".cpp") and source.room in ROOMS_OF_SOURCES and not APART.match(source.path):
             for name in names_of(source):
                 seen[source.room, name.within, name.name][name.shape].add(source.path)
     for (room, _, name), shapes in sorted(seen.items()):
