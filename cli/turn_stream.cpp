@@ -183,8 +183,9 @@ void turn_stream::stop(const std::string& reason, std::optional<int> grace_ms) {
 }
 
 void turn_stream::send_cancel(json body) {
+  sent_cancel_ = text_of(body, "id");
   keep(api_.call("POST", "/v1/cancels", body, cancel_timeout, [this, body](answer<json> a) {
-    if (over_) return;
+    if (over_ || ending_) return; // its report is on its way, and newer than this
     if (a) {
       if (cancel_.is_null() || text_of(*a, "outcome") != "already_finished") cancel_ = *a;
       if (callbacks_.stopping) callbacks_.stopping(*a);
@@ -207,7 +208,8 @@ void turn_stream::finish(const json& operation) {
   loop.forget(silence_);
   loop.forget(end_);
   loop.forget(retry_);
-  const auto cancel = text_of(cancel_, "id");
+  // The turn may be over before the stop is answered: the report is asked for all the same.
+  const auto cancel = cancel_.is_null() ? sent_cancel_ : text_of(cancel_, "id");
   if (cancel.empty()) {
     end_ = loop.after(milliseconds{0}, [this] { tell_end(); });
     return;

@@ -76,6 +76,7 @@ class turn_stream {
   std::unique_ptr<event_parser> parser_;
   std::string turn_, last_id_, refusal_;
   nlohmann::json operation_, cancel_, pending_cancel_;
+  std::string sent_cancel_; ///< the id of the last stop that was sent; "" = none
   std::vector<event_loop::handle> calls_;
   event_loop::handle transfer_ = 0, retry_ = 0, silence_ = 0, end_ = 0, cancel_retry_ = 0;
   bool decided_ = false, refused_ = false, may_exist_ = false, over_ = false, ending_ = false;
