@@ -30,6 +30,8 @@ class Growth:
 
     # What may differ at rest: a connection that is just being closed, an idle thread of a pool, what the allocator keeps after a burst.
     DESCRIPTORS, THREADS, BURST = 6, 2, 8 << 20
+    # A worker keeps these for its connections, from the first start of a session on.
+    RESERVE = 8
     # quelld also holds pages of its store, at most this much, and what it remembers of recent operations and cancels.
     PAGES, RECENT = 40 << 20, 1 * KIB
 
@@ -40,7 +42,7 @@ class Growth:
         """`operations` so far, of the whole run; `store_bytes` on disk now. Returns a finding as text, or None."""
         for name, now in measures.items():
             then, since, stored = self.first.setdefault((name, now["pid"]), (now, operations, store_bytes))
-            if now["descriptors"] > then["descriptors"] + self.DESCRIPTORS:
+            if now["descriptors"] > then["descriptors"] + self.DESCRIPTORS + (0 if name == "quelld" else self.RESERVE):
                 return f"{name} (pid {now['pid']}) holds {now['descriptors']} descriptors at rest, it was {then['descriptors']}"
             if now["threads"] > then["threads"] + self.THREADS:
                 return f"{name} (pid {now['pid']}) has {now['threads']} threads at rest, it was {then['threads']}"
