@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/outbox_books.hpp"
 #include "protocol/utf8.hpp"
 
@@ -15,11 +16,6 @@ constexpr std::size_t most_heard = 64;       ///< messages of a place whose ids 
 constexpr std::size_t most_replies = 20'000; ///< whose end was not told
 constexpr std::size_t most_input = 1000;     ///< bytes of a call's input that are shown
 constexpr const char* stop_reaction = "🛑";
-
-std::string text_of(const json& data, const char* name) {
-  const auto found = data.find(name);
-  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 std::uint64_t number_of(const json& data, const char* name) {
   const auto found = data.find(name);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/outbox_books.hpp"
 #include "protocol/utf8.hpp"
 
@@ -13,11 +14,6 @@ using nlohmann::json;
 
 constexpr std::size_t most_kept = 5000, most_bytes_kept = 512 << 10;
 constexpr std::uint64_t unwritten_keys = 10'000; ///< more than are used between two writings
-
-std::string kept_text(const json& from, const char* name) {
-  const auto found = from.is_object() ? from.find(name) : from.end();
-  return from.is_object() && found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 bool flag_of(const json& from, const char* name) {
   return from.is_object() && from.contains(name) && from[name] == true;
@@ -100,20 +96,20 @@ std::uint64_t kept_number(const json& from, const char* name) {
 
 part recovered(const json& j) {
   part p;
-  p.turn = operation_id::parse(kept_text(j, "turn"));
-  p.message = kept_text(j, "message");
-  p.text = kept_text(j, "text");
-  p.shown = kept_text(j, "shown");
-  p.opening = kept_text(j, "opening");
-  p.mark = kept_text(j, "mark");
-  p.cancel = cancel_id::parse(kept_text(j, "cancel"));
+  p.turn = operation_id::parse(text_of(j, "turn"));
+  p.message = text_of(j, "message");
+  p.text = text_of(j, "text");
+  p.shown = text_of(j, "shown");
+  p.opening = text_of(j, "opening");
+  p.mark = text_of(j, "mark");
+  p.cancel = cancel_id::parse(text_of(j, "cancel"));
   p.awaits_proof = flag_of(j, "stopping");
   p.sent_bytes = j.contains("sent") ? std::min<std::size_t>(kept_number(j, "sent"), p.text.size()) : p.text.size();
   p.is_posted = true;
   p.is_shown_live = flag_of(j, "live");
-  if (const auto call = operation_id::parse(kept_text(j, "call"))) {
+  if (const auto call = operation_id::parse(text_of(j, "call"))) {
     p.what = part_kind::approval;
-    p.asks = question{*call, kept_text(j, "name"), kept_text(j, "input"), flag_of(j, "open")};
+    p.asks = question{*call, text_of(j, "name"), text_of(j, "input"), flag_of(j, "open")};
   } else {
     p.what = part_kind::reply;
     p.is_open = flag_of(j, "open");
@@ -132,10 +128,10 @@ std::optional<part> recovered_waiting(const json& j) {
   p.is_posted = p.awaits_proof = p.is_shown_live = false;
   p.shown.clear();
   p.sent_bytes = 0;
-  p.reply_to = kept_text(j, "answers");
-  p.tells = message_id::parse(kept_text(j, "stop"));
+  p.reply_to = text_of(j, "answers");
+  p.tells = message_id::parse(text_of(j, "stop"));
   if (const auto tried = j.find("perhaps"); tried != j.end() && tried->is_object())
-    p.perhaps = part::attempt{kept_number(*tried, "key"), kept_text(*tried, "text"),
+    p.perhaps = part::attempt{kept_number(*tried, "key"), text_of(*tried, "text"),
                               std::min<std::size_t>(kept_number(*tried, "bytes"), p.text.size()),
                               flag_of(*tried, "live"), true};
   return p;
@@ -143,11 +139,11 @@ std::optional<part> recovered_waiting(const json& j) {
 
 stop_notice recovered_stop(const json& j) {
   stop_notice n;
-  n.message = message_id::parse(kept_text(j, "stop"));
-  n.cancel = cancel_id::parse(kept_text(j, "cancel"));
+  n.message = message_id::parse(text_of(j, "stop"));
+  n.cancel = cancel_id::parse(text_of(j, "cancel"));
   n.more_follows = flag_of(j, "more");
-  n.reacted = kept_text(j, "reacted");
-  n.reply_to = kept_text(j, "answers");
+  n.reacted = text_of(j, "reacted");
+  n.reply_to = text_of(j, "answers");
   n.is_recovered = true;
   return n;
 }
@@ -159,8 +155,8 @@ part shown_stop(const json& j, const stop_notice& n) {
   p.notice = n.number;
   p.cancel = n.cancel;
   p.reply_to = n.reply_to;
-  p.message = kept_text(j, "message");
-  p.text = kept_text(j, "shown");
+  p.message = text_of(j, "message");
+  p.text = text_of(j, "shown");
   p.awaits_proof = true;
   p.is_posted = !p.message.empty();
   if (!p.is_posted) return p;
@@ -246,7 +242,7 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
   // Keys of the last moment may not have been written down.
   if (const auto number = kept_number(all, "number"); number < (1ULL << 53)) b.last_number = number + unwritten_keys;
   for (const auto& j : list_of(all, "parts")) {
-    const auto scope = scope_path::parse(kept_text(j, "scope"));
+    const auto scope = scope_path::parse(text_of(j, "scope"));
     if (!scope || which.size() >= most_kept) continue;
     if (j.contains("waits")) {
       auto p = recovered_waiting(j);
@@ -257,15 +253,15 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
                         j.contains("flies") ? std::optional(kept_number(j, "flies")) : std::nullopt);
       continue;
     }
-    if (kept_text(j, "message").empty()) continue;
+    if (text_of(j, "message").empty()) continue;
     auto p = recovered(j);
     note(p.turn);
     if (p.asks) note(p.asks->call);
     b.add(b.at(*scope, now), std::move(p));
   }
   for (const auto& j : list_of(all, "replies")) {
-    const auto scope = scope_path::parse(kept_text(j, "scope"));
-    const auto turn = operation_id::parse(kept_text(j, "turn"));
+    const auto scope = scope_path::parse(text_of(j, "scope"));
+    const auto turn = operation_id::parse(text_of(j, "turn"));
     if (!scope || !turn || !j.contains("sent") || !j["sent"].is_number_unsigned()) continue;
     reply r;
     r.scope = *scope;
@@ -275,12 +271,12 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     b.replies.emplace(*turn, std::move(r));
   }
   for (const auto& j : list_of(all, "stops")) {
-    const auto scope = scope_path::parse(kept_text(j, "scope"));
+    const auto scope = scope_path::parse(text_of(j, "scope"));
     auto n = recovered_stop(j);
     if (!scope || !n.cancel || b.last_notice >= most_kept) continue;
     n.number = ++b.last_notice;
     auto& in = b.at(*scope, now);
-    if (!kept_text(j, "shown").empty()) b.add_urgent(in, shown_stop(j, n));
+    if (!text_of(j, "shown").empty()) b.add_urgent(in, shown_stop(j, n));
     in.stops.push_back(std::move(n));
   }
   return which;

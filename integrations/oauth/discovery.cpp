@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "integrations/models/text.hpp"
 #include "integrations/models/web_request.hpp"
+#include "integrations/oauth/words.hpp"
 
 namespace quell::integrations::oauth {
 namespace {
@@ -34,12 +34,6 @@ std::vector<std::string> texts(const json& document, const char* name) {
       found.push_back(one.get<std::string>());
   return found;
 }
-
-bool has(const std::vector<std::string>& all, std::string_view one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
-
-std::string shown(const std::string& text) { return "\"" + excerpt(text, 200) + "\""; }
 
 } // namespace
 

@@ -7,6 +7,7 @@
 #include "integrations/models/text.hpp"
 #include "integrations/models/web_request.hpp"
 #include "integrations/oauth/pkce.hpp"
+#include "integrations/oauth/words.hpp"
 
 namespace quell::integrations::oauth {
 namespace {
@@ -35,16 +36,12 @@ std::vector<std::string> words_of(std::string_view text) {
   return found;
 }
 
-bool names_one(const std::vector<std::string>& all, std::string_view one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
-
 /// The way that the server offers and that this client can go.
 client_auth best_auth(const authorization_metadata& at, bool has_secret) {
   if (!has_secret) return client_auth::none;
   const auto& offered = at.token_auth_methods;
-  if (offered.empty() || names_one(offered, "client_secret_basic")) return client_auth::basic;
-  return names_one(offered, "client_secret_post") ? client_auth::post : client_auth::none;
+  if (offered.empty() || has(offered, "client_secret_basic")) return client_auth::basic;
+  return has(offered, "client_secret_post") ? client_auth::post : client_auth::none;
 }
 
 const char* name_of(client_auth how) {
@@ -82,7 +79,7 @@ std::optional<client> known_client(const client_settings& configured, const auth
 
 std::string registration_body(const authorization_metadata& at, const std::string& redirect_uri) {
   const auto& offered = at.token_auth_methods;
-  const bool is_public = names_one(offered, "none") || (!offered.empty() && best_auth(at, true) == client_auth::none);
+  const bool is_public = has(offered, "none") || (!offered.empty() && best_auth(at, true) == client_auth::none);
   json grants = json::array({"authorization_code"});
   if (at.gives_refresh_tokens) grants.push_back("refresh_token");
   return dump_json({{"client_name", "quell"},
@@ -112,8 +109,8 @@ std::string scope_to_ask(const challenge& demanded, const resource_metadata& of,
                          const std::string& granted) {
   auto all = words_of(granted);
   for (const auto& one : demanded.scope.empty() ? of.scopes : words_of(demanded.scope))
-    if (!names_one(all, one)) all.push_back(one);
-  if (at.gives_refresh_tokens && names_one(at.scopes, "offline_access") && !names_one(all, "offline_access"))
+    if (!has(all, one)) all.push_back(one);
+  if (at.gives_refresh_tokens && has(at.scopes, "offline_access") && !has(all, "offline_access"))
     all.emplace_back("offline_access");
   std::string text;
   for (const auto& one : all)
@@ -131,8 +128,7 @@ std::string authorization_url(const authorization_metadata& at, const client& as
   add_field(query, "code_challenge", s256_challenge(what.verifier));
   add_field(query, "code_challenge_method", "S256");
   add_field(query, "scope", what.scope);
-  if (names_one(words_of(what.scope), "offline_access"))
-    add_field(query, "prompt", "consent"); // OpenID Connect Core, 11
+  if (has(words_of(what.scope), "offline_access")) add_field(query, "prompt", "consent"); // OpenID Connect Core, 11
   add_field(query, "resource", resource);
   const auto& base = at.authorization_endpoint;
   return base + (base.find('?') == std::string::npos ? "?" : "&") + query;

@@ -3,6 +3,7 @@
 #include "integrations/models/text.hpp"
 #include "integrations/oauth/attempt.hpp"
 #include "integrations/oauth/pkce.hpp"
+#include "integrations/oauth/words.hpp"
 
 namespace quell::integrations::oauth {
 namespace {
@@ -11,8 +12,6 @@ constexpr std::chrono::minutes browser_time{10};
 
 /// What a server without any login refuses with a challenge, and one with it answers shortly.
 constexpr const char* probe = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
-
-std::string quoted_url(const std::string& url) { return "\"" + excerpt(url, 200) + "\""; }
 
 bool is_on_loopback(const std::string& redirect_uri) {
   const auto address = read_address(redirect_uri);
@@ -65,14 +64,12 @@ void account::ask_resource(std::shared_ptr<attempt> of, std::size_t number) {
     const auto& said = of->demanded.resource_metadata;
     of->urls = said.empty() ? resource_metadata_urls(*server_) : std::vector{said};
     if (!said.empty() && !may_trust(said, *server_))
-      return give_up(of,
-                     {"login_failed", "the server's metadata " + quoted_url(said) + " is not reached by https", {}});
+      return give_up(of, {"login_failed", "the server's metadata " + shown(said) + " is not reached by https", {}});
   }
   if (number >= of->urls.size())
-    return give_up(
-        of, {"login_failed",
-             "the server does not say where one logs in: there is no metadata at " + quoted_url(of->urls.front()),
-             {}});
+    return give_up(of, {"login_failed",
+                        "the server does not say where one logs in: there is no metadata at " + shown(of->urls.front()),
+                        {}});
   get(of->urls[number], [self = shared_from_this(), of, number](const chat::web_response& r) {
     const auto document = r.is_good() ? parse_json(r.body) : std::nullopt;
     if (!document || !document->is_object()) return self->ask_resource(of, number + 1);
@@ -91,8 +88,8 @@ void account::ask_issuer(std::shared_ptr<attempt> of, std::size_t number) {
   }
   if (number >= of->urls.size())
     return give_up(of, {"login_failed",
-                        "the authorization server " + quoted_url(of->resource.issuer) + " has no metadata at " +
-                            quoted_url(of->urls.front()),
+                        "the authorization server " + shown(of->resource.issuer) + " has no metadata at " +
+                            shown(of->urls.front()),
                         {}});
   get(of->urls[number], [self = shared_from_this(), of, number](const chat::web_response& r) {
     const auto document = r.is_good() ? parse_json(r.body) : std::nullopt;
@@ -111,7 +108,7 @@ void account::ask_issuer(std::shared_ptr<attempt> of, std::size_t number) {
 void account::ask_registration(std::shared_ptr<attempt> of) {
   if (of->issuer.registration_endpoint.empty())
     return give_up(of, {"login_failed",
-                        "the authorization server " + quoted_url(of->issuer.issuer) +
+                        "the authorization server " + shown(of->issuer.issuer) +
                             " registers nobody by itself: register quell there and configure client_id",
                         {}});
   const token_request ask{registration_body(of->issuer, of->what.redirect_uri),

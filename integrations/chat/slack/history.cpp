@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/slack/write.hpp"
 
 namespace quell::integrations::chat::slack {
@@ -11,12 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int page = 100;
-
-std::string history_text(const json& from, const char* name) {
-  if (!from.is_object()) return {};
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 /// As an event would bring it: the list leaves out what all of it has in common.
 std::string as_event(const json& one, const history_question& q) {
@@ -47,7 +42,7 @@ history_answer read_history(const web_response& r, const history_question& q, co
   using end = history_answer::end;
   history_answer a;
   const auto body = json::parse(r.body, nullptr, false);
-  a.error = r.what != web_end::answered ? r.error : history_text(body, "error").substr(0, 100);
+  a.error = r.what != web_end::answered ? r.error : text_of(body, "error").substr(0, 100);
   if (r.what == web_end::answered && r.status != 200 && a.error.empty()) a.error = "status " + std::to_string(r.status);
   const bool is_limited = r.status == 429 || a.error == "ratelimited" || a.error == "rate_limited";
   const bool is_passing = is_limited || r.what != web_end::answered || r.status >= 500 || a.error == "internal_error" ||
@@ -69,7 +64,7 @@ history_answer read_history(const web_response& r, const history_question& q, co
   }
   for (const auto& one : *list) {
     if (!one.is_object()) continue;
-    const auto ts = history_text(one, "ts"), thread = history_text(one, "thread_ts");
+    const auto ts = text_of(one, "ts"), thread = text_of(one, "thread_ts");
     if (q.thread.empty() && !ts.empty() && thread == ts) a.below.push_back(ts);
     if (!q.thread.empty() && ts == q.thread) continue; // its first message, which is the channel's
     auto read = read_event(as_event(one, q), bot_user);
@@ -81,7 +76,7 @@ history_answer read_history(const web_response& r, const history_question& q, co
     if (m.what == message::news::said) a.said.push_back(std::move(m));
   }
   const auto more = body.find("response_metadata");
-  if (more != body.end()) a.cursor = history_text(*more, "next_cursor");
+  if (more != body.end()) a.cursor = text_of(*more, "next_cursor");
   return a;
 }
 

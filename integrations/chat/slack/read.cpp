@@ -7,17 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/attached.hpp"
+#include "integrations/chat/json_text.hpp"
 #include "integrations/chat/web.hpp"
 
 namespace quell::integrations::chat::slack {
 namespace {
 
 using nlohmann::json;
-
-std::string text_of(const json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 const json& member(const json& from, const char* name) {
   static const json none = json::object();

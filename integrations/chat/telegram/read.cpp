@@ -8,17 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/attached.hpp"
+#include "integrations/chat/json_text.hpp"
 namespace quell::integrations::chat::telegram {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t most_updates = 1000;
-
-std::string text_of(const json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
 
 std::int64_t number_of(const json& from, const char* name) {
   const auto found = from.find(name);
