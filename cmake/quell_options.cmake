@@ -25,6 +25,8 @@ endif()
 add_compile_options(-Wall -Wextra -Werror -fno-plt)
 # g++ 12 reports these inside std:: and Boost headers where the code is right.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+# Batches (quell_batches) make a type of an unnamed namespace look like one of a header to it.
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 # The same of what it guesses while it optimises with checked copies (FORTIFY): false ones are known, so they are shown only.
 foreach(guess array-bounds stringop-overflow stringop-overread stringop-truncation format-truncation format-overflow
         free-nonheap-object dangling-pointer use-after-free nonnull)

@@ -2,6 +2,7 @@
 #include "controller/gateway/cluster_json.hpp"
 
 #include <map>
+#include <optional>
 
 #include "controller/gateway/encoding.hpp"
 #include "protocol/base64.hpp"
@@ -23,6 +24,20 @@ void write_by_name(json_writer& to, std::string_view key, const std::map<std::st
   to.close_object();
 }
 
+/// `write_fields(*value)` inside an object, or null.
+template <class Value, class Write>
+void write_object_or_null(json_writer& to, std::string_view key, const std::optional<Value>& value,
+                          Write write_fields) {
+  to.key(key);
+  if (!value) {
+    to.put(nullptr);
+    return;
+  }
+  to.open_object();
+  write_fields(*value);
+  to.close_object();
+}
+
 constexpr std::size_t live_statuses = 4; // pending, running, paused, cancelling stand first in the vocabulary
 static_assert(is_terminal(static_cast<status>(live_statuses)) && !is_terminal(static_cast<status>(live_statuses - 1)));
 
@@ -40,40 +55,16 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   to.field("version", text_or_null(record.version)).field("address", text_or_null(record.address));
   to.field("incarnation", record.incarnation).field("joined_at", record.joined_at);
   to.field("last_heard_at", record.last_heard_at).field("lease_expires_at", worker.lease_expires_at);
-  to.key("unreachable");
-  if (worker.unreachable_since) {
-    to.open_object();
-    to.field("since_at", worker.unreachable_since).field("dead_by", worker.dead_by);
-    to.close_object();
-  } else {
-    to.put(nullptr);
-  }
-  to.key("trouble");
-  if (worker.trouble) {
-    to.open_object();
-    to.field("since_at", worker.trouble->since).field("why", worker.trouble->why);
-    to.close_object();
-  } else {
-    to.put(nullptr);
-  }
-  to.key("rival");
-  if (worker.rival) {
-    to.open_object();
-    to.field("since_at", worker.rival->since).field("last_at", worker.rival->last);
-    to.field("address", worker.rival->address);
-    to.close_object();
-  } else {
-    to.put(nullptr);
-  }
-  to.key("drain");
-  if (record.drain) {
-    to.open_object();
-    to.field("since_at", record.drain->since).field("reason", record.drain->reason);
-    to.field("deadline_at", record.drain->deadline_at);
-    to.close_object();
-  } else {
-    to.put(nullptr);
-  }
+  write_object_or_null(to, "unreachable", worker.unreachable_since,
+                       [&](const auto& since) { to.field("since_at", since).field("dead_by", worker.dead_by); });
+  write_object_or_null(to, "trouble", worker.trouble,
+                       [&](const auto& trouble) { to.field("since_at", trouble.since).field("why", trouble.why); });
+  write_object_or_null(to, "rival", worker.rival, [&](const auto& rival) {
+    to.field("since_at", rival.since).field("last_at", rival.last).field("address", rival.address);
+  });
+  write_object_or_null(to, "drain", record.drain, [&](const auto& drain) {
+    to.field("since_at", drain.since).field("reason", drain.reason).field("deadline_at", drain.deadline_at);
+  });
 }
 
 void write_worker(json_writer& to, const worker_view& worker) {

@@ -11,24 +11,24 @@ namespace quell::controller::turns {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr std::array standings{"text", "speaker_owns", "addressed", "only_human", "none"};
 constexpr std::array decisions{"cancel", "turn", "ignored"};
 
 template <class T>
-json or_null(const std::optional<T>& value) {
-  return value ? json(*value) : json();
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
 }
 
-json standing_json(const std::optional<standing>& s) {
-  return s ? json(standings[static_cast<std::size_t>(*s)]) : json();
+ordered_json standing_json(const std::optional<standing>& s) {
+  return s ? ordered_json(standings[static_cast<std::size_t>(*s)]) : ordered_json();
 }
 
 } // namespace
 
 std::string decision_json(const message_order& order, const message_answer& a) {
-  json turn, cancel;
+  ordered_json turn, cancel;
   if (a.turn && a.decision == message_answer::decided::turn)
     turn = {{"id", a.turn->text()}, {"status", std::string(name_of(a.turn_status))}, {"position", a.position}};
   if (a.cancel)
@@ -36,8 +36,8 @@ std::string decision_json(const message_order& order, const message_answer& a) {
               {"operations", a.operations}, {"interrupted", a.interrupted}, {"durable", a.durable}};
   if (a.words_follow) cancel["words_follow"] = true;
   const bool acknowledges = a.decision == message_answer::decided::cancel;
-  return json_text({{"message", a.message ? json(a.message->text()) : json()},
-                    {"id", order.client_id.empty() ? json() : json(order.client_id)},
+  return json_text({{"message", a.message ? ordered_json(a.message->text()) : ordered_json()},
+                    {"id", order.client_id.empty() ? ordered_json() : ordered_json(order.client_id)},
                     {"scope", order.scope.text()},
                     {"seq", a.seq},
                     {"duplicate", a.is_duplicate},
@@ -51,7 +51,7 @@ std::string decision_json(const message_order& order, const message_answer& a) {
 
 std::string kept_text(const kept_decision& d) {
   if (!d.cancel && !d.cancel_word) return {};
-  json j = {{"why", d.why}, {"cancel_word", or_null(d.cancel_word)}, {"standing", standing_json(d.standing)}};
+  ordered_json j = {{"why", d.why}, {"cancel_word", or_null(d.cancel_word)}, {"standing", standing_json(d.standing)}};
   if (d.modality == modality::voice) j["voice"] = true;
   if (d.cancel) {
     j["cancel"] = d.cancel->text();

@@ -1,17 +1,12 @@
 // The comparison of two agents' rights.
 #include "controller/turns/sub_agent_rights.hpp"
 
-#include <algorithm>
-
+#include "controller/turns/has_name.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/tool_catalogue.hpp"
 
 namespace quell::controller::turns {
 namespace {
-
-bool names_one(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 tl::unexpected<fault> too_much(const agent_settings& child, const agent_settings& parent, const std::string& what) {
   return failure("invalid_input", "`agent`: " + child.name + " " + what + ", which agent " + parent.name +
@@ -43,7 +38,7 @@ std::optional<std::string> not_owned(const std::vector<std::string>& names, cons
 }
 
 result<agent_settings> within_rights_of(const agent_settings& parent, agent_settings child) {
-  if (names_one(parent.may_spawn, child.name)) return child;
+  if (has_name(parent.may_spawn, child.name)) return child;
   const auto owned = tools_given(parent);
   if (const auto tool = not_owned(tools_given(child), owned))
     return too_much(child, parent, child.is_command() ? "runs a program" : "has the tool " + *tool);
@@ -59,13 +54,13 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
     if (const auto [at, is_new] = child.on.emplace(key, value); !is_new && at->second != value)
       return too_much(child, parent, "works on workers with " + key + "=" + at->second);
   // A command line goes anywhere; for file tools alone the workspace is the border.
-  if (!names_one(owned, "exec")) {
+  if (!has_name(owned, "exec")) {
     if (!child.workspace) child.workspace = parent.workspace;
     if (child.workspace != parent.workspace && !(parent.workspace && is_inside(*child.workspace, *parent.workspace)))
       return too_much(child, parent, "works in " + *child.workspace);
   }
   // Nor does it reach through `may_spawn` of its own what the parent does not.
-  std::erase_if(child.may_spawn, [&](const std::string& name) { return !names_one(parent.may_spawn, name); });
+  std::erase_if(child.may_spawn, [&](const std::string& name) { return !has_name(parent.may_spawn, name); });
   return child;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/turns/has_name.hpp"
 #include "controller/turns/mcp_tools.hpp"
 #include "controller/turns/nearest.hpp"
 #include "controller/turns/tool_catalogue.hpp"
@@ -9,16 +10,12 @@
 namespace quell::controller::turns {
 namespace {
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Whether the list of an agent (absent: the built-in ones) has this tool.
 bool wants(const agent_settings& agent, const tool_definition& tool) {
   if (!agent.tools) return tool.mcp_server.empty();
-  return has(*agent.tools, tool.offer.name) ||
-         (!tool.mcp_server.empty() && (has(*agent.tools, "mcp:" + tool.mcp_server) ||
-                                       has(*agent.tools, "mcp__" + tool.mcp_server + "__" + tool.mcp_tool)));
+  return has_name(*agent.tools, tool.offer.name) ||
+         (!tool.mcp_server.empty() && (has_name(*agent.tools, "mcp:" + tool.mcp_server) ||
+                                       has_name(*agent.tools, "mcp__" + tool.mcp_server + "__" + tool.mcp_tool)));
 }
 
 } // namespace

@@ -1,0 +1,47 @@
+# quell_batches(TARGET): compiles the target's sources in batches of one folder each, so that what they all include is read
+# once. A source that a mutation replaces (tests/mutations, tests/simulation/mutations) stays an object of its own: the
+# mutant's object takes its place at the link.
+option(QUELL_BATCHES "compile several sources of a folder at once" ON)
+set(QUELL_BATCH_SIZE 6 CACHE STRING "sources in one batch: more compile faster from nothing, fewer after a change")
+
+file(GLOB_RECURSE mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt
+     ${CMAKE_SOURCE_DIR}/tests/simulation/mutations/*.txt)
+set(QUELL_MUTATED)  # sources that mutations replace
+set(QUELL_CATCHERS) # patterns of the test sources that a mutant is linked with
+foreach(mutation ${mutations})
+  file(STRINGS ${mutation} lines REGEX "^(file|objects): ")
+  foreach(line ${lines})
+    if(line MATCHES "^file: (.*)")
+      list(APPEND QUELL_MUTATED ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_1})
+    elseif(line MATCHES "^objects: (.*)")
+      list(APPEND QUELL_CATCHERS ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES QUELL_CATCHERS)
+list(JOIN QUELL_CATCHERS "|" QUELL_CATCHERS)
+
+function(quell_batches target)
+  if(NOT QUELL_BATCHES OR QUELL_QUICK)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(folder_before)
+  set(count 0)
+  foreach(source ${sources})
+    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST QUELL_MUTATED OR source MATCHES "${QUELL_CATCHERS}")
+      continue()
+    endif()
+    get_filename_component(folder ${source} DIRECTORY)
+    if(NOT folder STREQUAL folder_before)
+      set(folder_before ${folder})
+      set(count 0)
+      file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
+      string(REPLACE "/" "_" name "here_${name}")
+    endif()
+    math(EXPR batch "${count} / ${QUELL_BATCH_SIZE}")
+    math(EXPR count "${count} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${name}_${batch}")
+  endforeach()
+endfunction()

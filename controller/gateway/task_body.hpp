@@ -1,0 +1,19 @@
+// The task in the body of a create.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "controller/gateway/body.hpp"
+#include "controller/orders.hpp"
+
+namespace quell::controller::http {
+
+/// The longest lease that a task or an external operation may ask for: a week.
+inline constexpr std::uint64_t max_lease_ms = 7ULL * 24 * 3600 * 1000;
+
+/// The task in `object`, which stands at `/task` of the body. What is wrong is added to `errors`, one entry for each
+/// field.
+task_spec read_task(const nlohmann::json& object, std::vector<field_error>& errors);
+
+} // namespace quell::controller::http
