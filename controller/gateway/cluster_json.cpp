@@ -65,6 +65,7 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   } else {
     to.put(nullptr);
   }
+  to.field("key_changed_at", record.key_changed_at).field("knows_controller_key", worker.knows_controller_key);
   to.key("drain");
   if (record.drain) {
     to.open_object();
