@@ -1,7 +1,6 @@
 // Two small files, read about once a second.
 #include "controller/own_key.hpp"
 
-#include <caf/send.hpp>
 #include <spdlog/spdlog.h>
 
 #include "controller/audit.hpp"
@@ -12,9 +11,9 @@
 namespace quell::controller {
 
 own_key::own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk,
-                 actors::controller_actor heart)
+                 order to_heart)
     : directory_(std::move(directory)), present_(std::move(present)), control_(control), bulk_(bulk),
-      heart_(std::move(heart)) {}
+      to_heart_(std::move(to_heart)) {}
 
 std::optional<std::string> own_key::look() {
   std::optional<std::string> changed;
@@ -37,17 +36,17 @@ std::optional<std::string> own_key::look() {
 }
 
 void own_key::announce(std::string next, const std::optional<std::string>& changed) const {
-  caf::anon_send(heart_, actors::asked<core>{[next = std::move(next), changed](core& c) {
-                   const auto now = clock_now();
-                   if (changed) {
-                     auto audit = audit_event("controller_key", "controller", {"quelld", "quelld"}, "state directory",
-                                              {}, "quelld goes by the key " + *changed);
-                     audit.at = now.wall;
-                     c.books().add_event(std::move(audit), now);
-                   }
-                   c.workers().next_controller_key(next, now);
-                   (void)c.end_burst(now);
-                 }});
+  to_heart_([next = std::move(next), changed](core& c) {
+    const auto now = clock_now();
+    if (changed) {
+      auto audit = audit_event("controller_key", "controller", {"quelld", "quelld"}, "state directory", {},
+                               "quelld goes by the key " + *changed);
+      audit.at = now.wall;
+      c.books().add_event(std::move(audit), now);
+    }
+    c.workers().next_controller_key(next, now);
+    (void)c.end_burst(now);
+  });
 }
 
 } // namespace quell::controller

@@ -2,21 +2,23 @@
 // state directory say while quelld runs.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "controller/controller_actor.hpp"
 #include "protocol/socket.hpp"
 
 namespace quell::controller {
 
+class core;
+
 /// Looked at by one thread.
 class own_key {
  public:
+  /// Has something done on the actor's thread.
+  using order = std::function<void(std::function<void(core&)>)>;
   /// `present` is served now. The sockets outlive this.
-  own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk,
-          actors::controller_actor heart);
+  own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk, order to_heart);
   /// Tells the workers of a next key, and has the sockets take a new one, which is then returned (its public half).
   std::optional<std::string> look();
 
@@ -27,7 +29,7 @@ class own_key {
   std::optional<std::string> next_; ///< as the workers were told; "" = none
   server_socket& control_;
   server_socket& bulk_;
-  actors::controller_actor heart_;
+  order to_heart_;
 };
 
 } // namespace quell::controller
