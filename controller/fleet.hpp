@@ -97,6 +97,8 @@ class fleet {
                               std::uint16_t columns, moment now) = 0;
   /// Planned stop: every session gets a handover; returns the frames through take().
   virtual void hand_over(moment now) = 0;
+  /// The controller's next public key, which every worker is to store before it is used; "" = there is none (again).
+  virtual void next_controller_key(const std::string& next, moment now) = 0;
 
   // ---- time ---------------------------------------------------------------------------------------------------------
   /// Silence, lease ends, drain deadlines, resends. Returns when it next wants to be called.

@@ -29,6 +29,7 @@ struct flags {
   std::string config_file;
   std::map<std::string, std::string> settings; ///< key → text, over file and environment
   bool print_config = false, check_config = false, restored = false, insecure = false, rotate_token = false;
+  bool rotate_key = false, finish_key = false;
 };
 
 std::map<std::string, std::string> environment() {
@@ -71,6 +72,10 @@ void declare(CLI::App& app, flags& f) {
   app.add_flag(
       "--rotate-token", f.rotate_token,
       "put a new bootstrap token into the state directory and stop; a quelld that runs there takes it at once");
+  app.add_flag("--rotate-key", f.rotate_key,
+               "prepare the next key of this controller and stop; a quelld that runs there tells it to its workers");
+  app.add_flag("--finish-key", f.finish_key,
+               "put the prepared key in use and stop; workers that were not told it cannot connect from then on");
   app.add_flag("--check-config", f.check_config, "check the configuration and stop");
   app.footer("Examples:\n"
              "  quelld                                  a controller on this machine, loopback only\n"
@@ -155,6 +160,21 @@ int main(int argc, char** argv) {
     return 0;
   }
 
+  if (f.rotate_key || f.finish_key) {
+    const auto key = f.finish_key ? quell::controller::finish_controller_key(c->store_dir)
+                                  : quell::controller::prepare_controller_key(c->store_dir);
+    if (!key) {
+      std::cerr << "quelld: " << key.error().detail << "\n";
+      return runtime_error;
+    }
+    if (f.finish_key)
+      std::cout << "the controller goes by the key " << *key << "\n";
+    else
+      std::cout << "the controller will go by the key " << *key
+                << "\nWhen `quell doctor` says that every worker knows it: quelld --state " << c->store_dir
+                << " --finish-key\n";
+    return 0;
+  }
   if (f.rotate_token) {
     if (const auto done = quell::controller::replace_admin_token(c->store_dir); !done) {
       std::cerr << "quelld: " << done.error().detail << "\n";

@@ -85,6 +85,41 @@ result<state_secrets> load_secrets(const std::string& directory) {
   return s;
 }
 
+std::optional<key_pair> controller_key(const std::string& directory) {
+  const auto pair = key_pair::from_secret(first_line(directory + "/controller.key"));
+  return pair ? std::optional(*pair) : std::nullopt;
+}
+
+std::optional<key_pair> next_controller_key(const std::string& directory) {
+  const auto pair = key_pair::from_secret(first_line(directory + "/controller.key.next"));
+  return pair ? std::optional(*pair) : std::nullopt;
+}
+
+result<std::string> prepare_controller_key(const std::string& directory) {
+  if (!controller_key(directory))
+    return failure("not_found",
+                   directory + " holds no controller.key; name the state directory of quelld with --state");
+  if (const auto there = next_controller_key(directory)) return there->public_key;
+  const auto fresh = key_pair::generate();
+  if (auto written = write_private_file(directory + "/controller.key.next", fresh.secret_key + "\n"); !written)
+    return tl::unexpected(written.error());
+  return fresh.public_key;
+}
+
+result<std::string> finish_controller_key(const std::string& directory) {
+  const auto next = next_controller_key(directory);
+  if (!next)
+    return failure("not_found", directory + " holds no next key; prepare one with quelld --state " + directory +
+                                    " --rotate-key, and finish when the workers know it");
+  if (::rename((directory + "/controller.key.next").c_str(), (directory + "/controller.key").c_str()) != 0)
+    return failure("storage_unavailable", directory + "/controller.key cannot be replaced: " + std::strerror(errno));
+  if (const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
+    (void)::fsync(folder);
+    ::close(folder);
+  }
+  return next->public_key;
+}
+
 result<void> replace_admin_token(const std::string& directory) {
   if (first_line(directory + "/admin.token").empty())
     return failure("not_found", directory + " holds no admin.token; name the state directory of quelld with --state");

@@ -16,7 +16,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <unordered_map>
 
 #include "actors/agent_actor.hpp"
 #include "controller/advertised.hpp"
@@ -25,10 +24,12 @@
 #include "controller/chat/connectors.hpp"
 #include "controller/chat/memory_file.hpp"
 #include "controller/controller_actor.hpp"
+#include "controller/frame_queues.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
 #include "controller/limit_settings.hpp"
 #include "controller/log_rate_limiter.hpp"
+#include "controller/own_key.hpp"
 #include "controller/real_edges.hpp"
 #include "controller/secrets.hpp"
 #include "controller/state_mark.hpp"
@@ -75,7 +76,6 @@ class process final : public controller_process {
   result<void> start_chats();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
-  actors::frame_queue& queue_of(const std::string& public_key);
 
   options options_;
   int failure_fd_;
@@ -104,7 +104,7 @@ class process final : public controller_process {
   std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
   // The control socket's thread alone touches these.
-  std::unordered_map<std::string, std::shared_ptr<actors::frame_queue>> queues_;
+  frame_queues queues_;
   peer_budgets frame_budgets_{{400'000, 50'000}};
   peer_budgets byte_budgets_{{128 << 20, 16 << 20}};
   log_rate_limiter log_;
@@ -159,13 +159,6 @@ result<void> process::open_sockets() {
   return {};
 }
 
-/// The queue of this key's frames. Keys are those of enrolled workers, so they are few.
-actors::frame_queue& process::queue_of(const std::string& public_key) {
-  auto& queue = queues_[public_key];
-  if (!queue) queue = std::make_shared<actors::frame_queue>();
-  return *queue;
-}
-
 void process::control_frame(const peer& from, std::string_view bytes) {
   const auto now = clock_now().boot;
   actors::arrived_frame f{from.route, from.public_key, {}, now, 0};
@@ -187,9 +180,10 @@ void process::control_frame(const peer& from, std::string_view bytes) {
   } else {
     return drop(decoded.error().detail);
   }
-  switch (queue_of(from.public_key).put(std::move(f), bytes.size())) {
+  auto queue = queues_.of(from.public_key);
+  switch (queue->put(std::move(f), bytes.size())) {
   case actors::frame_queue::outcome::announce:
-    return caf::anon_send(handle_, actors::frames_arrived{queues_[from.public_key]});
+    return caf::anon_send(handle_, actors::frames_arrived{std::move(queue)});
   case actors::frame_queue::outcome::queued:
     return;
   case actors::frame_queue::outcome::full:
@@ -312,6 +306,10 @@ result<void> process::start_gateway() {
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
+  g.look_at_keys = [keys = std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(),
+                                                     [this](auto what) {
+                                                       caf::anon_send(handle_, actors::asked<core>{std::move(what)});
+                                                     })] { return keys->look(); };
   g.turns = swarm_.get();
   g.chat = [this](const std::string& name, integrations::chat::web_call call,
                   std::function<void(integrations::chat::web_answer)> done) {

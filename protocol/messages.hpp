@@ -129,9 +129,10 @@ struct hello {
   std::vector<task_ended> results; ///< unacknowledged ones
   bool absence_is_proof = false;   ///< false: what it no longer knows may live on (a guardian was killed)
   std::string trouble;             ///< why it can start nothing now; "" = it can
+  bool knows_keys = false;         ///< it understands controller_key
   QUELL_INSPECT(hello, x.version, x.software, x.cluster, x.epoch_seen, x.seq_seen, x.boot_id, x.state_id, x.incarnation,
                 x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results,
-                x.absence_is_proof, x.trouble);
+                x.absence_is_proof, x.trouble, x.knows_keys);
 };
 
 /// Asks for the lease. Sent only by the loop that applies cancels. Unnumbered.
@@ -149,6 +150,20 @@ struct farewell {
   QUELL_INSPECT(farewell, x.why);
 };
 
+/// The worker wants to use another key from now on. Only from the state directory that used the present key first.
+struct key_offer {
+  static constexpr std::uint16_t tag = 8;
+  std::string public_key; ///< Z85
+  QUELL_INSPECT(key_offer, x.public_key);
+};
+
+/// The worker has stored this next key of the controller, and comes back under either.
+struct controller_key_stored {
+  static constexpr std::uint16_t tag = 9;
+  std::string public_key; ///< Z85
+  QUELL_INSPECT(controller_key_stored, x.public_key);
+};
+
 // ---- controller to worker, control ------------------------------------------------------------------------------
 
 /// Answer to a hello that is taken. Frame 1 of the session; everything before it is void.
@@ -160,7 +175,8 @@ struct welcome {
   std::string worker; ///< the name under which the key is enrolled
   milliseconds heartbeat{1000};
   milliseconds lease{10000}; ///< counts from the sending of the hello
-  QUELL_INSPECT(welcome, x.version, x.cluster, x.epoch, x.worker, x.heartbeat, x.lease);
+  bool takes_keys = false;   ///< it understands key_offer
+  QUELL_INSPECT(welcome, x.version, x.cluster, x.epoch, x.worker, x.heartbeat, x.lease, x.takes_keys);
 };
 
 /// Answer to a hello that is not taken; unnumbered. code: unsupported_version | not_enrolled | other_cluster |
@@ -236,6 +252,21 @@ struct resize {
   QUELL_INSPECT(resize, x.operation, x.rows, x.columns);
 };
 
+/// The answer to a key_offer, durable. Both keys are good until the first hello with the offered one is taken.
+struct key_taken {
+  static constexpr std::uint16_t tag = 28;
+  std::string public_key; ///< the offered one
+  std::string refusal;    ///< why it is not taken; "" = it is
+  QUELL_INSPECT(key_taken, x.public_key, x.refusal);
+};
+
+/// The controller will use another key of its own. The worker stores it beside the present one, then says so.
+struct controller_key {
+  static constexpr std::uint16_t tag = 29;
+  std::string public_key; ///< Z85
+  QUELL_INSPECT(controller_key, x.public_key);
+};
+
 /// Nothing but an acknowledgement (the envelope carries it). Unnumbered, either direction.
 struct acknowledge {
   static constexpr std::uint16_t tag = 40;
@@ -243,9 +274,9 @@ struct acknowledge {
   QUELL_INSPECT(acknowledge, x.resend);
 };
 
-using message =
-    std::variant<hello, heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell, welcome, refuse,
-                 lease_granted, start, stop, results_stored, handover, resize, acknowledge>;
+using message = std::variant<hello, heartbeat, task_started, task_stopping, task_ended, task_unproven, farewell,
+                             key_offer, controller_key_stored, welcome, refuse, lease_granted, start, stop,
+                             results_stored, handover, resize, key_taken, controller_key, acknowledge>;
 
 /// A control frame. `number` 0 = unnumbered (outside the ordered channel); numbered frames of a direction count 1, 2, 3
 /// … `ack` = highest number of the other direction that was *applied*. Frames of another session are dropped unread.

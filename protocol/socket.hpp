@@ -56,6 +56,10 @@ class server_socket {
   /// right now. What is sent to it still leaves (a `refuse` that says why may follow); the owner of the socket ends its
   /// session and stops sending.
   virtual void allow(std::vector<std::string> public_keys) = 0;
+  /// Has another key from now on (thread safe, takes effect in `run`). ZeroMQ has one key for each listener and ends
+  /// the connections with it: peers connect anew, and only who expects this key gets in. `failed` is called in `run` if
+  /// the address could not be bound again within a second; it is tried again until it can.
+  virtual void change_keys(key_pair keys, std::function<void(const std::string& why)> failed) = 0;
   /// Queues a frame and wakes the loop (thread safe). Frames of one thread keep their order. A frame for a route that
   /// is gone is dropped, and so is one for a peer that has let `high_water_frames` pile up: the channel sends it again,
   /// and on the bulk socket acknowledgements and credits keep the queue below that.
@@ -98,6 +102,8 @@ class client_socket {
 
   /// True while a connection stands with its handshake done, as far as `receive`, `send` and this have seen.
   virtual bool connected() { return true; }
+  /// The other end said no: it does not know our key, or has another one than we expect.
+  virtual bool refused() { return false; }
   /// Handshakes completed since `reset`: more than 1 says that the connection broke and was mended below.
   virtual std::uint64_t connections() { return 0; }
   /// What stands between us and the controller, as a sentence for people (nobody listens, our key is not enrolled, a

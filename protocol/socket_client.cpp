@@ -90,6 +90,7 @@ class zmq_client final : public client_socket {
   }
 
   bool connected() override { return look_at_connection(), monitor_ && monitor_->state().connected; }
+  bool refused() override { return look_at_connection(), monitor_ && monitor_->state().refused; }
   std::uint64_t connections() override { return look_at_connection(), monitor_ ? monitor_->state().connections : 0; }
   std::optional<std::string> trouble() override {
     look_at_connection();

@@ -47,12 +47,13 @@ void connection_monitor::take(std::uint16_t event, std::uint32_t value) {
     break;
   case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
     state_.connected = true;
+    state_.refused = false;
     ++state_.connections;
     state_.trouble.reset();
     break;
   case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
     refused_ = true;
-    state_.abandoned = true;
+    state_.refused = state_.abandoned = true;
     state_.trouble =
         "the controller at " + address_ + " refuses our key " + own_key_ + " (status " + std::to_string(value) +
         "): it is not enrolled there; run `quell worker add NAME --key KEY` with this key on the controller";
@@ -60,7 +61,7 @@ void connection_monitor::take(std::uint16_t event, std::uint32_t value) {
   case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
   case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
     refused_ = true;
-    state_.abandoned = true;
+    state_.refused = state_.abandoned = true;
     state_.trouble = "the handshake with " + address_ +
                      " failed: either the controller's public key that we hold is not the one of the controller there, "
                      "or that port is no "
@@ -69,7 +70,9 @@ void connection_monitor::take(std::uint16_t event, std::uint32_t value) {
   case ZMQ_EVENT_DISCONNECTED:
     if (state_.connected)
       state_.trouble = "the connection to the controller at " + address_ + " was lost; trying again";
-    else if (!refused_)
+    else
+      state_.refused = true;
+    if (!state_.connected && !refused_)
       state_.trouble = "the controller at " + address_ + " closed the connection during the handshake; trying again";
     state_.connected = false;
     state_.abandoned = true;

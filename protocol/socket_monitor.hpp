@@ -16,6 +16,7 @@ struct connection_state {
   /// never does.
   bool abandoned = false;
   std::uint64_t connections = 0;
+  bool refused = false; ///< the last handshake that came to an end was none
   std::optional<std::string> trouble;
 };
 

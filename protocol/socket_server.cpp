@@ -21,6 +21,7 @@ namespace quell {
 
 namespace {
 
+constexpr int bind_again_ms = 1;
 constexpr int frames_per_turn = 256; // then what is queued to leave gets its turn
 
 /// Wakes a poll from any thread. Many wake-ups before it is drained cost one system call.
@@ -68,13 +69,23 @@ class zmq_server final : public server_socket {
     router_.set(zmq::sockopt::zap_domain, "quell");
     if (o.endpoint.find('[') != std::string::npos) router_.set(zmq::sockopt::ipv6, true);
     router_.bind(o.endpoint);
-    const std::string bound = router_.get(zmq::sockopt::last_endpoint);
-    port_ = static_cast<std::uint16_t>(std::stoul(bound.substr(bound.rfind(':') + 1)));
+    bound_ = router_.get(zmq::sockopt::last_endpoint);
+    port_ = static_cast<std::uint16_t>(std::stoul(bound_.substr(bound_.rfind(':') + 1)));
   }
 
   std::uint16_t port() const override { return port_; }
 
   void allow(std::vector<std::string> public_keys) override { zap_.allow(std::move(public_keys)); }
+
+  void change_keys(key_pair keys, std::function<void(const std::string& why)> failed) override {
+    {
+      const std::lock_guard lock(guard_);
+      next_keys_ = std::move(keys);
+      not_bound_ = std::move(failed);
+    }
+    keys_wait_.store(true);
+    wake_.signal();
+  }
 
   void send(std::string route, std::string frame) override {
     const bool own_loop = loop_thread_.load() == std::this_thread::get_id();
@@ -102,6 +113,7 @@ class zmq_server final : public server_socket {
       const bool last_turn = stopping_.load(); // read before the queue: what was sent before `stop` is in it
       flush();
       if (last_turn) break;
+      const bool bound = take_next_keys();
       const bool more = take(frames);
       zap_.answer(refused);
       flush();
@@ -109,7 +121,7 @@ class zmq_server final : public server_socket {
       // after it may have swallowed an edge. EINTR ends the wait early: the turn then finds nothing and sleeps again.
       for (auto& item : items) item.revents = 0;
       if (!more && !readable() && (zap_.socket().get(zmq::sockopt::events) & ZMQ_POLLIN) == 0)
-        (void)::poll(items, 3, -1);
+        (void)::poll(items, 3, bound ? -1 : bind_again_ms);
     }
     loop_thread_.store(std::thread::id{});
   }
@@ -181,6 +193,31 @@ class zmq_server final : public server_socket {
     return true;
   }
 
+  /// The listener is closed by ZeroMQ's own thread a little later, so the address may be in use for some turns. False
+  /// while nobody listens.
+  bool take_next_keys() {
+    if (keys_wait_.exchange(false)) {
+      const std::lock_guard lock(guard_);
+      keys_to_bind_ = std::exchange(next_keys_, std::nullopt);
+      tell_not_bound_ = std::exchange(not_bound_, nullptr);
+      bind_tries_ = 0;
+    }
+    if (!keys_to_bind_) return true;
+    const std::lock_guard socket(in_use_);
+    try {
+      if (listens_) router_.unbind(bound_);
+      listens_ = false;
+      router_.set(zmq::sockopt::curve_secretkey, keys_to_bind_->secret_key);
+      router_.bind(bound_);
+      listens_ = true;
+      keys_to_bind_.reset();
+    } catch (const zmq::error_t& error) {
+      constexpr int tries_before_it_is_told = 1000 / bind_again_ms;
+      if (++bind_tries_ == tries_before_it_is_told && tell_not_bound_) tell_not_bound_(error.what());
+    }
+    return listens_;
+  }
+
   bool receive(zmq::message_t& part, int flags) { return zmq_msg_recv(part.handle(), router_.handle(), flags) >= 0; }
 
   zmq::context_t context_{1};
@@ -191,7 +228,16 @@ class zmq_server final : public server_socket {
   std::atomic<bool> stopping_{false};
   std::atomic<std::thread::id> loop_thread_{};
   std::mutex in_use_; ///< of router_, taken before guard_
-  std::mutex guard_;  ///< of queue_
+  std::mutex guard_;  ///< of queue_, next_keys_ and not_bound_
+  std::optional<key_pair> next_keys_;
+  std::function<void(const std::string&)> not_bound_;
+  std::atomic<bool> keys_wait_{false};
+  // The loop's alone:
+  std::string bound_;
+  std::optional<key_pair> keys_to_bind_;
+  std::function<void(const std::string&)> tell_not_bound_;
+  bool listens_ = true;
+  int bind_tries_ = 0;
   std::deque<outgoing> queue_;
 };
 

@@ -187,6 +187,11 @@ struct worker_record {
   std::optional<drain_state> drain;
   /// The state directory that used the key first; "" = none yet.
   std::string home_state;
+  /// The key that it offered and has not used yet; good beside `public_key`. "" = none.
+  std::string next_key;
+  std::optional<wall_time> key_changed_at;
+  /// The next key of the controller that it has stored; "" = none.
+  std::string controller_key;
   friend bool operator==(const worker_record&, const worker_record&) = default;
 };
 

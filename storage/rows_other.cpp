@@ -9,7 +9,8 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t worker_body_version = 3; // 2: who ordered the drain; 3: which state directory came first
+// 2: who ordered the drain; 3: which state directory came first; 4: keys that follow
+constexpr std::uint64_t worker_body_version = 4;
 
 std::string pack_body(const worker_record& record) {
   packer to;
@@ -41,6 +42,9 @@ std::string pack_body(const worker_record& record) {
     });
   });
   to.text(record.home_state);
+  to.text(record.next_key);
+  to.maybe(record.key_changed_at, [&](auto at) { to.time(at); });
+  to.text(record.controller_key);
   return to.take();
 }
 
@@ -86,6 +90,11 @@ void read_body(std::string_view bytes, worker_record& record) {
     record.drain = std::move(drain);
   }
   record.home_state = version >= 3 ? from.text() : record.state_id;
+  if (version >= 4) {
+    record.next_key = from.text();
+    record.key_changed_at = from.maybe([&] { return from.time(); });
+    record.controller_key = from.text();
+  }
   if (!from.ok()) throw corrupt_row("a worker's packed part is cut short");
 }
 

@@ -48,8 +48,12 @@ struct resize_command {
 struct session_command {
   std::optional<session_id> session;
 };
-using command =
-    std::variant<task_streams, finish_command, forget_command, hang_up_command, resize_command, session_command>;
+struct keys_command {
+  key_pair own;
+  std::string controller;
+};
+using command = std::variant<keys_command, task_streams, finish_command, forget_command, hang_up_command,
+                             resize_command, session_command>;
 
 void raise(int fd) {
   const std::uint64_t one = 1;
@@ -103,6 +107,7 @@ class epoll_bulk_loop final : public bulk_loop {
     post(resize_command{operation, rows, columns});
   }
   void session_opened(const session_id& session) override { post(session_command{session}); }
+  void use(const key_pair& own, const std::string& controller) override { post(keys_command{own, controller}); }
   void session_ended() override { post(session_command{std::nullopt}); }
 
   int descriptor() const override { return told_.get(); }
@@ -196,6 +201,8 @@ class epoll_bulk_loop final : public bulk_loop {
         io_.resize(r->operation, r->rows, r->columns);
       else if (const auto* s = std::get_if<session_command>(&c))
         session(s->session);
+      else if (const auto* k = std::get_if<keys_command>(&c))
+        use_now(*k);
     }
     if (done.empty()) return;
     {
@@ -203,6 +210,22 @@ class epoll_bulk_loop final : public bulk_loop {
       finished_.insert(finished_.end(), done.begin(), done.end());
     }
     raise(told_.get());
+  }
+
+  void use_now(const keys_command& k) {
+    auto options = settings_.socket;
+    options.keys = k.own;
+    options.server_public_key = k.controller;
+    auto fresh = client_socket::open(options);
+    if (!fresh) { // the old socket is refused, and the next session asks again
+      spdlog::error("bulk link keeps its old keys: {}", fresh.error().detail);
+      return;
+    }
+    session(std::nullopt);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket_->descriptor(), nullptr);
+    settings_.socket = std::move(options);
+    socket_ = std::move(*fresh);
+    watch(socket_->descriptor(), token_of(event_source::socket, 0));
   }
 
   void session(std::optional<session_id> id) {

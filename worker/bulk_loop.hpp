@@ -46,6 +46,8 @@ class bulk_loop {
   /// A control session is open: (re)connect, say hello, send again what is unacknowledged.
   virtual void session_opened(const session_id& session) = 0;
   virtual void session_ended() = 0;
+  /// Connections have these keys from now on.
+  virtual void use(const key_pair& own, const std::string& controller) = 0;
 
   /// Readable when `take_finished` has something; one reader.
   virtual int descriptor() const = 0;

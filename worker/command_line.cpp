@@ -18,6 +18,8 @@ Examples:
                                                 machine may see the arguments of --join before the worker hides them
   quell-worker keygen --state /var/lib/quell-worker/w3
                                                 make a key here; enrol it with `quell worker add w3 --key PUBLIC`
+  quell-worker rotate-key --state /var/lib/quell-worker/w3
+                                                a new key for the worker that runs there; its tasks go on
   quell-worker --config worker.toml --print-config
 
 Stop it with SIGTERM: its tasks get their grace and end with proof. A second SIGTERM kills them at once.
@@ -96,6 +98,12 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   auto* keygen = app.add_subcommand(
       "keygen", "make a key for this worker: prints the public half, keeps the secret one in the state directory");
   keygen->fallthrough();
+  auto* rotate = app.add_subcommand(
+      "rotate-key", "give the worker of a state directory a new key, without a restart; prints the public half");
+  rotate->fallthrough();
+  rotate->add_option("--wait", line.patience_s, "how many seconds to wait for it (default 30)")
+      ->type_name("S")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400}));
   auto* probe = app.add_subcommand("probe", "print as JSON what containment this machine can do, and its limits");
 
   parsed_command_line answer;
@@ -111,6 +119,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
     return answer;
   };
   line.keygen = keygen->parsed();
+  line.rotate_key = rotate->parsed();
   line.probe = probe->parsed();
   if (*join_flag) line.flags.join = join;
   if (*name_flag) line.flags.name = name;

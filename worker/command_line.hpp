@@ -1,6 +1,7 @@
 // What was asked on the command line of quell-worker.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,8 @@ namespace quell::worker {
 
 struct command_line {
   bool keygen = false;
+  bool rotate_key = false;
+  std::int64_t patience_s = 30; ///< of rotate_key
   bool probe = false;
   bool print_config = false;
   settings_layer flags;

@@ -17,6 +17,7 @@
 #include "worker/guardian/client.hpp"
 #include "worker/guardian/sandbox.hpp"
 #include "worker/hidden_directories.hpp"
+#include "worker/rotate_key.hpp"
 #include "worker/session_loop.hpp"
 
 extern char** environ;
@@ -27,15 +28,17 @@ using namespace quell;
 using namespace quell::worker;
 
 constexpr const char* version = "0.1.0";
-int leave_descriptor = -1;
+int leave_descriptor = -1, change_descriptor = -1;
 
 /// Only async-signal-safe work: the loop reads the count.
-void ask_to_leave(int) {
+void raise_descriptor(int descriptor) {
   const int saved = errno;
   const std::uint64_t one = 1;
-  (void)!::write(leave_descriptor, &one, sizeof one);
+  (void)!::write(descriptor, &one, sizeof one);
   errno = saved;
 }
+void ask_to_leave(int) { raise_descriptor(leave_descriptor); }
+void ask_for_change(int) { raise_descriptor(change_descriptor); }
 
 /// Handlers, not SIG_IGN or a blocked mask: an exec resets handlers, so that no task inherits our habits.
 void take_signals() {
@@ -44,6 +47,9 @@ void take_signals() {
   action.sa_handler = ask_to_leave;
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
+  change_descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  action.sa_handler = ask_for_change;
+  ::sigaction(SIGURG, &action, nullptr); // harmless to a worker that does not take it
   action.sa_handler = [](int) {};
   ::sigaction(SIGPIPE, &action, nullptr);
 }
@@ -100,8 +106,10 @@ int keygen(const std::string& state) {
   if (directory->has_key()) {
     auto keys = directory->key();
     if (!keys) return fail(1, keys.error());
+    const auto ring = key_ring::read(directory->keys(), *keys, {});
+    if (!ring) return fail(1, ring.error());
     std::cerr << "quell-worker: " << state << " has a key already; this is its public half\n";
-    std::cout << keys->public_key << "\n";
+    std::cout << ring->own().public_key << "\n";
     return 0;
   }
   const auto keys = key_pair::generate();
@@ -175,6 +183,13 @@ int main(int argc, char** argv) {
     return keygen(line.state.empty() ? default_state(*s.name, environment) : line.state);
   }
 
+  if (line.rotate_key) {
+    if (line.state.empty() && !s.name)
+      return fail(2, {"bad_config", "rotate-key needs --state DIR or --name NAME, to know which worker is meant", ""});
+    return rotate_key(line.state.empty() ? default_state(*s.name, environment) : line.state,
+                      std::chrono::seconds(line.patience_s));
+  }
+
   if (auto enough = check_open_files(); !enough) return fail(1, enough.error());
   auto text = join_text(line, s);
   if (!text) return fail(2, text.error());
@@ -183,6 +198,7 @@ int main(int argc, char** argv) {
   if (std::error_code error; !std::filesystem::is_directory(*s.work_dir, error))
     return fail(2, {"bad_config",
                     "the work_dir " + *s.work_dir + " is no directory; make it or choose another with --work-dir", ""});
+  take_signals(); // before the lock says that this process may be signalled
   auto state = state_directory::open(line.state.empty() ? default_state(s.name.value_or(join->worker), environment)
                                                         : line.state);
   if (!state) return fail(1, state.error());
@@ -192,9 +208,11 @@ int main(int argc, char** argv) {
   auto users = account_book::look_up(s.users.value_or(std::vector<std::string>{}), s.user);
   if (!users) return fail(2, users.error());
 
-  take_signals();
   session_loop::settings loop;
-  loop.control = {join->control_endpoints, *keys, join->server_public_key};
+  auto ring = key_ring::read(state->keys(), *keys, join->server_public_key);
+  if (!ring) return fail(1, ring.error());
+  loop.control.endpoints = join->control_endpoints;
+  loop.keys = std::move(*ring);
   loop.bulk.socket.endpoints = join->bulk_endpoints;
   loop.guardian.binary = line.guardian.empty() ? own_directory() + "/quell-guardian" : line.guardian;
   loop.guardian.forced = s.least;
@@ -215,6 +233,7 @@ int main(int argc, char** argv) {
   if (::access((own_directory() + "/quell").c_str(), X_OK) == 0) loop.tools = own_directory();
   loop.users = std::move(*users);
   loop.leave_descriptor = leave_descriptor;
+  loop.change_descriptor = change_descriptor;
   auto worker = session_loop::open(std::move(loop), std::move(*state));
   if (!worker) return fail(1, worker.error());
   // Ready means: the guardian is up and what an earlier life left is being cleared. The controller may come later.

@@ -39,6 +39,8 @@ std::string first_line(const char* path) {
 
 result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_directory state) {
   s.control.io = urgency::urgent;
+  s.control.keys = s.keys.own();
+  s.control.server_public_key = s.keys.controller();
   auto control = client_socket::open(s.control);
   if (!control) return tl::unexpected(control.error());
   s.bulk.socket.keys = s.control.keys;
@@ -66,6 +68,10 @@ session_loop::session_loop(settings s, state_directory state, leftovers left, st
       bulk_(std::move(bulk)), control_(std::move(control)), session_(state_.member()),
       table_({.slots = settings_.slots, .level = guardian_->report().level}, session_.lease()),
       environment_(settings_.environment, settings_.tools), boot_id_(first_line("/proc/sys/kernel/random/boot_id")) {
+  connected_as_ = settings_.control.keys;
+  connected_to_ = settings_.control.server_public_key;
+  bulk_as_ = connected_as_.public_key + connected_to_;
+  if (state_.change_wanted()) begin_change();
   utsname names{};
   ::uname(&names);
   host_ = names.nodename;
@@ -80,6 +86,7 @@ int session_loop::run() {
     if (broken_) repair();
     if (unable_until_) try_starts_again();
     keep_session();
+    move_to_next_key();
     send();
     wait();
     hear_guardian();
@@ -107,10 +114,12 @@ void session_loop::wait() {
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
   // Frames that the full socket refused leave when it wakes us; look again all the same.
   if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
-  std::array<pollfd, 4> fds{{{control_->descriptor(), POLLIN, 0},
+  std::array<pollfd, 6> fds{{{control_->descriptor(), POLLIN, 0},
                              {guardian_->descriptor(), POLLIN, 0},
                              {bulk_->descriptor(), POLLIN, 0},
-                             {settings_.leave_descriptor, POLLIN, 0}}};
+                             {settings_.leave_descriptor, POLLIN, 0},
+                             {settings_.change_descriptor, POLLIN, 0},
+                             {next_control_ ? next_control_->descriptor() : -1, POLLIN, 0}}};
   const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
   (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // whatever woke us, the turn looks at everything
 }
@@ -173,6 +182,12 @@ void session_loop::apply(wire::message m) {
   } else if (const auto* r = std::get_if<wire::results_stored>(&m)) {
     table_.results_stored(*r);
     leftovers_.forgotten([this](const operation_id& id) { return !table_.knows(id); });
+  } else if (const auto* k = std::get_if<wire::key_taken>(&m)) {
+    hear_key_answer(*k);
+  } else if (const auto* c = std::get_if<wire::controller_key>(&m)) {
+    hear_controller_key(c->public_key);
+  } else if (const auto* w = std::get_if<wire::welcome>(&m)) {
+    controller_takes_keys_ = w->takes_keys;
   } else if (const auto* z = std::get_if<wire::resize>(&m)) {
     bulk_->resize(z->operation, z->rows, z->columns);
   }
@@ -190,6 +205,7 @@ void session_loop::hear_bulk() {
 
 void session_loop::hear_signals() {
   std::uint64_t count = 0;
+  if (settings_.change_descriptor >= 0 && ::read(settings_.change_descriptor, &count, sizeof count) > 0) begin_change();
   if (settings_.leave_descriptor < 0 || ::read(settings_.leave_descriptor, &count, sizeof count) <= 0) return;
   leave_asked_ += static_cast<int>(std::min<std::uint64_t>(count, 2));
   spdlog::info("worker leaves: {} tasks are stopped{}", table_.live(), leave_asked_ > 1 ? " at once" : "");

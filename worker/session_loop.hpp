@@ -17,6 +17,7 @@
 #include "worker/accounts.hpp"
 #include "worker/bulk_loop.hpp"
 #include "worker/controller_session.hpp"
+#include "worker/key_ring.hpp"
 #include "worker/leftovers.hpp"
 #include "worker/shortage.hpp"
 #include "worker/state_directory.hpp"
@@ -28,7 +29,8 @@ namespace quell::worker {
 class session_loop {
  public:
   struct settings {
-    client_socket::options control;
+    client_socket::options control; ///< its keys are those that `keys` says
+    key_ring keys;
     bulk_loop::settings bulk;
     guardian_client::options guardian;
     std::uint32_t slots = 8;
@@ -43,6 +45,8 @@ class session_loop {
     std::function<std::vector<std::string>()> newly_hidden;
     /// Readable (eventfd) when the process was told to leave; the count is how often.
     int leave_descriptor = -1;
+    /// Readable (eventfd) when somebody asked for a new key.
+    int change_descriptor = -1;
   };
   /// Launches the guardian and the bulk thread and opens the control socket.
   static result<std::unique_ptr<session_loop>> open(settings s, state_directory state);
@@ -60,6 +64,18 @@ class session_loop {
   void hear_signals();
   void keep_session();
   void greet();
+  void say_hello();
+  // ---- session_loop_keys.cpp
+  void begin_change();
+  void offer_key();
+  void hear_key_answer(const wire::key_taken& answer);
+  void hear_controller_key(const std::string& public_key);
+  void move_to_next_key();
+  void connect_anew();
+  void try_other_keys();
+  void follow_controller();
+  void keys_worked();
+  bool store_keys();
   void apply(wire::message m);
   void perform(effects& list);
   void spawn(wire::start order);
@@ -87,6 +103,12 @@ class session_loop {
   std::unique_ptr<guardian_client> guardian_;
   std::unique_ptr<bulk_loop> bulk_;
   std::unique_ptr<client_socket> control_;
+  std::unique_ptr<client_socket> next_control_; ///< under the next key, until its connection stands
+  boot_time next_control_since_{};
+  key_pair connected_as_;    ///< the keys of control_
+  std::string connected_to_; ///< and the controller's
+  std::string bulk_as_;      ///< both public keys of the bulk socket
+  bool controller_takes_keys_ = false;
   controller_session session_;
   task_table table_;
   task_environment environment_;

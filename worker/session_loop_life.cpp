@@ -33,6 +33,7 @@ wire::hello session_loop::hello() const {
   h.level = guardian_->report().level;
   h.containment_limits = guardian_->report().limits;
   h.host = host_;
+  h.knows_keys = true;
   return h;
 }
 
@@ -42,7 +43,11 @@ void session_loop::greet() {
   if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now()))
     incarnation_ = incarnation_id::fresh();
   reserve_.release(); // for the new connections, until something is to be started
-  control_->reset();
+  connect_anew();
+  say_hello();
+}
+
+void session_loop::say_hello() {
   wire::hello h = hello();
   offered_none_ = h.slots == 0;
   later_results_ = table_.describe(h);
@@ -55,6 +60,8 @@ void session_loop::greet() {
 void session_loop::keep_session() {
   session_state_changed();
   const boot_time at = boot_now();
+  if (session_.at() == phase::greeting && control_->refused()) try_other_keys();
+  if (session_.at() == phase::open && !control_->connected()) follow_controller();
   if (!session_.stuck() && session_.hello_due(at)) greet();
   if (const auto& stuck = session_.stuck()) {
     spdlog::error("worker gives up: {}", stuck->message);
@@ -81,6 +88,7 @@ void session_loop::session_state_changed() {
       spdlog::warn("worker cannot store its cluster: {}", stored.error().detail);
     stored_at_ = at;
     leftovers_.told();
+    keys_worked();
     bulk_->session_opened(session_.id());
     last_complaint_.clear();
     if (!ever_ready_)

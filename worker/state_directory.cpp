@@ -91,6 +91,14 @@ result<key_pair> state_directory::key() const {
 
 result<void> state_directory::store_key(const key_pair& keys) { return write("key", keys.secret_key + "\n", true); }
 
+std::string state_directory::keys() const { return read_file(path_ + "/keys"); }
+
+result<void> state_directory::store_keys(const std::string& text) { return write("keys", text, true); }
+
+bool state_directory::change_wanted() const { return ::access((path_ + "/change").c_str(), F_OK) == 0; }
+
+void state_directory::change_begun() { ::unlink((path_ + "/change").c_str()); }
+
 result<void> state_directory::write(const std::string& name, const std::string& text, bool sync) const {
   const std::string path = path_ + "/" + name;
   const std::string fresh = path + ".new";

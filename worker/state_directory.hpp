@@ -6,6 +6,8 @@
 //   doubt     there while an earlier life may have left something that the controller was not told of (leftovers.hpp)
 //   life      held locked by guardian and keepers while they live (guardian/life_lock.hpp)
 //   key       secret CURVE key of `quell-worker keygen` (0600)
+//   keys      what followed it or the join line's key, and the controller's (0600, key_ring.hpp)
+//   change    there while a new key is asked for (`quell-worker rotate-key`)
 #pragma once
 
 #include <memory>
@@ -34,6 +36,14 @@ class state_directory {
   result<key_pair> key() const;
   result<void> store_key(const key_pair& keys);
   bool has_key() const;
+
+  /// The file `keys`; "" = none.
+  std::string keys() const;
+  /// Whole or not at all, and on disk.
+  result<void> store_keys(const std::string& text);
+  /// Somebody asked for a new key, and `change_begun` was not called since.
+  bool change_wanted() const;
+  void change_begun();
 
  private:
   state_directory() = default;

@@ -56,7 +56,10 @@ void look_at_cluster(session& s, json& findings) {
       text += ", version " + printable(software) + " (the controller has " + version + ")";
     const auto heard = instant_of(worker, "last_heard_at");
     if (heard && *heard > after + milliseconds{2000}) text += "; its last word is from the future: look at the clocks";
-    add(findings, state == "ready" ? "ok" : "warning", "worker", text);
+    const auto knows = worker.find("knows_controller_key");
+    const bool is_behind = knows != worker.end() && knows->is_boolean() && !knows->get<bool>();
+    if (is_behind) text += "; it does not know the controller's next key yet (quelld --rotate-key)";
+    add(findings, state == "ready" && !is_behind ? "ok" : "warning", "worker", text);
     for (const auto& limit : member(worker, "containment_limits"))
       if (limit.is_string())
         add(findings, "note", "worker", name + " cannot promise: " + printable(limit.get<std::string>()));

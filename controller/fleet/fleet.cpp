@@ -30,6 +30,7 @@ fleet_impl::fleet_impl(fleet_settings s, ledger& l, std::vector<storage::worker_
     m.record = std::move(record);
     m.merge_labels();
     by_key_[m.record.public_key] = &m;
+    if (!m.record.next_key.empty()) by_key_[m.record.next_key] = &m;
     if (m.record.lease > milliseconds{0}) {
       // Answers were sent before this start, it is not known when: it counts from now, and is silent until it says
       // hello.
@@ -140,6 +141,7 @@ void fleet_impl::drop(member& m, moment now) {
   placement_.roster_changed(&m);
   std::erase(touched_, &m);
   by_key_.erase(m.record.public_key);
+  by_key_.erase(m.record.next_key);
   publish_keys();
   members_.erase(members_.find(m.name()));
 }

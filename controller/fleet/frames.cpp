@@ -22,7 +22,7 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
   member& m = *known->second;
   expire(m, now); // a frame that comes after the dead-by instant changes nothing
   if (h) {
-    greet(m, route, *h, now);
+    greet(m, route, public_key, *h, now);
     return void(tidy_leaving(now));
   }
   if (!m.link || m.link->id != e.session || m.link->route != route) {
@@ -104,6 +104,10 @@ bool fleet_impl::report(member& m, const wire::message& body, moment now) {
           placement_.capacity_changed();
         } else if constexpr (std::is_same_v<message, wire::task_unproven>) {
           ledger_.unproven(m.name(), x, now);
+        } else if constexpr (std::is_same_v<message, wire::key_offer>) {
+          offered(m, x.public_key, now);
+        } else if constexpr (std::is_same_v<message, wire::controller_key_stored>) {
+          stored_key(m, x.public_key, now);
         } else if constexpr (std::is_same_v<message, wire::farewell>) {
           farewell(m, now);
         } else {

@@ -117,7 +117,7 @@ void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
   if (m.link) break_session(m, "the state directory that used this key first is back; this one has to go", now);
 }
 
-void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h, moment now) {
+void fleet_impl::greet(member& m, const std::string& route, const std::string& key, const wire::hello& h, moment now) {
   if (handing_over_) return; // about to end: the next controller answers
   if (auto no = reason_to_refuse(h)) return refuse(route, h.proposed, std::move(*no));
   // One that comes too often is not answered: it will come again. An honest worker waits at least 100 ms between two.
@@ -138,7 +138,7 @@ void fleet_impl::greet(member& m, const std::string& route, const wire::hello& h
          "another process with the key of worker " + who + " may live until its lease is over; this one is taken then",
          until(*held, now.boot)});
   }
-  begin_session(m, route, h, now);
+  begin_session(m, route, key, h, now);
 }
 
 // The hello came twice, or its answer was lost. Nothing is reconciled again.
@@ -154,7 +154,8 @@ void fleet_impl::repeat_welcome(member& m, const std::string& route, moment now)
   effects_.ordered.push_back({route, envelope_for(m, 1, s.welcome)});
 }
 
-void fleet_impl::begin_session(member& m, const std::string& route, const wire::hello& h, moment now) {
+void fleet_impl::begin_session(member& m, const std::string& route, const std::string& key, const wire::hello& h,
+                               moment now) {
   const bool same_life = m.record.incarnation == h.incarnation;
   const bool was_away = m.silent_since.has_value();
   end_session(m);
@@ -199,16 +200,18 @@ void fleet_impl::begin_session(member& m, const std::string& route, const wire::
   s.said = h;
   s.said.inventory.clear();
   s.said.results.clear();
-  s.welcome = {wire::protocol_version, cluster_, epoch_, m.name(), settings_.heartbeat, settings_.lease};
+  s.welcome = {wire::protocol_version, cluster_, epoch_, m.name(), settings_.heartbeat, settings_.lease, true};
   m.link = std::move(s);
   m.last_session = h.proposed;
   by_route_[route] = &m;
+  used_key(m, key, now);
   put(m);
   // It is frame 1, made before the ledger looks at the inventory: the stops that come of that are behind it.
   send(m, m.link->welcome, now);
   m.lease.answered(now.boot, settings_.lease);
   m.lease_end = now.boot + settings_.lease;
   ledger_.reconcile(m.name(), h, same_life, now);
+  tell_key(m, now);
   if (was_away) ledger_.reachability_changed(m.name(), now);
   refresh_load(m);
   announce("worker_joined", m, now);

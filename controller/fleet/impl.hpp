@@ -41,6 +41,7 @@ class fleet_impl final : public fleet {
   result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows, std::uint16_t columns,
                       moment now) override;
   void hand_over(moment now) override;
+  void next_controller_key(const std::string& next, moment now) override;
   std::optional<boot_time> tick(moment now) override;
   std::optional<worker_view> worker(const std::string& name, moment now) const override;
   std::vector<worker_view> workers(moment now) const override;
@@ -52,12 +53,12 @@ class fleet_impl final : public fleet {
 
  private:
   // ---- hello.cpp
-  void greet(member& m, const std::string& route, const wire::hello& h, moment now);
+  void greet(member& m, const std::string& route, const std::string& key, const wire::hello& h, moment now);
   std::optional<wire::refuse> reason_to_refuse(const wire::hello& h) const;
   std::optional<boot_time> held_until(const member& m, const wire::hello& h) const;
   void note_rival(member& m, const wire::hello& h, moment now);
   void repeat_welcome(member& m, const std::string& route, moment now);
-  void begin_session(member& m, const std::string& route, const wire::hello& h, moment now);
+  void begin_session(member& m, const std::string& route, const std::string& key, const wire::hello& h, moment now);
   void end_session(member& m);
   void break_session(member& m, const std::string& why, moment now);
   void refuse(const std::string& route, const session_id& about, wire::refuse answer);
@@ -72,6 +73,13 @@ class fleet_impl final : public fleet {
   void send(member& m, wire::message body, moment now);
   void send_again(member& m, bool gap, moment now);
   wire::envelope envelope_for(member& m, std::uint64_t number, wire::message body);
+
+  // ---- keys.cpp
+  std::string reason_against_key(member& m, const std::string& key, moment now);
+  void offered(member& m, const std::string& key, moment now);
+  void used_key(member& m, const std::string& key, moment now);
+  void stored_key(member& m, const std::string& key, moment now);
+  void tell_key(member& m, moment now);
 
   // ---- watch.cpp
   void heard(member& m, moment now);
@@ -114,7 +122,8 @@ class fleet_impl final : public fleet {
   moment now_{};        ///< of the last call
   boot_time arrived_{}; ///< of the frame that is being read
   bool departures_told_ = false;
-  bool handing_over_ = false; ///< no grant, no hello, no start any more
+  std::string controller_key_; ///< the controller's next one; "" = none
+  bool handing_over_ = false;  ///< no grant, no hello, no start any more
 };
 
 } // namespace quell::controller

@@ -39,6 +39,7 @@ struct member {
   std::optional<worker_trouble> trouble; ///< as its last hello said
   std::optional<key_rival> rival;        ///< another process said hello with its key
   std::optional<boot_time> home_claims_it; ///< until then only the state directory that came first is taken
+  budget key_offers{{10, 1.0 / 60}};       ///< each costs a row, and a key that is remembered for a while
   budget hellos{{200, 20}}; ///< how many it may say: each costs a row, an event and a look at its inventory
 
   std::uint32_t used = 0; ///< slots, as the ledger counts them

@@ -25,6 +25,7 @@ worker_view fleet_impl::view(const member& m, moment now) const {
   v.unreachable_since = m.silent_since;
   v.trouble = m.trouble;
   v.rival = m.rival;
+  if (!controller_key_.empty()) v.knows_controller_key = m.record.controller_key == controller_key_;
   if (const auto dead_by = m.lease.dead_by(); dead_by && m.silent_since) v.dead_by = shown(*dead_by, now);
   return v;
 }

@@ -62,6 +62,7 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   write_object_or_null(to, "rival", worker.rival, [&](const auto& rival) {
     to.field("since_at", rival.since).field("last_at", rival.last).field("address", rival.address);
   });
+  to.field("key_changed_at", record.key_changed_at).field("knows_controller_key", worker.knows_controller_key);
   write_object_or_null(to, "drain", record.drain, [&](const auto& drain) {
     to.field("since_at", drain.since).field("reason", drain.reason).field("deadline_at", drain.deadline_at);
   });

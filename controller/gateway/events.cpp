@@ -23,7 +23,7 @@ constexpr auto known_types =
                                      "tool_progress",     "tool_timeout",         "tool_result",
                                      "turn_abort",        "turn_complete",        "approval_required",
                                      "approval_resolved", "message_decided",      "acknowledgement",
-                                     "worker_disputed"});
+                                     "worker_disputed",   "worker_key_changed"});
 
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {

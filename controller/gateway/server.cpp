@@ -252,6 +252,8 @@ class running_gateway : public gateway {
       if (gw->stopping) co_return;
       const bool new_certificate = certificate.has_changed(), new_key = key.has_changed();
       if (new_certificate || new_key) take_tls(o);
+      if (o.look_at_keys)
+        if (auto changed = o.look_at_keys()) gw->options.server_public_key = std::move(*changed);
       if (!token.has_changed()) continue;
       const auto secret = first_line(token_file);
       if (secret.empty() || token_hash(secret) == gw->admin_hash) continue;

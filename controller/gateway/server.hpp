@@ -40,6 +40,9 @@ struct gateway_options {
   // What `POST /v1/workers` writes into a join line:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
+  /// Called about every second, on the gateway's thread: looks whether somebody changed the controller's key, and
+  /// returns the public half of the new one. May be empty.
+  std::function<std::optional<std::string>()> look_at_keys;
   scope_path default_scope;          ///< of a create without scope and parent
   milliseconds default_timeout{0};   ///< of a create without timeout_ms; 0 = none
   milliseconds keep_operations{0};   ///< what ended longer ago is dropped; 0 = nothing is

@@ -94,6 +94,10 @@ std::vector<wire::envelope> sample_frames() {
       wire::handover{60s},
       wire::resize{operation(1), 24, 80},
       wire::acknowledge{true},
+      wire::key_offer{std::string(40, 'a')},
+      wire::controller_key_stored{std::string(40, 'b')},
+      wire::key_taken{std::string(40, 'a'), "another worker has it"},
+      wire::controller_key{std::string(40, 'b')},
   };
   std::vector<wire::envelope> all;
   for (const auto& body : bodies) all.push_back({id_number<session_id>(3), all.size() + 1, all.size(), body});

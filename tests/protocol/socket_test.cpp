@@ -232,6 +232,30 @@ TEST_CASE("a key that is taken out of the set is heard no more, though its conne
   CHECK(server.frame_count() == 3);
 }
 
+TEST_CASE("a server that changes its key lets in who expects the new one, and nobody else", "[socket]") {
+  const auto worker = key_pair::generate();
+  const auto next = key_pair::generate();
+  running_server server({worker.public_key});
+  auto before = open_client(server, worker);
+  send_when_connected(*before, "under the old one");
+  CHECK(server.next().frame == "under the old one");
+  CHECK_FALSE(before->refused());
+  server.socket->change_keys(next, [](const std::string& why) { FAIL(why); });
+  until(*before, "the end of the connection", [&] { return (void)before->receive(), !before->connected(); });
+  until(*before, "a refusal", [&] { return (void)before->receive(), before->refused(); });
+  CHECK_FALSE(before->connected());
+  auto after = open_client({server.endpoint()}, worker, next.public_key);
+  send_when_connected(*after, "under the new one");
+  CHECK(server.next().frame == "under the new one");
+  server.socket->change_keys(server.keys, {}); // and back
+  auto again = open_client(server, worker);
+  send_when_connected(*again, "again");
+  CHECK(server.next().frame == "again");
+  const auto stranger = key_pair::generate(); // who may come in is looked at as before
+  auto alone = open_client(server, stranger);
+  CHECK(server.next_refused() == stranger.public_key);
+}
+
 TEST_CASE("a frame of the greatest size passes both ways", "[socket]") {
   const auto worker = key_pair::generate();
   running_server server({worker.public_key});

@@ -63,6 +63,21 @@ TEST_CASE("a later entry of one key wins, also across batches of one commit") {
   CHECK(store(directory.path()).recovered.workers.at(0).version == "499");
 }
 
+TEST_CASE("the keys that follow a worker's come back with its row") {
+  temp_directory directory;
+  store s(directory.path());
+  worker_record worker;
+  worker.name = "w1";
+  worker.public_key = "present";
+  worker.home_state = "home";
+  worker.next_key = "next";
+  worker.key_changed_at = wall_time{milliseconds{1'800'000'000'000}};
+  worker.controller_key = "controller's next";
+  s.heard.outcome(s.log->submit({put_worker{worker}}));
+  s.log->close();
+  CHECK(store(directory.path()).recovered.workers.at(0) == worker);
+}
+
 TEST_CASE("an empty batch is a barrier, and nothing is taken after the close") {
   temp_directory directory;
   store s(directory.path());

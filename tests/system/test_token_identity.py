@@ -56,6 +56,30 @@ def test_namesakes_do_not_share_a_rate(cluster):
     assert cluster.api("GET", "/v1/status", token=other["token"]).status == 200
 
 
+def test_a_day_has_so_many_bytes_of_each_token_and_cancels_are_none_of_them():
+    with Cluster(workers=0, settings=["limits.bytes_per_day=64KiB"]) as c:
+        one, other = (token(c, "bytes") for _ in range(2))
+
+        def made(by, padding=4000):
+            return c.api("POST", "/v1/operations", {"kind": "external", "name": "x", "scope": "bytes/full", "labels": {f"l{i}": "x" * 100 for i in range(padding // 110)}},
+                         token=by["token"])
+
+        assert made(one).status == 201
+        refused = until(lambda: (lambda a: a if a.status == 429 else None)(made(one)), "the day's bytes to be spent")
+        assert refused.json["code"] == "rate_limited" and "limits.bytes_per_day" in refused.json["detail"], refused.body
+        assert int(refused.headers["Retry-After"]) > 0
+        before = len(c.operations(scope="bytes/full", status="running")) + len(c.operations(scope="bytes/full", status="pending"))
+        assert made(one).status == 429
+        assert len(c.operations(scope="bytes/full", status="running")) + len(c.operations(scope="bytes/full", status="pending")) == before, "what was refused was not done"
+        assert made(other).status == 201, "a namesake has bytes of its own"
+        assert made(dict(token=c.token)).status == 201, "the bootstrap token has none of the limits"
+        for _ in range(200):  # far more than a day's bytes
+            done = c.api("POST", "/v1/cancels", {"scope": "bytes/full", "reason": "r" * 400}, token=one["token"])
+            assert done.status in (200, 202), done.body
+        assert made(one).status == 429
+        assert c.api("GET", "/v1/status", token=one["token"]).status == 200, "what has no body costs none"
+
+
 def test_a_task_is_told_by_its_operation(cluster):
     o = cluster.start("bash", "-c", "quell run -d -- sleep 1000; quell cancel $QUELL_OPERATION --reason x; quell ps -q; exec sleep 1000", scope="who/task", grace_ms=0)
     child = until(lambda: [x for x in cluster.operations(parent=o["id"])], "the child")[0]

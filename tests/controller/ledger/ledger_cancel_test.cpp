@@ -212,6 +212,36 @@ TEST_CASE("tombstones have a quota per token") {
   CHECK(third.error().error.code == "too_many_operations");
 }
 
+TEST_CASE("a token's namesake has a quota of tombstones of its own") {
+  ledger_settings s;
+  s.max_tombstones_per_token = 2;
+  world w(s);
+  const auto leave = [&](const char* token) {
+    auto order = w.order(storage::target_operation{w.next_operation()});
+    order.by_token.token_name = "twin";
+    order.by_token.token_id = token;
+    const auto done = w.try_cancel(order);
+    return done ? std::string() : done.error().error.code;
+  };
+  for (const std::string after : {"", "a restart"}) {
+    if (!after.empty()) w.restart();
+    INFO("after " << after);
+    if (after.empty()) {
+      CHECK(leave("one").empty());
+      CHECK(leave("one").empty());
+    }
+    CHECK(leave("one") == "too_many_operations");
+    CHECK(leave("other").empty());
+  }
+  CHECK(leave("other") == "too_many_operations"); // one before the restart and one after it
+  CHECK(w.store.tombstones.size() == 4);
+  // When one's tombstones expire, its places come back.
+  w.pass(std::chrono::hours{24} + milliseconds{1});
+  CHECK(w.store.tombstones.empty());
+  CHECK(leave("one").empty());
+  CHECK(leave("other").empty());
+}
+
 TEST_CASE("cancels by owner and of everything leave no cutoff and stop what newer work does not share") {
   world w;
   w.task("hers", in("s"));
