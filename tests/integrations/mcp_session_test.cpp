@@ -13,7 +13,7 @@ TEST_CASE("the handshake offers the newest version that has one, and says who is
   REQUIRE(talk.wrote.size() == 1);
   CHECK(talk.wrote[0]["method"] == "initialize");
   CHECK(talk.wrote[0]["params"]["protocolVersion"] == "2025-11-25");
-  CHECK(talk.wrote[0]["params"]["capabilities"].empty());
+  CHECK(talk.wrote[0]["params"]["capabilities"] == json{{"elicitation", {{"form", json::object()}}}});
   talk.shake();
   REQUIRE(talk.wrote.size() == 2);
   CHECK(talk.wrote[1] == json{{"jsonrpc", "2.0"}, {"method", "notifications/initialized"}});
