@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from harness import processes
 from harness.asking_mcp import AskingWeb
 from harness.odd_cluster import OddCluster
 from harness.recording_model import RecordingModel
@@ -223,7 +224,8 @@ def test_a_server_that_dies_takes_its_question_along():
     with asking("stdio") as c:
         turn = c.ask("die", [tool("deploy")])
         call, question = open_question(c, turn)
-        os.kill(int(c.seen("start")[0].split()[1]), signal.SIGKILL)
+        server, = [p for p in processes.marked(ASKING) if c.workspace.encode() in processes.read(f"/proc/{p}/cmdline")]
+        os.kill(server, signal.SIGKILL)
         assert c.ended(turn)["status"] == "completed"
         assert c.results("odd", turn)[0]["result"]["error"]["code"] == "outcome_unknown"
         assert word(c, call, "approve", question, values={"environment": "staging"}).status == 409

@@ -193,7 +193,6 @@ def main():
     def say(message):
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
-    seen(f"start {os.getpid()}")
     asking = Asking(seen)
     for line in sys.stdin:
         asking.take(json.loads(line), say)
