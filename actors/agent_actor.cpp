@@ -86,6 +86,10 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
         self->state.it->human_decided(m.call, m.approved, m.reason);
         arm(self);
       },
+      [self](const call_waits& m) {
+        self->state.it->call_waits(m.call, m.for_human);
+        arm(self);
+      },
       [self](const tool_over& m) {
         self->state.loop->forget(m.number);
         self->state.it->tool_over(m.number, m.stands);
@@ -116,6 +120,7 @@ class actor_line final : public agent_line {
   void decide(const operation_id& call, bool approved, const std::string& reason) override {
     caf::anon_send(to_, human_said{call, approved, reason});
   }
+  void waits(const operation_id& call, bool for_human) override { caf::anon_send(to_, call_waits{call, for_human}); }
   void die() override { caf::anon_send_exit(to_, caf::exit_reason::user_shutdown); }
 
  private:

@@ -31,6 +31,12 @@ struct human_said {
   std::string reason;
 };
 
+/// A call that runs waits for a human's answer, or has it.
+struct call_waits {
+  operation_id call;
+  bool for_human = false;
+};
+
 /// UP: a tool's work is over, and this is its one result.
 struct tool_over {
   call_number number = 0;
@@ -59,6 +65,7 @@ struct turn_ticked {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::cancel_now)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_cancelled)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::human_said)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::continued)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::work_over)

@@ -38,6 +38,8 @@ using agent_actor = caf::typed_actor<
     caf::reacts_to<call_cancelled>,
     // From above, for a call that waits.
     caf::reacts_to<human_said>,
+    // From above, for a call that runs and asks.
+    caf::reacts_to<call_waits>,
     // From below.
     caf::reacts_to<tool_over>,
     // INTERNAL: answers and events of ports.

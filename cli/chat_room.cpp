@@ -244,14 +244,15 @@ bool chat_room::stop_running(const std::string& reason) {
 }
 
 void chat_room::decide(const open_approval& open, bool approve, const std::string& reason) {
-  answered_.push_back(open.operation);
+  answered_.push_back(open.key());
   json body = json::object();
+  if (!open.question.empty()) body["question"] = open.key();
   if (!reason.empty()) body["reason"] = reason.substr(0, 500);
   calls_.push_back(api_.call("POST", "/v1/operations/" + open.operation + (approve ? "/approve" : "/deny"), body,
                              call_timeout, [this, open](answer<json> a) {
                                if (a) return;
                                const bool is_late = a.error().code == "not_paused";
-                               if (!is_late) std::erase(answered_, open.operation); // so that it can be answered again
+                               if (!is_late) std::erase(answered_, open.key()); // so that it can be answered again
                                note(a.error().detail, color::red);
                                refresh();
                              }));

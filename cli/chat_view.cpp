@@ -39,6 +39,13 @@ turn_story::listener chat_room::listener(spoken& one) {
                                                                                                    : color::red);
   };
   to.asked = [this](const open_approval& open) {
+    if (!open.question.empty()) {
+      for (const auto& line : open.lines) note(line, color::yellow);
+      std::string commands;
+      for (const auto& command : open.commands) commands += (commands.empty() ? "" : "   ") + command;
+      note("  y (with its defaults) or n here, or elsewhere: " + commands, color::yellow);
+      return;
+    }
     note("a human must say whether this may run (rule " + open.rule + "):", color::yellow);
     note("  " + open.what, color::bold);
     std::string commands;
@@ -46,7 +53,7 @@ turn_story::listener chat_room::listener(spoken& one) {
     note("  y or n here, or elsewhere: " + commands, color::yellow);
   };
   to.answered = [this](const open_approval& open, const std::string& decision, const std::string& by) {
-    std::erase(answered_, open.operation);
+    std::erase(answered_, open.key());
     note(printable(decision) + (by == "-" ? "" : " by " + by) + ": " + open.what);
   };
   to.aborted = [this, &one](const std::string& reason) {
@@ -77,7 +84,7 @@ std::vector<open_approval> chat_room::approvals() const {
   std::vector<open_approval> out;
   for (const auto& one : spoken_)
     for (const auto& open : one->story->approvals())
-      if (!one->over && std::find(answered_.begin(), answered_.end(), open.operation) == answered_.end())
+      if (!one->over && std::find(answered_.begin(), answered_.end(), open.key()) == answered_.end())
         out.push_back(open);
   return out;
 }
@@ -105,7 +112,10 @@ std::vector<std::string> chat_room::rows() const {
 std::string chat_room::prompt() const {
   const auto open = approvals();
   std::string text;
-  if (!open.empty()) text = "run " + cut_columns(open.front().what, most_asked, s_.term.utf8) + "? y/n ";
+  if (!open.empty() && !open.front().question.empty())
+    text = cut_columns(open.front().message, most_asked, s_.term.utf8) + " y/n ";
+  else if (!open.empty())
+    text = "run " + cut_columns(open.front().what, most_asked, s_.term.utf8) + "? y/n ";
   text += s_.term.utf8 ? "›" : ">";
   // libedit takes an escape for part of what follows it: so the blank is behind the last one.
   return (s_.term.color_out ? "\1\x1b[1m\1" + text + "\1\x1b[0m\1" : text) + " ";

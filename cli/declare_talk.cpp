@@ -21,6 +21,11 @@ void say_fields(CLI::App& app, say_options& o) {
 void decision_fields(CLI::App& app, approve_options& o) {
   app.add_option("ID", o.id, "the call that waits: quell ps --status paused")->required();
   add_text(app, "--reason", o.reason, o.approve ? "why, for the record" : "why; the model reads it");
+  add_text(app, "--question", o.question, "what a call asks that has begun: quell show says which")->type_name("ID");
+  if (o.approve)
+    add_pairs(app, "--set", o.values, "a value for the question; left out ones get their defaults");
+  else
+    app.add_flag("--dismiss", o.dismiss, "answer the question with neither yes nor no");
 }
 
 void mcp_fields(CLI::App& app, mcp_options& o) {

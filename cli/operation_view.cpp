@@ -111,13 +111,18 @@ std::vector<std::string> operation_reasons(const nlohmann::json& operation, cons
     const auto what = text_of(waiting, "what");
     std::string line =
         "waits for " + (what == "turn" ? "its turn" : what) + " since " + instant_and_age(waiting, "since_at", v);
-    if (const auto detail = text_of(waiting, "detail"); !detail.empty() && what != "approval" && what != "turn")
+    if (const auto detail = text_of(waiting, "detail");
+        !detail.empty() && what != "approval" && what != "answer" && what != "turn")
       line += ": " + printable(detail);
     out.push_back(line);
     if (what == "approval") {
       const auto rule = text_of(member(operation, "tool"), "approval");
       out.push_back("a human must say whether it may run" + (rule.empty() ? "" : ", by rule " + one_line(rule)) + ":");
       for (const auto& command : approval_commands(text_of(operation, "id"))) out.push_back("  " + command);
+    }
+    if (const auto& question = member(member(operation, "tool"), "question"); question.is_object()) {
+      for (const auto& line : question_lines(question)) out.push_back(line);
+      for (const auto& command : answer_commands(text_of(operation, "id"), question)) out.push_back("  " + command);
     }
     if (what == "turn" && text_of(operation, "kind") == "turn")
       out.push_back("the turns of a scope run one after the other: quell ps --scope " +

@@ -104,7 +104,10 @@ struct mcp_list_options {};
 struct approve_options {
   std::string id;
   text_option reason;
-  bool approve = true; ///< false: deny
+  bool approve = true;  ///< false: deny
+  text_option question; ///< of a call that has begun: its id, or the end of it
+  strings values;       ///< NAME=VALUE
+  bool dismiss = false; ///< with deny: neither yes nor no
 };
 struct scopes_options {
   text_option prefix;

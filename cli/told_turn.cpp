@@ -66,6 +66,11 @@ turn_story::listener told_turn::listener() {
           end.ok || end.cancelled ? color::dim : color::red);
   };
   to.asked = [this](const open_approval& open) {
+    if (!open.question.empty()) {
+      for (const auto& line : open.lines) aside(line, color::yellow);
+      for (const auto& command : open.commands) aside("  " + command, color::yellow);
+      return;
+    }
     aside("a human must say whether this may run (rule " + open.rule + "): " + open.what, color::yellow);
     for (const auto& command : approval_commands(open.operation)) aside("  " + command, color::yellow);
   };

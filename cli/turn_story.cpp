@@ -98,13 +98,23 @@ void turn_story::tool_result(const json& event) {
 
 void turn_story::approval(const json& event) {
   const auto& data = member(event, "data");
-  const auto id = text_of(data, "operation");
+  const auto& question = member(data, "question");
+  const auto id = question.is_object()   ? text_of(question, "id")
+                  : question.is_string() ? question.get<std::string>()
+                                         : text_of(data, "operation");
   const auto found =
-      std::find_if(approvals_.begin(), approvals_.end(), [&](const auto& open) { return open.operation == id; });
+      std::find_if(approvals_.begin(), approvals_.end(), [&](const auto& open) { return open.key() == id; });
   if (text_of(event, "type") == "approval_required") {
     if (found != approvals_.end()) return;
-    approvals_.push_back(
-        {id, call_text(text_of(data, "name"), member(data, "input")), one_line(text_of(data, "rule"))});
+    open_approval open{text_of(data, "operation"), call_text(text_of(data, "name"), member(data, "input")),
+                       one_line(text_of(data, "rule"))};
+    if (question.is_object()) {
+      open.question = id;
+      open.message = one_line(text_of(question, "message"));
+      open.lines = question_lines(question);
+      open.commands = answer_commands(open.operation, question);
+    }
+    approvals_.push_back(std::move(open));
     if (to_.asked) to_.asked(approvals_.back());
     return;
   }

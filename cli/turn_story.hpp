@@ -27,6 +27,12 @@ struct tool_in_flight {
 /// A question to a human that is open.
 struct open_approval {
   std::string operation, what, rule;
+  // Of a call that has begun and asks something; else "" and none:
+  std::string question{}; ///< its id
+  std::string message{};
+  std::vector<std::string> lines{}, commands{}; ///< what is asked, and how it is answered
+  /// Each has its own: a call may wait to begin, and ask several things after that.
+  const std::string& key() const { return question.empty() ? operation : question; }
 };
 
 struct tool_ending {

@@ -1,6 +1,7 @@
 // Turns in words.
 #include "cli/turn_view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,37 @@ std::string usage_text(const json& usage) {
 
 std::vector<std::string> approval_commands(const std::string& operation) {
   return {"quell approve " + short_id(operation), "quell deny " + short_id(operation) + " --reason WHY"};
+}
+
+std::vector<std::string> question_lines(const json& question) {
+  std::vector<std::string> out{printable(text_of(question, "server")) +
+                               " asks: " + cut(one_line(text_of(question, "message")), 4000, false)};
+  const auto& form = member(question, "form");
+  const auto& fields = member(form, "properties");
+  const auto& required = member(form, "required");
+  if (!fields.is_object()) return out;
+  for (const auto& [name, field] : fields.items()) {
+    const auto kind = text_of(field, "type");
+    std::string line = "  " + one_line(name) + "  " + one_line(kind);
+    for (const char* key : {"enum", "oneOf", "items"})
+      if (const auto& choices = member(field, key); !choices.is_null())
+        line += " " + cut(printable(to_line(choices)), 300, false);
+    if (const auto about = text_of(field, "description"); !about.empty())
+      line += ": " + cut(one_line(about), 300, false);
+    if (const auto& usual = member(field, "default"); !usual.is_null())
+      line += "  (default " + cut(printable(to_line(usual)), 80, false) + ")";
+    else if (required.is_array() && std::find(required.begin(), required.end(), name) != required.end())
+      line += "  (required)";
+    out.push_back(line);
+  }
+  return out;
+}
+
+std::vector<std::string> answer_commands(const std::string& operation, const json& question) {
+  const auto what = short_id(operation) + " --question " + short_id(text_of(question, "id"));
+  const auto& fields = member(member(question, "form"), "properties");
+  return {"quell approve " + what + (fields.is_object() && !fields.empty() ? " --set NAME=VALUE" : ""),
+          "quell deny " + what + " [--dismiss]"};
 }
 
 std::string stopped_text(const json& cancel) {

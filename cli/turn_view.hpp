@@ -19,6 +19,10 @@ std::string outcome_text(const nlohmann::json& said);
 std::string usage_text(const nlohmann::json& usage);
 /// The two commands that answer the question whether this call may run.
 std::vector<std::string> approval_commands(const std::string& operation);
+/// What a begun call asks (`tool.question` of its operation), in lines; "" names nothing.
+std::vector<std::string> question_lines(const nlohmann::json& question);
+/// How it is answered.
+std::vector<std::string> answer_commands(const std::string& operation, const nlohmann::json& question);
 /// What a settled or open cancel did, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
 /// (2.0s)`.
 std::string stop_summary(const nlohmann::json& cancel);

@@ -67,6 +67,10 @@ void agent::human_decided(const operation_id& call, bool approved, const std::st
   take(turn_.human_decided(*number, approved, reason, loop_.now()));
 }
 
+void agent::call_waits(const operation_id& call, bool for_human) {
+  if (const auto number = number_of(call)) turn_.call_waits(*number, for_human, loop_.now());
+}
+
 void agent::tick() { take(turn_.tick(loop_.now())); }
 
 void agent::model_said(std::uint32_t number, model_event event) {

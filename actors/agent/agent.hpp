@@ -32,6 +32,8 @@ class agent {
   void tool_over(call_number number, const tool_result& stands);
   /// A human approved or denied; a denied call has ended already.
   void human_decided(const operation_id& call, bool approved, const std::string& reason);
+  /// A call that runs waits for a human, or has its answer.
+  void call_waits(const operation_id& call, bool for_human);
   void tick();
   std::optional<boot_time> next_tick() const { return turn_.next_tick(); }
 

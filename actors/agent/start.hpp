@@ -34,6 +34,8 @@ class agent_line {
   virtual void stop(abort_reason why, const std::string& reason) = 0;
   virtual void stop_call(const operation_id& call, const std::string& reason) = 0;
   virtual void decide(const operation_id& call, bool approved, const std::string& reason) = 0;
+  /// A call that runs waits for a human, or does so no longer: that time is not its own.
+  virtual void waits(const operation_id& call, bool for_human) = 0;
   /// The process ends: no more of it happens, nothing is told.
   virtual void die() = 0;
 };

@@ -175,6 +175,17 @@ std::vector<turn_effect> turn::human_decided(call_number number, bool approved, 
   return take();
 }
 
+void turn::call_waits(call_number number, bool for_human, boot_time now) {
+  call_slot* const s = slot_of(number);
+  if (!s || s->state != call_state::running || phase_ == turn_phase::done) return;
+  if (for_human && s->deadline) {
+    s->left = std::max(*s->deadline - now, std::chrono::nanoseconds{0});
+    s->deadline.reset();
+  } else if (!for_human && s->left) {
+    s->deadline = now + *std::exchange(s->left, std::nullopt);
+  }
+}
+
 std::vector<turn_effect> turn::tick(boot_time now) {
   if (phase_ == turn_phase::done) return {};
   for (auto& s : stragglers_)

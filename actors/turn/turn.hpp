@@ -144,6 +144,8 @@ class turn {
   /// The call was told to stop by somebody else than this turn, which goes on: `what` is its result.
   std::vector<turn_effect> call_cancelled(call_number number, tool_result what, boot_time now);
   std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now);
+  /// A call that runs waits for a human meanwhile, or does so no longer: its time limit stands still as long.
+  void call_waits(call_number number, bool for_human, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);
   /// What ran or was asked could not be registered or stored: the turn fails with it.
   std::vector<turn_effect> fail(fault why, boot_time now);
@@ -176,6 +178,7 @@ class turn {
     std::optional<tool_result> result;
     std::optional<boot_time> started, ended;
     std::optional<boot_time> deadline; ///< of the call; once it was told to stop, of others' waiting for its end
+    std::optional<std::chrono::nanoseconds> left; ///< of its time, while it waits for a human
   };
   /// A call of an earlier answer that has its result and still lives.
   struct straggler {

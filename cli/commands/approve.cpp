@@ -8,8 +8,51 @@
 #include "cli/lookup.hpp"
 #include "cli/operation_view.hpp"
 #include "cli/short_id.hpp"
+#include "cli/turn_view.hpp"
 
 namespace quell::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// As the form has it: a text stays one, whatever it looks like.
+json value_for(const json& field, const std::string& typed) {
+  if (!field.is_object() || text_of(field, "type") == "string") return typed;
+  auto read = json::parse(typed, nullptr, false);
+  return read.is_discarded() ? json(typed) : read;
+}
+
+/// What answers the open question of this call. Nobody answers one that they have not seen: it must be named.
+std::optional<problem> answer_question(const json& call, const approve_options& o, json& body) {
+  const auto& question = member(member(call, "tool"), "question");
+  if (!question.is_object()) {
+    if (!o.question && o.values.empty() && !o.dismiss) return std::nullopt;
+    return local_problem("usage", "the call asks no question (any more): --question, --set and --dismiss are for one");
+  }
+  const auto id = text_of(question, "id");
+  if (!o.question || matching_ids({id}, *o.question).empty()) {
+    std::string text = o.question ? "the call does not ask this (any more). It has begun, and waits for an answer:"
+                                  : "the call has begun, and waits for an answer:";
+    for (const auto& line : question_lines(question)) text += "\n  " + line;
+    for (const auto& line : answer_commands(text_of(call, "id"), question)) text += "\n  " + line;
+    return local_problem("usage", text);
+  }
+  body["question"] = id;
+  if (!o.approve) {
+    if (o.dismiss) body["dismiss"] = true;
+    return std::nullopt;
+  }
+  body["values"] = json::object();
+  for (const auto& pair : o.values) {
+    const auto name = pair.substr(0, pair.find('='));
+    body["values"][name] =
+        value_for(member(member(member(question, "form"), "properties"), name.c_str()), pair.substr(name.size() + 1));
+  }
+  return std::nullopt;
+}
+
+} // namespace
 
 int execute(session& s, const approve_options& o) {
   auto controller = s.connect();
@@ -18,6 +61,9 @@ int execute(session& s, const approve_options& o) {
   if (!id) return s.fail(id.error());
   nlohmann::json body = nlohmann::json::object();
   if (o.reason) body["reason"] = *o.reason;
+  const auto call = (*controller)->get("/v1/operations/" + *id);
+  if (!call) return s.fail(call.error());
+  if (const auto wrong = answer_question(*call, o, body)) return s.fail(*wrong);
   auto decided = (*controller)->post("/v1/operations/" + *id + (o.approve ? "/approve" : "/deny"), body);
   if (!decided) return s.fail(decided.error());
   if (s.json())

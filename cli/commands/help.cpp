@@ -52,7 +52,8 @@ Error codes of the controller (`code` of the problem document, which --json prin
        worker_busy: live work on that worker   login_failed: a login at an MCP server did not come about
   410  events_expired: older than what is kept
   421  unknown_host: the request names a host that is not ours (http.hosts)
-  422  invalid_field, unknown_field, bad_scope, bad_id, scope_outside_parent, no_such_worker, no_target
+  422  invalid_values: what is given does not fit the question, which stays open
+       invalid_field, unknown_field, bad_scope, bad_id, scope_outside_parent, no_such_worker, no_target
   500  internal   503  storage_unavailable, not_ready, shutting_down: nothing was done, safe to repeat
 )";
 

@@ -19,16 +19,22 @@ bool was_decided_so(const storage::operation_record& row, bool approved) {
 
 /// The same by its event, which tells an approved call that was then cancelled from one that was cancelled first.
 /// Nothing if it is not kept any more.
-awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved) {
+awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved,
+                                           const std::optional<operation_id>& about) {
   storage::event_filter told;
   told.below = call;
   told.types = {"approval_resolved"};
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
+  const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
+  // One call may have waited to begin, and asked several questions after that.
+  const auto is_about_it = [&](const std::string& data) {
+    return (data.find(question) != std::string::npos) == about.has_value();
+  };
   while (true) {
     auto job = [told](storage::queries& q) { return q.events(told); };
     const auto part = co_await x.list<storage::event_record>(job);
     for (const auto& e : part.rows)
-      if (e.operation == call) co_return e.data.find(word) != std::string::npos;
+      if (e.operation == call && is_about_it(e.data)) co_return e.data.find(word) != std::string::npos;
     if (!part.cut_at) co_return std::nullopt;
     told.after = *part.cut_at;
   }
@@ -56,26 +62,42 @@ awaitable<response> decide(exchange& x, bool approved) {
   auto& gw = x.gw;
   const auto id = path_id<operation_id>(x);
   need_to_decide(x);
-  auto d = value_or_throw(read_decision(x.req.body, approved));
+  auto word = value_or_throw(read_decision(x.req.body, approved));
+  auto& d = word.word;
   if (d.by.id.empty()) d.by = x.who.owner;
+  std::optional<operation_id> question;
+  if (word.answer) {
+    question = word.answer->question;
+    word.answer->by = d.by;
+  }
   auto row = co_await visible_row(x, id);
   if (!gw.options.turns || row.kind != kind::tool_call)
     throw problem{.code = "not_paused",
                   .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
                             "; only tool calls wait for a human (`quell ps --status paused`)"};
-  auto call = [&gw, id, d](auto reply) { gw.options.turns->decide(id, d, std::move(reply)); };
+  auto call = [&gw, id, word](auto reply) {
+    if (word.answer)
+      gw.options.turns->answer(id, *word.answer, std::move(reply));
+    else
+      gw.options.turns->decide(id, word.word, std::move(reply));
+  };
   const auto done = co_await gw.answer<outcome<operation_id>>(call);
-  if (!done && done.error().error.code == "not_ready") throw from_refusal(done.error());
+  if (!done && (done.error().error.code == "not_ready" || done.error().error.code == "invalid_values"))
+    throw from_refusal(done.error());
   row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   std::optional<bool> repeated;
-  if (!done) repeated = co_await was_told_so(x, id, approved);
-  if (!done && !repeated.value_or(was_decided_so(shown.row, approved)))
+  if (!done) repeated = co_await was_told_so(x, id, approved, question);
+  const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, approved);
+  if (!done && !repeated.value_or(was_decided))
     throw problem{.code = "not_paused",
-                  .detail = "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
-                            ": it does not wait for a human (any more)"};
+                  .detail = shown.row.hot.now == status::paused
+                                ? done.error().error.detail
+                                : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
+                                      ": it does not wait for a human (any more)"};
   if (done) {
-    auto entry = audited(x, approved ? "approve" : "deny", "operation " + id.text(), decider(x.who, d.by));
+    const std::string what = "operation " + id.text() + (question ? ", question " + question->text() : "");
+    auto entry = audited(x, approved ? "approve" : "deny", what, decider(x.who, d.by));
     co_await std::move(entry);
   }
   co_return json_answer(operation_text(gw, shown));

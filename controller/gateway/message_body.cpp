@@ -77,18 +77,29 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
   return request;
 }
 
-tl::expected<decision, problem> read_decision(std::string_view text, bool approved) {
+tl::expected<read_word, problem> read_decision(std::string_view text, bool approved) {
   auto body = parse_body(text);
   if (!body) return tl::unexpected(body.error());
   std::vector<field_error> errors;
   body_reader fields(*body, "", errors);
-  decision d;
+  read_word found;
+  decision& d = found.word;
   d.approved = approved;
   d.reason = fields.text("reason", 0, max_reason).value_or("");
   if (const auto by = fields.person("by")) d.by = *by;
+  const auto question = fields.id<operation_id>("question");
+  const auto* values = approved ? fields.object("values") : nullptr;
+  const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);
+  if (!fields.has("question") && (values || is_dismissed))
+    fields.complain("question", "is missing: say which question this answers (`tool.question.id` of the operation)");
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
-  return d;
+  if (question) {
+    const std::string text_of_values =
+        values ? values->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : std::string();
+    found.answer = human_answer{*question, approved, is_dismissed, text_of_values, d.reason, d.by, {}};
+  }
+  return found;
 }
 
 } // namespace quell::controller::http

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "controller/actor_books.hpp"
 #include "controller/gateway/problem.hpp"
+#include "controller/question_books.hpp"
 #include "controller/turns/swarm.hpp"
 
 namespace quell::controller::http {
@@ -19,6 +19,11 @@ struct message_request {
 
 tl::expected<message_request, problem> read_message(std::string_view text);
 /// `{"reason","by"}` of an approval or a denial.
-tl::expected<decision, problem> read_decision(std::string_view text, bool approved);
+/// With the answer to a question, if it is about one: its reason and person are the decision's.
+struct read_word {
+  decision word;
+  std::optional<human_answer> answer;
+};
+tl::expected<read_word, problem> read_decision(std::string_view text, bool approved);
 
 } // namespace quell::controller::http

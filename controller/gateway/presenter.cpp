@@ -113,6 +113,11 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
       op.block = turns::shown_turn_block(op.row.block, op.row.hot.result,
                                          gw.options.turns ? gw.options.turns->look(op.row.id) : std::nullopt);
   for (auto& op : shown) {
+    if (op.row.kind != kind::tool_call || op.row.hot.now != status::paused) continue;
+    op.block = turns::shown_call_block(op.row.block, op.row.hot.result);
+    op.row.hot.result.clear(); // it has none yet
+  }
+  for (auto& op : shown) {
     if (!op.row.hot.stop) continue;
     if (op.row.hot.stop->by) {
       op.stop_reason = op.row.hot.stop->reason;

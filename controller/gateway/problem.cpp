@@ -40,6 +40,7 @@ constexpr auto kinds = std::to_array<problem_kind>({
     {"too_large", 413, "The request is too large"},
     {"unsupported_media_type", 415, "The body must be application/json"},
     {"invalid_field", 422, "A field is invalid"},
+    {"invalid_values", 422, "The values do not fit the question"},
     {"unknown_field", 422, "A field is unknown"},
     {"bad_scope", 422, "The scope is not valid"},
     {"bad_id", 422, "The id is not valid"},

@@ -44,9 +44,10 @@ outcome<operation_id> core::decide(const operation_id& id, const decision& d,
   operation_node& n = operations_[x];
   if (n.now != status::paused || stop_of(x))
     return refuse("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
-  reasons_.release(n.waiting);
-  n.waiting = none;
-  set_status(x, status::running);
+  if (asks(x))
+    return refuse("not_paused", "operation " + id.text() + " asks question " + n.more->question->id.text() +
+                                    ": say that it is this one that is answered");
+  go_on(x);
   write_told("approval_resolved", d.told, x, now);
   write_row(x);
   if (d.approved) {
@@ -158,10 +159,8 @@ void core::write_told(std::string type, std::string data, index x, moment now) {
 void core::asks_no_more(index x, moment now) {
   operation_node& n = operations_[x];
   if (n.now != status::paused) return;
-  reasons_.release(n.waiting);
-  n.waiting = none;
-  set_status(x, status::running);
-  write_told("approval_resolved", dropped_question(n.id), x, now);
+  tell_dropped(x, now);
+  go_on(x);
   write_row(x);
 }
 
@@ -177,7 +176,7 @@ void core::tell_turn_over(index x, const own_end& e, moment now) {
 /// The result of a call that is told to stop. Below another's stop the cause reads parent_ended: what the model is told
 /// is why that one was stopped.
 storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
-  const bool began = operations_[x].has_started && operations_[x].now != status::paused;
+  const bool began = operations_[x].has_started && (operations_[x].now != status::paused || asks(x));
   for (index at = operation_parent(x); cause == stop_cause::parent_ended && at != none; at = operation_parent(at)) {
     const operation_node& above = operations_[at];
     if (above.more && above.more->stop)
@@ -198,7 +197,7 @@ bool core::waits_for_human(index x) const {
   bool is_asked = false;
   for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling) {
     const operation_node& child = operations_[c];
-    if (child.now == status::paused && !stop_of(c))
+    if (child.now == status::paused && !asks(c) && !stop_of(c))
       is_asked = true;
     else if (child.has_started && child.kind != quell::kind::task) // a task needs no actor: its worker has it
       return false;
@@ -231,7 +230,7 @@ void core::interrupt_actors(moment now) {
       continue;
     }
     if (operations_[x].kind == quell::kind::tool_call)
-      close_call(x, operations_[x].now == status::paused ? interrupted_before_start() : interrupted_call());
+      close_call(x, operations_[x].now == status::paused && !asks(x) ? interrupted_before_start() : interrupted_call());
     for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
       if (operations_[c].kind == quell::kind::tool_call && never_sent(c)) close_call(c, interrupted_before_start());
     asks_no_more(x, now);

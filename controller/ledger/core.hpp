@@ -53,7 +53,7 @@ struct own_end {
 
 enum class announce : bool { no, yes };
 
-class core final : public ledger, public actor_books, public external_books {
+class core final : public ledger, public actor_books, public question_books, public external_books {
  public:
   core(ledger_settings s, storage::recovered_state recovered, moment now);
 
@@ -103,6 +103,9 @@ class core final : public ledger, public actor_books, public external_books {
   actor_books* actors() override { return this; }
   outcome<operation_id> begin_own(const operation_id& id, moment now) override;
   bool pause(const operation_id& id, moment now) override;
+  bool ask(const operation_id& id, asked_question what, moment now) override;
+  bool take_back(const operation_id& id, const operation_id& question, moment now) override;
+  outcome<operation_id> answer(const operation_id& id, const human_answer& what, moment now) override;
   outcome<operation_id> decide(const operation_id& id, const decision& d, const storage::call_outcome& denied_result,
                                moment now) override;
   bool end_own(const operation_id& id, const own_outcome& end, moment now) override;
@@ -263,6 +266,9 @@ class core final : public ledger, public actor_books, public external_books {
   storage::call_outcome stopped_call(index x, stop_cause cause) const;
   void interrupt_actors(moment now);
   bool waits_for_human(index x) const;
+  bool asks(index x) const { return operations_[x].more && operations_[x].more->question; }
+  void go_on(index x);
+  void tell_dropped(index x, moment now);
 
   // externals.cpp
   void enter_external(index x, const external_spec& spec);

@@ -33,7 +33,7 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
     details(x).stop = state;
   }
   if (n.now == status::paused && !n.has_own_end) {
-    write_told("approval_resolved", dropped_question(n.id), x, now);
+    tell_dropped(x, now);
   }
   if (say == announce::no || n.now == status::cancelling) return;
   set_status(x, status::cancelling);

@@ -9,6 +9,7 @@
 
 #include "controller/ledger/slab.hpp"
 #include "controller/ledger/spec_blob.hpp"
+#include "controller/question_books.hpp"
 #include "protocol/messages.hpp"
 #include "storage/records.hpp"
 
@@ -39,6 +40,7 @@ struct operation_details {
   std::vector<cancel_run*> targets; ///< open cancels of exactly this operation
   worker_counts workers_below;      ///< through non-detached edges, itself not counted
   std::unique_ptr<wire::task_unproven> unproven;
+  std::unique_ptr<asked_question> question; ///< of a call that has begun, and is paused for the answer
 };
 
 /// What an external operation has besides.

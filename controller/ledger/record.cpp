@@ -46,7 +46,7 @@ storage::operation_hot core::hot_of(index x) const {
   hot.level = d.level;
   hot.pid = d.pid;
   hot.output = d.output;
-  hot.result = d.result;
+  hot.result = d.question ? question_row(*d.question) : d.result;
   return hot;
 }
 

@@ -92,6 +92,10 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     d.pid = hot.pid;
     d.output = hot.output;
     d.result = hot.result;
+    if (auto asked = n.now == status::paused ? read_question_row(hot.result) : std::nullopt) {
+      d.question = std::make_unique<asked_question>(std::move(*asked));
+      d.result.clear();
+    }
     d.deadline_at = hot.deadline_at;
   }
   if (hot.own_end) {

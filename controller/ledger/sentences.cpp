@@ -123,8 +123,31 @@ std::pair<std::string, std::string> approval_reason() {
   return {"approval", "a human must approve or deny it: quell approve, quell deny"};
 }
 
-std::string dropped_question(const operation_id& call) {
-  return R"({"operation":")" + call.text() + R"(","decision":"cancelled","by":null,"reason":null})";
+std::pair<std::string, std::string> answer_reason() {
+  return {"answer", "it asks a human something: quell show, then quell approve or quell deny with --question"};
+}
+
+std::string dropped_question(const operation_id& call, const std::optional<operation_id>& question) {
+  return R"({"operation":")" + call.text() + R"(","decision":"cancelled","by":null,"reason":null)" +
+         (question ? R"(,"question":")" + question->text() + "\"}" : std::string("}"));
+}
+
+namespace {
+constexpr std::string_view row_begin = R"({"question":")", row_middle = R"(","asked":)";
+constexpr std::size_t id_length = 36;
+} // namespace
+
+std::string question_row(const asked_question& what) {
+  return std::string(row_begin) + what.id.text() + std::string(row_middle) + what.told + "}";
+}
+
+std::optional<asked_question> read_question_row(const std::string& result) {
+  const std::size_t behind = row_begin.size() + id_length;
+  if (!result.starts_with(row_begin) || result.compare(behind, row_middle.size(), row_middle) != 0) return std::nullopt;
+  const auto id = operation_id::parse(result.substr(row_begin.size(), id_length));
+  if (!id) return std::nullopt;
+  const std::size_t from = behind + row_middle.size();
+  return asked_question{*id, result.substr(from, result.size() - from - 1)};
 }
 
 std::uint64_t fingerprint_hash(const std::string& fingerprint) {

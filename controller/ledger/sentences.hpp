@@ -2,10 +2,12 @@
 // exits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "controller/orders.hpp"
+#include "controller/question_books.hpp"
 #include "storage/history.hpp"
 
 namespace quell::controller::heart {
@@ -32,8 +34,14 @@ std::string_view abort_reason_of(stop_cause cause);
 storage::call_outcome interrupted_before_start();
 /// What a paused call waits for, for `waiting_for`.
 std::pair<std::string, std::string> approval_reason();
-/// The data of an approval_resolved that no human gave.
-std::string dropped_question(const operation_id& call);
+/// Likewise of one that has begun and asks something.
+std::pair<std::string, std::string> answer_reason();
+/// The data of an approval_resolved that no human gave. `question`: of a begun call; absent: it waited to begin.
+std::string dropped_question(const operation_id& call, const std::optional<operation_id>& question);
+/// What a call asks, as the `result` of its row while it waits for the answer: this is what tells it from a call that
+/// has not begun. And back.
+std::string question_row(const asked_question& what);
+std::optional<asked_question> read_question_row(const std::string& result);
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
 } // namespace quell::controller::heart

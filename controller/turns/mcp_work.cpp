@@ -1,5 +1,6 @@
 // A call of an MCP tool. A cancel settles it here at once, its outcome unknown; what truly became of it is recorded
 // when the server says so.
+#include "controller/turns/call_questions.hpp"
 #include "controller/turns/mcp_host.hpp"
 #include "controller/turns/tool_input.hpp"
 #include "controller/turns/tool_task.hpp"
@@ -22,6 +23,11 @@ class mcp_work final : public actors::tool_work {
     {
       const std::lock_guard lock(state_->guard);
       state_->done = std::move(done);
+      state_->questions = std::make_shared<call_questions>(
+          port_, call_, what_, tool_.mcp_server,
+          [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer said) {
+            if (const auto held = state.lock()) held->answer(number, std::move(said));
+          });
     }
     host_->when_there(
         tool_.mcp_server, port_->who().operation,
@@ -64,15 +70,27 @@ class mcp_work final : public actors::tool_work {
     std::mutex guard;
     std::shared_ptr<integrations::mcp_call> running;
     std::function<void(actors::work_end)> done;
+    std::shared_ptr<call_questions> questions;
     bool is_stopped = false, is_sent = false;
     std::string reason;
 
+    void answer(std::uint64_t number, integrations::mcp_answer said) {
+      std::shared_ptr<integrations::mcp_call> to;
+      {
+        const std::lock_guard lock(guard);
+        if (!is_stopped) to = running;
+      }
+      if (to) to->answer(number, std::move(said));
+    }
     void finish(actors::work_end how) {
       std::function<void(actors::work_end)> tell;
+      std::shared_ptr<call_questions> asked;
       {
         const std::lock_guard lock(guard);
         tell.swap(done);
+        asked = std::move(questions);
       }
+      if (asked) asked->close();
       if (tell) tell(std::move(how));
     }
   };
@@ -81,6 +99,16 @@ class mcp_work final : public actors::tool_work {
                    const integrations::mcp_call_event& event) {
     if (const auto* p = std::get_if<integrations::mcp_call_events::progress>(&event))
       return port.say_progress(call, what, p->message, p->progress, p->total);
+    if (!integrations::is_end(event)) {
+      std::shared_ptr<call_questions> questions;
+      {
+        const std::lock_guard lock(state.guard);
+        questions = state.questions;
+      }
+      if (!questions) return;
+      if (const auto* q = std::get_if<integrations::mcp_call_events::question>(&event)) return questions->ask(*q);
+      return questions->take_back(std::get<integrations::mcp_call_events::withdrawn>(event).number);
+    }
     if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event)) {
       // A refusal is an answer; whatever else ends a call that had left says nothing of its work.
       if (!f->sent || f->why.code == "mcp_refused")

@@ -12,6 +12,7 @@
 #include "controller/turns/errands.hpp"
 #include "controller/turns/heart_link.hpp"
 #include "controller/turns/path_lanes.hpp"
+#include "controller/turns/question_book.hpp"
 #include "controller/turns/registry.hpp"
 #include "controller/turns/result_json.hpp"
 #include "controller/turns/tool_catalogue.hpp"
@@ -39,6 +40,7 @@ struct agent_context {
 struct shared_parts {
   heart_link heart;
   registry who;
+  question_book questions;
   std::unique_ptr<errands> later;
   std::unique_ptr<errands> lookups; ///< for the few short things that somebody who says stop waits for
   output_store* output = nullptr;

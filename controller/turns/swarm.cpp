@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "controller/turns/approvers.hpp"
+#include "controller/turns/decisions.hpp"
 #include "controller/turns/history.hpp"
 #include "controller/turns/mcp_host.hpp"
 #include "controller/turns/message_desk.hpp"
@@ -18,18 +19,11 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::chrono::milliseconds swarm_look_interval{20};
-constexpr int most_swarm_looks = 250; ///< 5 s until what waited for a human has its agent again
-
 /// A turn that was picked up after a restart began before it.
 boot_time began_at(const operation_id& turn, ledger& l, moment now) {
   const auto seen = l.view(turn, now);
   if (!seen || !seen->hot.started_at || *seen->hot.started_at >= now.wall) return now.boot;
   return now.boot - (now.wall - *seen->hot.started_at);
-}
-
-tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
 }
 
 class real_swarm final : public swarm {
@@ -41,9 +35,16 @@ class real_swarm final : public swarm {
   void take(message_order order, reply<outcome<message_answer>> done) override {
     desk_->take(std::move(order), std::move(done));
   }
-  void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override;
+  void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override {
+    decide_call(parts_, call, std::move(d), std::move(done));
+  }
+  void answer(operation_id call, human_answer said, reply<outcome<operation_id>> done) override {
+    answer_question(parts_, call, std::move(said), std::move(done));
+  }
   void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
-                      reply<outcome<operation_id>> done) override;
+                      reply<outcome<operation_id>> done) override {
+    turns::decide_in_chat(parts_, call, std::move(d), std::move(place), std::move(account), std::move(done));
+  }
   bool may_decide(const std::string& token) const override { return is_approving_token(parts_->settings.chat, token); }
   void find_cancel(cancel_id id, reply<result<bool>> done) override;
   void disconnected(operation_id turn) override;
@@ -64,7 +65,6 @@ class real_swarm final : public swarm {
     scope_path scope;
     bool resumes = false;
   };
-  void decide(operation_id call, decision d, int tries, reply<outcome<operation_id>> done);
   void begin(const queued& next);
   void prepare(const queued& next, storage::queries& store);
   void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
@@ -252,51 +252,6 @@ void real_swarm::ended(const ended_operation& e) {
     scope = at->second;
   }
   leave(e.id, *scope); // stopped before it began
-}
-
-void real_swarm::decide(operation_id call, decision d, reply<outcome<operation_id>> done) {
-  decide(call, std::move(d), most_swarm_looks, std::move(done));
-}
-
-void real_swarm::decide(operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
-  parts_->heart.ask([this, call, tries, d = std::move(d), done = std::move(done)](ledger& l,
-                                                                                  moment now) -> std::function<void()> {
-    const auto agent = parts_->who.agent_of_call(call); // a denied call is forgotten with its end
-    const auto seen = l.view(call, now);
-    if (!agent && seen && seen->hot.now == status::paused) { // after a restart: it is being picked up
-      if (tries == 0)
-        return [done] {
-          done(
-              refuse("not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
-        };
-      return [this, call, tries, d, done] {
-        parts_->later->run_after(swarm_look_interval,
-                                 [this, call, tries, d, done](storage::queries&) { decide(call, d, tries - 1, done); });
-      };
-    }
-    const storage::call_outcome denied{false, false, parts_->texts->denied(d.reason)};
-    auto told = d;
-    told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
-    const auto decided = l.actors()->decide(call, told, denied, now);
-    return [decided, done, agent, call, d] {
-      if (decided && agent) agent->decide(call, d.approved, d.reason);
-      done(decided);
-    };
-  });
-}
-
-/// What waits for a human has its row, with the place and who asked.
-void real_swarm::decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
-                                reply<outcome<operation_id>> done) {
-  parts_->lookups->run([this, call, d = std::move(d), place = std::move(place), account = std::move(account),
-                        done = std::move(done)](storage::queries& store) mutable {
-    const auto row = store.operation(call);
-    if (!row) return done(refuse("storage_unavailable", row.error().detail));
-    if (!*row) return done(refuse("operation_not_found", "nothing of that id waits for approval here"));
-    if (auto why = why_not_decide(parts_->settings.chat, {place, d.by.id, account}, **row))
-      return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
-    decide(call, std::move(d), std::move(done));
-  });
 }
 
 void real_swarm::find_cancel(cancel_id id, reply<result<bool>> done) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/question_books.hpp"
 #include "controller/service.hpp"
 #include "controller/turns/message_order.hpp"
 #include "controller/turns/parts.hpp"
@@ -33,7 +34,9 @@ class swarm {
   virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
   /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
   virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
-  /// The same for somebody in a chat, if they may (`why_not_decide`); `place` and `account` as there.
+  /// Answers what a begun call asks. Faults: `invalid_values` (the question stays open), `not_paused`.
+  virtual void answer(operation_id call, human_answer said, reply<outcome<operation_id>> done) = 0;
+  /// Either for somebody in a chat, if they may (`why_not_decide`); `place` and `account` as there.
   virtual void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
                               reply<outcome<operation_id>> done) = 0;
   /// Whether a token of role chat may decide, by its id.

@@ -121,11 +121,36 @@ event_text approval_required(const operation_id& call, const tool_call& what, co
 }
 
 event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
-                             const std::string& reason) {
-  return {"approval_resolved", json_text({{"operation", call.text()},
-                                          {"decision", approved ? "approved" : "denied"},
-                                          {"by", {{"id", by.id}, {"name", by.name}}},
-                                          {"reason", reason}})};
+                             const std::string& reason, const std::optional<operation_id>& question) {
+  json data = {{"operation", call.text()},
+               {"decision", approved ? "approved" : "denied"},
+               {"by", {{"id", by.id}, {"name", by.name}}},
+               {"reason", reason}};
+  if (question) data["question"] = question->text();
+  return {"approval_resolved", json_text(data)};
+}
+
+std::string question_text(const shown_question& question) {
+  return json_text({{"id", question.id.text()},
+                    {"server", question.server},
+                    {"message", question.message},
+                    {"form", json_or_text(question.form)}});
+}
+
+event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question) {
+  return {"approval_required", json_text({{"operation", call.text()},
+                                          {"name", what.name},
+                                          {"input", json_or_text(what.input)},
+                                          {"rule", "asked by MCP server " + question.server},
+                                          {"question", json_or_text(question_text(question))}})};
+}
+
+std::string shown_call_block(const std::string& block, const std::string& result) {
+  json shown = json::parse(block, nullptr, false);
+  const json row = json::parse(result, nullptr, false);
+  if (!shown.is_object() || !row.is_object() || !row.contains("asked")) return block;
+  shown["question"] = row["asked"];
+  return json_text(shown);
 }
 
 std::string completed_data(const actors::turn_effects::end& how) {

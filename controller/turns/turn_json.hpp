@@ -40,8 +40,22 @@ event_text call_news(const operation_id& call, const tool_call& what, const acto
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
+/// `question`: that was answered; absent: the call waited to begin.
 event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
-                             const std::string& reason);
+                             const std::string& reason, const std::optional<operation_id>& question = std::nullopt);
+
+/// What a begun call asks a human.
+struct shown_question {
+  operation_id id;
+  std::string server;  ///< the MCP server's name
+  std::string message; ///< its words
+  std::string form;    ///< JSON text: the schema of the values
+};
+/// As JSON: what stands in the call's row, in its event and in its block.
+std::string question_text(const shown_question& question);
+event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question);
+/// The block `tool` of a paused call as it is shown: with what it asks, if that is what its row's `result` says.
+std::string shown_call_block(const std::string& block, const std::string& result);
 /// Of the event turn_complete.
 std::string completed_data(const actors::turn_effects::end& how);
 /// The `reason` of a turn_abort.

@@ -43,6 +43,11 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::string failed_text(const std::string& code, const std::string& message) const;
   void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
                     std::optional<double> total);
+  /// A begun call asks a human, and is paused until somebody answers; nothing happens if it is being stopped.
+  void ask_question(const operation_id& call, const tool_call& what, const shown_question& question);
+  /// `done` if it was open until now.
+  void take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done);
+  question_book& questions() const { return parts_->questions; }
   /// What truly became of a call that was settled without knowing.
   void record_late(const operation_id& call, const std::string& late) { record_late(call, late, 100); }
   void later(std::chrono::milliseconds wait, std::function<void()> what);

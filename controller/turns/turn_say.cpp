@@ -19,6 +19,30 @@ void turn_port::ask_human(const operation_id& call, const tool_call& what, const
   });
 }
 
+void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question) {
+  parts_->heart.ask([self = shared_from_this(), call, what, question](ledger& l, moment now) -> std::function<void()> {
+    if (!questions_of(l).ask(call, {question.id, question_text(question)}, now)) return [] {};
+    auto said = question_asked(call, what, question);
+    auto event = shared_parts::event_of(self->who_, std::move(said.type), std::move(said.data));
+    event.operation = call;
+    l.add_event(std::move(event), now);
+    return [self, call] {
+      if (const auto agent = self->parts_->who.agent_of_call(call)) agent->waits(call, true);
+    };
+  });
+}
+
+void turn_port::take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done) {
+  parts_->heart.ask([self = shared_from_this(), call, question,
+                     done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+    if (!questions_of(l).take_back(call, question, now)) return [] {};
+    return [self, call, done] {
+      if (const auto agent = self->parts_->who.agent_of_call(call)) agent->waits(call, false);
+      done();
+    };
+  });
+}
+
 std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call, const tool_call& what,
                                                        const actors::turn& so_far) {
   const auto* tool = who_.tools.find(what.name);

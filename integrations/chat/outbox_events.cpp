@@ -120,14 +120,35 @@ void decided_message(outbox& o, outbox::books& b, const event& e, const json& da
   b.begin_notice(in, b.notice_of(in, *id, cancel), now);
 }
 
+/// Under which a word of a human is given: the question that a begun call asks, or the call that waits to begin.
+std::optional<operation_id> asked_of(const json& data) {
+  const auto found = data.find("question");
+  if (found == data.end()) return operation_id::parse(text_of(data, "operation"));
+  return operation_id::parse(found->is_string() ? found->get<std::string>() : text_of(*found, "id"));
+}
+
+/// What a begun call asks, in one line: the server's words, and the names of what it wants.
+std::string question_text(const json& asked) {
+  std::string text = text_of(asked, "message"), names;
+  for (const auto& [name, field] : member(member(asked, "form"), "properties").items())
+    names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? text : text + " (" + names + ")";
+}
+
 void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
-  const auto call = operation_id::parse(text_of(data, "operation"));
+  const auto call = asked_of(data);
   if (!call) return;
   auto& in = b.at(e.scope, now);
   if (e.root) b.close(in, *e.root); // what was said before stands above the question, the rest below it
   question q{*call, text_of(data, "name"), {}, true};
   if (const auto input = data.find("input"); input != data.end()) {
     const auto whole = input->dump(-1, ' ', false, json::error_handler_t::replace);
+    q.input = utf8_prefix(whole, most_input);
+    if (q.input.size() < whole.size()) q.input += "…";
+  }
+  if (const auto& asked = member(data, "question"); !asked.empty()) {
+    const auto whole = question_text(asked);
+    q.name = text_of(asked, "server") + " asks:";
     q.input = utf8_prefix(whole, most_input);
     if (q.input.size() < whole.size()) q.input += "…";
   }
@@ -140,7 +161,7 @@ void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
 }
 
 void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
-  const auto call = operation_id::parse(text_of(data, "operation"));
+  const auto call = asked_of(data);
   if (!call) return;
   const auto by = text_of(member(data, "by"), "name");
   b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));

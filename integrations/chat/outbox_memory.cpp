@@ -297,8 +297,8 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
       p.mark = words.cut_mark; // its proof may have been told while nobody heard: it is not known here
       p.awaits_proof = p.cancel.has_value();
     }
-    const auto any_reply = [&](auto is_so) {
-      return std::any_of(place.parts.begin(), place.parts.end(),
+    const auto any_reply = [&parts = place.parts, &which](auto is_so) {
+      return std::any_of(parts.begin(), parts.end(),
                          [&](const part& p) { return p.turn == which && p.what == part_kind::reply && is_so(p); });
     };
     const bool was_waiting = any_reply([](const part& p) { return !p.is_posted; });

@@ -13,6 +13,9 @@ namespace {
 
 json own_name() { return {{"name", "quell"}, {"version", "0.1.0"}}; }
 
+/// People are asked for forms (elicitation), not sent to addresses.
+json own_capabilities() { return {{"elicitation", {{"form", json::object()}}}}; }
+
 /// Names of members as the stateless version spells them.
 constexpr const char* version_key = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* client_key = "io.modelcontextprotocol/clientInfo";
@@ -50,14 +53,14 @@ bool knows_handshake_version(std::string_view version) {
 }
 
 json initialize_params() {
-  return {{"protocolVersion", handshake_versions[0]}, {"capabilities", json::object()}, {"clientInfo", own_name()}};
+  return {{"protocolVersion", handshake_versions[0]}, {"capabilities", own_capabilities()}, {"clientInfo", own_name()}};
 }
 
 json with_stateless_meta(json params) {
   json& meta = params["_meta"];
   meta[version_key] = stateless_version;
   meta[client_key] = own_name();
-  meta[capabilities_key] = json::object();
+  meta[capabilities_key] = own_capabilities();
   return params;
 }
 
@@ -149,15 +152,14 @@ mcp_call_events::progress progress_of(const json& params) {
   return told;
 }
 
+bool wants_input(const json& result) { return text_member(result, "resultType") == "input_required"; }
+
 mcp_call_event ended_with(const std::string& who, const json& result) {
   if (!result.is_object())
     return mcp_call_events::failed{{"mcp_broken", who + ": the result of a tool is no JSON object", {}}, true};
-  if (text_member(result, "resultType") == "input_required")
+  if (wants_input(result)) // of a version that has no such thing
     return mcp_call_events::failed{
-        {"mcp_refused",
-         who + ": the tool asks for something in return (input_required), which nobody here can give",
-         {}},
-        true};
+        {"mcp_refused", who + ": the tool asks for input in a way that its version of MCP does not have", {}}, true};
   json kept = json::object();
   for (const char* name : {"content", "structuredContent", "isError"})
     if (const json& found = member(result, name); !found.is_null()) kept[name] = found;

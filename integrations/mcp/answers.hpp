@@ -52,6 +52,8 @@ class tool_pages {
 std::optional<std::uint64_t> progress_token(const json& params);
 mcp_call_events::progress progress_of(const json& params);
 
+/// Whether this result of `tools/call` says that input is required.
+bool wants_input(const json& result);
 /// How a call ends with this result of `tools/call`.
 mcp_call_event ended_with(const std::string& who, const json& result);
 /// A JSON-RPC error as a fault; `what` reads like "the call of tool \"x\"".
@@ -59,7 +61,12 @@ fault of_error(const std::string& who, std::string_view what, const json& error)
 /// `server "name"`
 std::string who_is(const std::string& name);
 
-/// What is answered to a request of the server: a whole line.
+// To a question that is no call's, or nobody knows which one's.
+constexpr std::int64_t no_call_asks = -32600;
+constexpr std::string_view which_call =
+    "it is not clear which call asks: put the call's progressToken or quell/operation into the question's _meta";
+
+/// What is answered to a request of the server that is not about a call: a whole line.
 std::string answer_to_server(const json& id, std::string_view method);
 
 } // namespace quell::integrations::mcp

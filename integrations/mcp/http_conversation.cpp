@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto release_time = milliseconds(1'000); ///< after the answer, for the body's end to come too
+constexpr auto zombies_ask_for = milliseconds(60'000); ///< so long a cancelled call is reckoned with
+constexpr auto release_time = milliseconds(1'000);     ///< after the answer, for the body's end to come too
 
 } // namespace
 
@@ -40,7 +41,7 @@ void http_conversation::complain(std::string what) {
 std::vector<std::string> http_conversation::headers(purpose why, std::string_view method, std::string_view name,
                                                     const std::string& token) const {
   std::vector<std::string> all{"Content-Type: application/json", "Accept: application/json, text/event-stream"};
-  if (why == purpose::resumption) all = {"Accept: text/event-stream"};
+  if (is_get(why)) all = {"Accept: text/event-stream"};
   const std::string& bearer = settings_.key.empty() ? token : settings_.key;
   if (!bearer.empty()) all.push_back("Authorization: Bearer " + bearer);
   const bool stateless = stateless_ || (why == purpose::handshake && phase_ == phase::probing);
@@ -60,9 +61,9 @@ http_conversation::exchange_id http_conversation::open(purpose why, std::string 
                                                        std::vector<std::string> more) {
   const exchange_id id = ++next_exchange_;
   if (settings_.key.empty() && settings_.options.credentials) token_ = settings_.options.credentials->token();
-  http_ask ask{why == purpose::goodbye      ? http_ask::method::remove
-               : why == purpose::resumption ? http_ask::method::get
-                                            : http_ask::method::post,
+  http_ask ask{why == purpose::goodbye ? http_ask::method::remove
+               : is_get(why)           ? http_ask::method::get
+                                       : http_ask::method::post,
                settings_.url,
                headers(why, method, name, token_),
                std::move(body),
@@ -85,6 +86,7 @@ void http_conversation::close(exchange_id id) {
   if (found == exchanges_.end()) return;
   alarms_.erase({found->second.alarm, id});
   if (found->second.why == purpose::cancel) cancels_.erase(found->second.call);
+  if (id == listening_) listening_ = 0;
   exchanges_.erase(found);
 }
 
@@ -124,11 +126,14 @@ void http_conversation::send_call(call_number number, call& one, time_point now)
   if (const auto wanted = param_headers_.find(one.tool); stateless_ && wanted != param_headers_.end())
     more = mcp::param_header_lines(wanted->second, input);
   json params = mcp::call_params(one.tool, std::move(input), request, one.operation);
+  one.questions.add_to(params);
+  one.waits_for_human = false;
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   const milliseconds limit = settings_.options.call_timeout;
   one.deadline = limit.count() > 0 ? after(limit, now) : time_point::max();
   one.request = request;
   one.session = session_;
+  listen(now);
   one.at = open(purpose::call, rpc::request(request, "tools/call", std::move(params)), "tools/call", one.tool,
                 one.deadline, std::move(more));
   exchange& made = exchanges_.at(one.at);
@@ -157,6 +162,7 @@ void http_conversation::cancel(call_number number, const std::string& reason, ti
   resumes_.erase({gone.resume_at, number});
   calls_.erase(found);
   if (gone.request == 0) return gone.line->became("not_sent");
+  if (gone.waits_for_human) return gone.line->became("done"); // it has ended there, with what it wanted to know
   const bool sent = gone.at == 0 ||
                     exchanges_.at(gone.at).why == purpose::resumption || // the rest of one that was sent
                     exchanges_.at(gone.at).http->sent();
@@ -164,6 +170,7 @@ void http_conversation::cancel(call_number number, const std::string& reason, ti
   close(gone.at);
   if (!sent) return gone.line->became("not_sent");
   if (stateless_) return gone.line->became("ignored"); // closing was the cancel; no answer can come
+  unclear_until_ = after(zombies_ask_for, now);
   send_cancel(request, gone.line, reason, now);
   cancels_[number] = next_exchange_;
   exchanges_.at(next_exchange_).call = number;
@@ -194,6 +201,7 @@ void http_conversation::step(time_point now) {
     ring(id, now);
   }
   resume(now);
+  if (listen_at_ <= now) listen(now);
   if (rest_ <= now) {
     rest_ = time_point::max();
     if (phase_ == phase::ready)
@@ -204,7 +212,7 @@ void http_conversation::step(time_point now) {
 }
 
 http_conversation::time_point http_conversation::next() const {
-  const time_point first = std::min(rest_, alarms_.empty() ? time_point::max() : alarms_.begin()->first);
+  const time_point first = std::min({rest_, listen_at_, alarms_.empty() ? time_point::max() : alarms_.begin()->first});
   return std::min(first, resumes_.empty() ? time_point::max() : resumes_.begin()->first);
 }
 
@@ -247,14 +255,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
       linger(id, now);
       take_page(message, now);
     } else if (is_call(one.why)) {
-      const call_number number = one.call;
-      linger(id, now);
-      const auto found = calls_.find(number);
-      if (found == calls_.end()) return true;
-      const std::string tool = "tool \"" + excerpt(found->second.tool, 80) + "\"";
-      tell_end(number, message.what == kind::answer
-                           ? mcp::ended_with(who_, message.body)
-                           : mcp_call_event(mcp_call_events::failed{mcp::of_error(who_, tool, message.body), true}));
+      take_call_answer(id, message, now);
     }
     return true;
   }
@@ -263,15 +264,18 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
         mcp::progress_token(message.body) == one.request) {
       if (const auto found = calls_.find(one.call); found != calls_.end())
         found->second.line->tell(mcp::progress_of(message.body));
+    } else if (message.method == "notifications/cancelled") {
+      take_back(id, message, now);
     } else if (message.method == "notifications/tools/list_changed") {
       tools_.reset();
       if (settings_.hooks.tools_changed) settings_.hooks.tools_changed();
     }
     return false;
   case kind::request:
-    if (++one.server_requests <= mcp_limits::stream_requests && !ended_)
-      open(purpose::notice, mcp::answer_to_server(message.id, message.method), {}, {},
-           after(settings_.options.cancel_timeout, now));
+    // What listens lives long: there it is counted what is being answered.
+    if (one.why == purpose::listening ? exchanges_.size() <= calls_.size() + mcp_limits::stream_requests
+                                      : ++one.server_requests <= mcp_limits::stream_requests)
+      if (!ended_) take_request(id, message, now);
     return false;
   case kind::nothing:
     complain(who_ + " sends JSON that is no message of JSON-RPC");

@@ -17,6 +17,7 @@
 #include "integrations/mcp/line.hpp"
 #include "integrations/mcp/messages.hpp"
 #include "integrations/mcp/param_headers.hpp"
+#include "integrations/mcp/questions.hpp"
 
 namespace quell::integrations {
 
@@ -39,6 +40,8 @@ class http_conversation {
              const std::string& operation, time_point now);
   void cancel(call_number number, const std::string& reason, time_point now);
   void stop_waiting(call_number number);
+  /// No effect if the question is not open any more.
+  void answer(call_number number, std::uint64_t question, const mcp_answer& what, time_point now);
   void list(mcp_server::tools_reply reply, time_point now);
   void begin_handshake(time_point now);
 
@@ -57,8 +60,19 @@ class http_conversation {
  private:
   using exchange_id = std::uint64_t;
   enum class phase : std::uint8_t { none, probing, initializing, confirming, ready };
-  /// `resumption`: the rest of a call's answer, by GET behind the last event that came.
-  enum class purpose : std::uint8_t { handshake, page, call, resumption, cancel, notice, goodbye, lingering };
+  /// `resumption`: the rest of a call's answer, by GET behind the last event that came. `listening`: what the server
+  /// says of itself, by GET, as long as the session is there.
+  enum class purpose : std::uint8_t {
+    handshake,
+    page,
+    call,
+    resumption,
+    listening,
+    cancel,
+    notice,
+    goodbye,
+    lingering
+  };
   struct exchange {
     purpose why = purpose::notice;
     std::unique_ptr<http_exchange> http;
@@ -73,7 +87,7 @@ class http_conversation {
   struct call {
     std::shared_ptr<mcp_line> line;
     std::string tool, input, operation;
-    exchange_id at = 0;        ///< 0: it waits for the handshake, or to be resumed
+    exchange_id at = 0;        ///< 0: it waits for the handshake, to be resumed, or for a human
     bool again = false;        ///< its session was gone once
     bool renewed = false;      ///< its token was not taken once
     bool is_renewing = false;  ///< it waits for another token
@@ -84,10 +98,13 @@ class http_conversation {
     std::size_t resumptions = 0; ///< in a row, that brought nothing
     std::uint32_t failures = 0;  ///< of those in a row, that did not come about
     time_point resume_at = time_point::max();
+    mcp_questions questions;
+    bool waits_for_human = false; ///< it has ended at the server, and is to be sent again
   };
 
   exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm,
                    std::vector<std::string> more = {});
+  static bool is_get(purpose why) { return why == purpose::resumption || why == purpose::listening; }
   static bool is_call(purpose why) { return why == purpose::call || why == purpose::resumption; }
   std::vector<std::string> headers(purpose why, std::string_view method, std::string_view name,
                                    const std::string& token) const;
@@ -98,6 +115,13 @@ class http_conversation {
   /// True: the message was the end of what the exchange is for, which may be gone now.
   bool take(exchange_id id, const std::string& text, time_point now);
   bool take_answer(exchange_id id, rpc::message& message, time_point now);
+  void listen(time_point now);
+  void listening_ended(const exchange& ended, const http_ending& end, time_point now);
+  std::optional<call_number> asker(const exchange& heard_on, const rpc::message& message, time_point now) const;
+  void take_request(exchange_id id, rpc::message& message, time_point now);
+  void take_back(exchange_id id, const rpc::message& message, time_point now);
+  void take_call_answer(exchange_id id, rpc::message& message, time_point now);
+  void take_step(call_number number, mcp_questions::step what, time_point now);
   void take_ending(exchange_id id, time_point now);
   void take_handshake(exchange_id id, const rpc::message& answer, time_point now);
   void take_initialized(exchange_id id, const rpc::message& answer, time_point now);
@@ -143,6 +167,10 @@ class http_conversation {
   std::set<std::pair<time_point, exchange_id>> alarms_;
   std::set<std::pair<time_point, call_number>> resumes_;
   std::vector<exchange_id> news_;
+  exchange_id listening_ = 0;                    ///< 0: not now
+  bool may_listen_ = false;                      ///< the server has not said that it does not offer that
+  time_point listen_at_ = time_point::max();     ///< again
+  time_point unclear_until_ = time_point::min(); ///< a cancelled call may still ask on the shared stream
   std::vector<mcp_server::tools_reply> askers_;
   std::unique_ptr<mcp::tool_pages> pages_; ///< of the list that is being read
   std::string cursor_;

@@ -88,6 +88,9 @@ void http_conversation::take_initialized(exchange_id id, const rpc::message& ans
 void http_conversation::be_ready(time_point now) {
   phase_ = phase::ready;
   tries_ = 0;
+  may_listen_ = !stateless_ && !session_.empty();
+  if (listening_ != 0) close(listening_); // of a session before
+  listen(now);
   if (settings_.hooks.ready) settings_.hooks.ready(server_name_, server_version_, protocol_);
   for (auto& [number, one] : calls_)
     if (one.request == 0 && !one.is_renewing) send_call(number, one, now);
@@ -222,6 +225,11 @@ void http_conversation::take_ending(exchange_id id, time_point now) {
   case purpose::call:
   case purpose::resumption:
     return call_ended(id, end, now);
+  case purpose::listening: {
+    const exchange ended = std::move(one);
+    close(id);
+    return listening_ended(ended, end, now);
+  }
   case purpose::cancel:
     if (one.line) one.line->became(ok(end) ? "ignored" : "refused");
     return close(id);
@@ -308,7 +316,8 @@ void http_conversation::ring(exchange_id id, time_point now) {
 
 void http_conversation::end(time_point now) {
   ended_ = true;
-  rest_ = time_point::max();
+  rest_ = listen_at_ = time_point::max();
+  may_listen_ = false;
   std::vector<exchange_id> over;
   for (const auto& [id, one] : exchanges_)
     if (one.why != purpose::cancel) over.push_back(id);

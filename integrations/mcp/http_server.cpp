@@ -74,6 +74,12 @@ class held_http_call final : public mcp_call {
     if (!cancelled_) return;
     box_->put([number = number_](http_conversation& server, clock::time_point) { server.stop_waiting(number); });
   }
+  void answer(std::uint64_t question, mcp_answer what) override {
+    if (line_->is_over()) return;
+    box_->put([number = number_, question, what = std::move(what)](http_conversation& server, clock::time_point now) {
+      server.answer(number, question, what, now);
+    });
+  }
 
  private:
   std::shared_ptr<jobs> box_;

@@ -29,6 +29,16 @@ constexpr std::size_t param_headers = 64;       ///< of one tool
 constexpr std::size_t param_header_bytes = 128; ///< of the name of one
 constexpr std::size_t event_id_bytes = 1024;
 constexpr std::size_t idle_resumptions = 100; ///< of a call's stream, in a row, that bring nothing new
-constexpr std::size_t stream_requests = 100;  ///< of a server to us, in one answer over HTTP; more are not answered
+constexpr std::size_t question_bytes = 4'000; ///< of the message of a question to a human
+constexpr std::size_t form_bytes = 32 * 1024; ///< of what it asks for
+constexpr std::size_t form_fields = 64;
+constexpr std::size_t form_name_bytes = 128;
+constexpr std::size_t form_text_bytes = 16 * 1024;      ///< of one value
+constexpr std::size_t form_choices = 256;               ///< of one field
+constexpr std::size_t questions = 32;                   ///< of one call, all in all
+constexpr std::size_t open_questions = 8;               ///< of one call, at once
+constexpr std::size_t rounds = 32;                      ///< of one call that is repeated because input is required
+constexpr std::size_t request_state_bytes = 128 * 1024; ///< that goes back with it
+constexpr std::size_t stream_requests = 100; ///< of a server to us, in one answer over HTTP; more are not answered
 
 } // namespace quell::integrations::mcp_limits

@@ -48,10 +48,34 @@ struct failed {
   fault why;
   bool sent = true; ///< false: the request never left, so nothing happened there
 };
+/// The server asks a human something before it goes on with the call, which waits for `mcp_call::answer`. Several may
+/// be open at once.
+struct question {
+  std::uint64_t number = 0; ///< of this call: 1, 2, 3 …
+  std::string message;      ///< for a human; valid UTF-8, at most 4,000 bytes
+  std::string form;         ///< JSON text of the schema of what is asked for, checked (form.hpp)
+};
+/// The server does not ask this any more.
+struct withdrawn {
+  std::uint64_t number = 0;
+};
 } // namespace mcp_call_events
 
-/// Any number of `progress`, then exactly one of the others, unless the call is cancelled before.
-using mcp_call_event = std::variant<mcp_call_events::progress, mcp_call_events::finished, mcp_call_events::failed>;
+/// Any number of `progress`, `question` and `withdrawn`, then exactly one of the others, unless the call is cancelled
+/// before.
+using mcp_call_event = std::variant<mcp_call_events::progress, mcp_call_events::finished, mcp_call_events::failed,
+                                    mcp_call_events::question, mcp_call_events::withdrawn>;
+
+inline bool is_end(const mcp_call_event& event) {
+  return std::holds_alternative<mcp_call_events::finished>(event) ||
+         std::holds_alternative<mcp_call_events::failed>(event);
+}
+
+/// A human's answer to a question.
+struct mcp_answer {
+  enum class action : std::uint8_t { accept, decline, cancel } what = action::cancel;
+  std::string values; ///< accept: JSON text of an object that fits the form, with its defaults (`filled_form`)
+};
 
 /// What became of a cancelled call, said once:
 ///   `not_sent` the request had not left: nothing happened there
@@ -77,6 +101,9 @@ class mcp_call {
   /// they wait until something comes or the server goes; they survive the drop of this handle. No effect on a call
   /// that is not cancelled.
   virtual void stop_waiting() = 0;
+  /// Any thread, never blocks. Goes to the server unless the question is not open any more: answered before, taken
+  /// back, or the call is cancelled or over.
+  virtual void answer(std::uint64_t question, mcp_answer what) = 0;
 };
 
 /// One MCP server, any thread. Becoming ready (the handshake) begins with its making; what is asked before waits for

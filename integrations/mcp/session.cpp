@@ -42,12 +42,15 @@ mcp_call_number mcp_session::begin_call(const std::string& tool, const std::stri
 }
 
 void mcp_session::send_call(mcp_call_number number, call& one) {
+  one.request = one.sent ? ++next_id_ : number;
+  if (one.sent) repeated_.emplace(one.request, number);
   json params =
-      mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), number, one.operation);
+      mcp::call_params(one.tool, mcp::input_object(one.input).value_or(json::object()), one.request, one.operation);
+  one.questions.add_to(params);
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   one.sent = true;
-  one.input = {};
-  send_line(rpc::request(number, "tools/call", std::move(params)));
+  if (!stateless_) one.input = {}; // or it may have to be said again
+  send_line(rpc::request(one.request, "tools/call", std::move(params)));
 }
 
 bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
@@ -58,9 +61,15 @@ bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
     effects_.emplace_back(late{number, "not_sent"});
     return true;
   }
+  found->second.questions.close();
+  if (found->second.request == 0) { // it has ended there, with what it wanted to know
+    forget(found);
+    effects_.emplace_back(late{number, "done"});
+    return true;
+  }
   found->second.cancelled = true;
   cancelled_.insert(number);
-  send_line(rpc::notification("notifications/cancelled", mcp::cancel_params(number, reason)));
+  send_line(rpc::notification("notifications/cancelled", mcp::cancel_params(found->second.request, reason)));
   // Most are never answered: what is remembered of them must not grow for ever.
   if (cancelled_.size() > mcp_limits::remembered_cancels) stop_waiting(*cancelled_.begin());
   return true;
@@ -69,19 +78,54 @@ bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
 void mcp_session::stop_waiting(mcp_call_number number) {
   const auto found = calls_.find(number);
   if (found == calls_.end() || !found->second.cancelled) return;
-  calls_.erase(found);
+  forget(found);
   cancelled_.erase(number);
   effects_.emplace_back(late{number, "ignored"});
 }
 
-void mcp_session::take_call_end(std::map<mcp_call_number, call>::iterator found, incoming& one) {
+void mcp_session::answer(mcp_call_number number, std::uint64_t question, const mcp_answer& what) {
+  const auto found = calls_.find(number);
+  if (found != calls_.end() && !found->second.cancelled)
+    take_step(found, found->second.questions.answered(question, what));
+}
+
+void mcp_session::take_step(open_call found, mcp_questions::step what) {
   const mcp_call_number number = found->first;
-  const call ended = std::move(found->second);
+  if (!what.send.empty()) send_line(std::move(what.send));
+  bool is_over = false;
+  for (mcp_call_event& event : what.tell) {
+    is_over = is_over || is_end(event);
+    effects_.emplace_back(tell{number, std::move(event)});
+  }
+  if (is_over) return forget(found);
+  if (what.repeat) send_call(number, found->second);
+}
+
+mcp_session::open_call mcp_session::call_of_request(std::uint64_t id) {
+  const auto again = repeated_.find(id);
+  const auto found = calls_.find(again == repeated_.end() ? id : again->second);
+  return found != calls_.end() && found->second.sent && found->second.request == id ? found : calls_.end();
+}
+
+void mcp_session::forget(open_call found) {
+  repeated_.erase(found->second.request);
   calls_.erase(found);
+}
+
+void mcp_session::take_call_end(open_call found, incoming& one) {
+  const mcp_call_number number = found->first;
   const bool answered = one.message.what == rpc::message::kind::answer;
+  if (answered && stateless_ && !found->second.cancelled && mcp::wants_input(one.message.body)) {
+    repeated_.erase(std::exchange(found->second.request, 0));
+    return take_step(found, found->second.questions.required(who_, one.message.body));
+  }
+  const call ended = std::move(found->second);
+  repeated_.erase(ended.request);
+  calls_.erase(found);
   if (ended.cancelled) {
     cancelled_.erase(number);
-    effects_.emplace_back(late{number, answered ? "too_late" : "done"});
+    const bool is_result = answered && !(stateless_ && mcp::wants_input(one.message.body));
+    effects_.emplace_back(late{number, is_result ? "too_late" : "done"});
     return;
   }
   if (answered)
@@ -107,6 +151,7 @@ void mcp_session::end(fault why) {
       effects_.emplace_back(tell{number, mcp_call_events::failed{over_, one.sent}});
   }
   cancelled_.clear();
+  repeated_.clear();
   pages_.reset();
   if (std::exchange(wanted_, false)) effects_.emplace_back(list{tl::unexpected(over_)});
 }

@@ -20,10 +20,11 @@
 
 #include "integrations/mcp/lines.hpp"
 #include "integrations/mcp/mcp.hpp"
+#include "integrations/mcp/questions.hpp"
 
 namespace quell::integrations {
 
-using mcp_call_number = std::uint64_t; ///< the id of its request too
+using mcp_call_number = std::uint64_t; ///< the id of its first request too
 
 namespace mcp_effects {
 struct send {
@@ -70,6 +71,8 @@ class mcp_session {
   bool cancel(mcp_call_number call, std::string_view reason);
   /// Its `late` is told now, if it is cancelled and nothing came so far.
   void stop_waiting(mcp_call_number call);
+  /// No effect if the question is not open any more.
+  void answer(mcp_call_number call, std::uint64_t question, const mcp_answer& what);
   /// The other side is gone. For good; twice: no effect.
   void close(const std::string& reason);
 
@@ -81,7 +84,10 @@ class mcp_session {
   struct call {
     std::string tool, input, operation;
     bool sent = false, cancelled = false;
+    std::uint64_t request = 0; ///< its id; 0: nothing is open at the server
+    mcp_questions questions;
   };
+  using open_call = std::map<mcp_call_number, call>::iterator;
   struct incoming;
 
   void take_line(std::string_view line);
@@ -92,7 +98,12 @@ class mcp_session {
   void take_initialized(incoming& one);
   void take_discovered(incoming& one);
   void take_page(incoming& one);
-  void take_call_end(std::map<mcp_call_number, call>::iterator found, incoming& one);
+  void take_call_end(open_call found, incoming& one);
+  void take_request(incoming& one);
+  void take_question(incoming& one);
+  void take_step(open_call found, mcp_questions::step what);
+  open_call call_of_request(std::uint64_t id);
+  void forget(open_call found);
   void ask_page(const std::string& cursor);
   void be_ready(std::string name, std::string version, std::string protocol);
   void send_call(mcp_call_number number, call& one);
@@ -105,9 +116,10 @@ class mcp_session {
   bool stateless_ = false; ///< the version has no handshake
   line_splitter lines_;
   std::uint64_t next_id_ = 0;
-  std::uint64_t control_id_ = 0;          ///< of the handshake or the page that is waited for; 0: none
-  std::map<mcp_call_number, call> calls_; ///< open ones, and cancelled ones that may be answered late
-  std::set<mcp_call_number> cancelled_;   ///< of calls_
+  std::uint64_t control_id_ = 0;                      ///< of the handshake or the page that is waited for; 0: none
+  std::map<mcp_call_number, call> calls_;             ///< open ones, and cancelled ones that may be answered late
+  std::set<mcp_call_number> cancelled_;               ///< of calls_
+  std::map<std::uint64_t, mcp_call_number> repeated_; ///< whose request this is, which is not the call's first
   bool wanted_ = false, listing_ = false, stale_ = false;
   std::size_t relists_ = 0;
   struct pages;

@@ -45,8 +45,8 @@ void mcp_session::take_cut_line(std::string_view first, std::string_view last) {
   const std::string size = "more than " + std::to_string(mcp_limits::line_bytes >> 20) + " MiB";
   complain(who_ + " sends a message of " + size + "; it is not read");
   const auto id = rpc::id_of_cut_answer(first, last);
-  const auto found = id ? calls_.find(*id) : calls_.end();
-  if (found == calls_.end() || !found->second.sent) return;
+  const auto found = id ? call_of_request(*id) : calls_.end();
+  if (found == calls_.end()) return;
   if (found->second.cancelled) {
     incoming answer;
     answer.message.what = rpc::message::kind::answer;
@@ -54,7 +54,7 @@ void mcp_session::take_cut_line(std::string_view first, std::string_view last) {
   }
   const mcp_call_number number = found->first;
   const std::string tool = excerpt(found->second.tool, 80);
-  calls_.erase(found);
+  forget(found);
   effects_.emplace_back(tell{
       number,
       mcp_call_events::failed{
@@ -71,10 +71,34 @@ void mcp_session::take_message(incoming& one) {
   case kind::notification:
     return take_notification(one);
   case kind::request:
-    return send_line(mcp::answer_to_server(one.message.id, one.message.method));
+    return take_request(one);
   case kind::nothing:
     return complain(who_ + " sends JSON that is no message of JSON-RPC");
   }
+}
+
+void mcp_session::take_request(incoming& one) {
+  if (one.message.method == "elicitation/create" && !stateless_ && phase_ == phase::ready) return take_question(one);
+  send_line(mcp::answer_to_server(one.message.id, one.message.method));
+}
+
+/// On a stream that all calls share, a question says nothing of the call that it is about. It goes to the people of
+/// that call and to nobody else: so there must be one call only, or the server must name it as it was told it.
+void mcp_session::take_question(incoming& one) {
+  const json& meta = member(one.message.body, "_meta");
+  const std::string operation = text_member(meta, "quell/operation");
+  const auto token = rpc::own_id(member(meta, "progressToken"));
+  auto found = calls_.end();
+  if (token) {
+    found = call_of_request(*token);
+  } else if (!operation.empty()) {
+    found = std::find_if(calls_.begin(), calls_.end(), [&](const auto& c) { return c.second.operation == operation; });
+  } else if (calls_.size() == 1) {
+    found = calls_.begin();
+  }
+  if (found != calls_.end() && found->second.sent && !found->second.cancelled)
+    return take_step(found, found->second.questions.asked(one.message.id, one.message.body));
+  send_line(rpc::refusal(one.message.id, mcp::no_call_asks, mcp::which_call));
 }
 
 void mcp_session::take_reply(incoming& one) {
@@ -93,8 +117,8 @@ void mcp_session::take_reply(incoming& one) {
       return;
     }
   }
-  const auto found = id ? calls_.find(*id) : calls_.end();
-  if (found != calls_.end() && found->second.sent) return take_call_end(found, one);
+  const auto found = id ? call_of_request(*id) : calls_.end();
+  if (found != calls_.end()) return take_call_end(found, one);
   if (one.message.what == rpc::message::kind::error && one.message.id.is_null())
     return complain(mcp::of_error(who_, "a message", one.message.body).detail);
   complain(who_ + " answers what nobody asked, or no longer waits for");
@@ -104,10 +128,13 @@ void mcp_session::take_notification(incoming& one) {
   const std::string& method = one.message.method;
   if (method == "notifications/progress") {
     const auto token = mcp::progress_token(one.message.body);
-    const auto found = token ? calls_.find(*token) : calls_.end();
+    const auto found = token ? call_of_request(*token) : calls_.end();
     // Servers go on telling progress of what was cancelled.
-    if (found != calls_.end() && found->second.sent && !found->second.cancelled)
+    if (found != calls_.end() && !found->second.cancelled)
       effects_.emplace_back(tell{found->first, mcp::progress_of(one.message.body)});
+  } else if (method == "notifications/cancelled") {
+    for (auto at = calls_.begin(); at != calls_.end(); ++at)
+      take_step(at, at->second.questions.took_back(member(one.message.body, "requestId")));
   } else if (method == "notifications/tools/list_changed" && phase_ == phase::ready) {
     tools_.reset();
     stale_ = listing_;

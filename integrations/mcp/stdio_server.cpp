@@ -56,8 +56,7 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
     if (write_) write_(std::move(what.bytes));
   }
   void operator()(mcp_effects::tell& what) {
-    const bool last = !std::holds_alternative<mcp_call_events::progress>(what.event);
-    if (const auto line = line_of(what.call, last)) line->tell(std::move(what.event));
+    if (const auto line = line_of(what.call, is_end(what.event))) line->tell(std::move(what.event));
   }
   void operator()(const mcp_effects::late& what) {
     if (const auto line = line_of(what.call, true)) line->became(what.what);
@@ -124,6 +123,9 @@ class held_stdio_call final : public mcp_call {
   }
   void stop_waiting() override {
     core_->change([this] { core_->session.stop_waiting(number_); });
+  }
+  void answer(std::uint64_t question, mcp_answer what) override {
+    core_->change([&] { core_->session.answer(number_, question, what); });
   }
 
  private:

@@ -100,6 +100,31 @@ TEST_CASE("a human approves or denies; what needs nobody's word does not wait fo
   CHECK(w.asked == 2);
 }
 
+TEST_CASE("the time that a human takes is not the call's", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"slow", "fast"});
+  w.finishes();
+  w.pass(100s);
+  w.waits(1, true);
+  w.waits(1, true);          // said twice
+  CHECK(w.it().next_tick()); // of the other one
+  w.ends(2);
+  CHECK_FALSE(w.it().next_tick());
+  w.pass(10'000s);
+  CHECK(w.stopped.empty());
+  w.waits(1, false);
+  w.waits(1, false);
+  w.pass(19s);
+  CHECK(w.stopped.empty());
+  w.pass(1s);
+  CHECK(w.result(1).result == "\"timeout slow\"");
+  CHECK(w.stopped == std::vector<call_number>{1});
+  w.waits(1, true); // late: it has its result
+  w.waits(7, true); // no such call
+  CHECK(w.broken_rule().empty());
+}
+
 TEST_CASE("a call that times out is answered and told to stop; the turn goes on; its end is dropped", "[turn]") {
   turn_world w;
   w.begin();

@@ -52,6 +52,7 @@ class turn_world {
     perform(turn_.tool_ended(n, ok, "\"result " + std::to_string(n) + "\"", now_));
   }
   void decide(call_number n, bool yes) { perform(turn_.human_decided(n, yes, "no", now_)); }
+  void waits(call_number n, bool for_human) { turn_.call_waits(n, for_human, now_); }
   void stop(abort_reason why = abort_reason::user) { perform(turn_.stop(why, now_)); }
   void pass(std::chrono::nanoseconds t) {
     now_ = now_ + t;

@@ -52,6 +52,17 @@ class mcp_heard {
   void wait_for_progress(std::size_t count = 1) const {
     wait("progress", [count](const kept& all) { return progress(all) >= count; });
   }
+  integrations::mcp_call_events::question question(std::size_t count = 1) const {
+    const auto asked = [](const kept& all) {
+      std::vector<integrations::mcp_call_events::question> found;
+      for (const auto& one : all.events)
+        if (const auto* q = std::get_if<integrations::mcp_call_events::question>(&one)) found.push_back(*q);
+      return found;
+    };
+    wait("a question", [&](const kept& all) { return asked(all).size() >= count; });
+    const std::lock_guard lock(kept_->guard);
+    return asked(*kept_)[count - 1];
+  }
   integrations::mcp_call_events::finished finished() const {
     wait("the end of a call", &mcp_heard::ended);
     const auto all = events();
@@ -89,7 +100,7 @@ class mcp_heard {
       found += std::holds_alternative<integrations::mcp_call_events::progress>(one) ? 1 : 0;
     return found;
   }
-  static bool ended(const kept& all) { return all.events.size() > progress(all); }
+  static bool ended(const kept& all) { return !all.events.empty() && integrations::is_end(all.events.back()); }
   template <class Done>
   void wait(const std::string& what, Done done) const {
     std::unique_lock lock(kept_->guard);

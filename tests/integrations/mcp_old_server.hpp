@@ -34,6 +34,12 @@ inline std::string progress(const json& request) {
 inline std::string method_of(const http_ask& ask) {
   return ask.body.empty() ? "" : json::parse(ask.body).value("method", "");
 }
+/// The request that listens to what the server says of itself.
+inline bool is_listening(const http_ask& ask) {
+  const auto accept = ask.headers.find("accept");
+  return ask.body.empty() && !ask.headers.contains("last-event-id") && accept != ask.headers.end() &&
+         accept->second == "text/event-stream";
+}
 inline const json greeting{{"content", json::array({json{{"type", "text"}, {"text", "hi"}}})}};
 
 /// A server with sessions (2025-11-25); `call` says what becomes of a call of a tool, `rest` of what resumes one.

@@ -22,7 +22,7 @@ struct ends {
     for (const mcp_effect& one : talk.told) {
       if (const auto* tell = std::get_if<mcp_effects::tell>(&one)) {
         if (told[tell->call] > 0 || late[tell->call] > 0) silent_after = false;
-        if (!std::holds_alternative<mcp_call_events::progress>(tell->event)) ++told[tell->call];
+        if (is_end(tell->event)) ++told[tell->call];
       }
       if (const auto* end = std::get_if<mcp_effects::late>(&one)) ++late[end->call];
     }

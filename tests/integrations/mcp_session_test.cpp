@@ -13,7 +13,7 @@ TEST_CASE("the handshake offers the newest version that has one, and says who is
   REQUIRE(talk.wrote.size() == 1);
   CHECK(talk.wrote[0]["method"] == "initialize");
   CHECK(talk.wrote[0]["params"]["protocolVersion"] == "2025-11-25");
-  CHECK(talk.wrote[0]["params"]["capabilities"].empty());
+  CHECK(talk.wrote[0]["params"]["capabilities"] == json{{"elicitation", {{"form", json::object()}}}});
   talk.shake();
   REQUIRE(talk.wrote.size() == 2);
   CHECK(talk.wrote[1] == json{{"jsonrpc", "2.0"}, {"method", "notifications/initialized"}});
@@ -210,7 +210,7 @@ TEST_CASE("a server's own requests: ping is answered, the rest is refused, ids g
   for (const json& id : {json("5"), json(5), json("x-1"), json(-3)}) {
     talk.hear(json{{"jsonrpc", "2.0"}, {"id", id}, {"method", "ping"}});
     CHECK(talk.wrote.back() == json{{"jsonrpc", "2.0"}, {"id", id}, {"result", json::object()}});
-    for (const char* method : {"sampling/createMessage", "elicitation/create", "roots/list"}) {
+    for (const char* method : {"sampling/createMessage", "roots/list", "no/such"}) {
       talk.hear(json{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", json::object()}});
       CHECK(talk.wrote.back()["id"] == id);
       CHECK(talk.wrote.back()["error"]["code"] == -32601);

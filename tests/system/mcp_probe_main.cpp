@@ -10,6 +10,9 @@
 //   call ID TOOL INPUT       "progress ID AT TOTAL MESSAGE", "finished ID ok|error RESULT", "failed ID sent|unsent CODE
 //   DETAIL" cancel ID REASON         "cancelled ID" when it has returned, "late ID WHAT" when that is known stop ID
 //   stops waiting for what became of it
+//   answer ID NUMBER accept|decline|cancel VALUES
+//                            of "question ID NUMBER MESSAGE" and "form ID NUMBER SCHEMA"; defaults are put in; "fault
+//                            …" for values that do not fit; "withdrawn ID NUMBER" of one that is not asked any more
 //   login REDIRECT_URI       with --oauth: "login URL" that a browser is to open, or "fault CODE DETAIL"
 //   redirected QUERY         what it brought back: "logged in", or "fault CODE DETAIL"
 #include <cstdio>
@@ -20,6 +23,7 @@
 
 #include <csignal>
 
+#include "integrations/mcp/form.hpp"
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"
 #include "integrations/oauth/account.hpp"
@@ -30,8 +34,12 @@ using namespace quell::integrations;
 
 namespace {
 
+/// What each open question asks for, by the call's id and its number.
+using asked_forms = std::map<std::pair<std::string, std::uint64_t>, std::string>;
+
 struct event_printer {
   std::string id;
+  std::shared_ptr<asked_forms> forms;
   void operator()(const mcp_call_events::progress& e) const {
     std::printf("progress %s %g %g %s\n", id.c_str(), e.progress, e.total.value_or(-1), e.message.c_str());
   }
@@ -42,7 +50,25 @@ struct event_printer {
     std::printf("failed %s %s %s %s\n", id.c_str(), e.sent ? "sent" : "unsent", e.why.code.c_str(),
                 e.why.detail.c_str());
   }
+  void operator()(const mcp_call_events::question& e) const {
+    (*forms)[{id, e.number}] = e.form;
+    std::printf("form %s %llu %s\n", id.c_str(), static_cast<unsigned long long>(e.number), e.form.c_str());
+    std::printf("question %s %llu %s\n", id.c_str(), static_cast<unsigned long long>(e.number), e.message.c_str());
+  }
+  void operator()(const mcp_call_events::withdrawn& e) const {
+    std::printf("withdrawn %s %llu\n", id.c_str(), static_cast<unsigned long long>(e.number));
+  }
 };
+
+void answer(mcp_call& call, const std::string& form, std::uint64_t number, const std::string& action,
+            const std::string& values) {
+  using what = mcp_answer::action;
+  if (action != "accept") return call.answer(number, {action == "decline" ? what::decline : what::cancel, {}});
+  const auto filled = filled_form(form, values);
+  if (!filled)
+    return static_cast<void>(std::printf("fault %s %s\n", filled.error().code.c_str(), filled.error().detail.c_str()));
+  call.answer(number, {what::accept, *filled});
+}
 
 mcp_hooks printing_hooks() {
   mcp_hooks hooks;
@@ -118,6 +144,7 @@ class logins {
 
 void obey(mcp_server& server, logins* accounts) {
   std::map<std::string, std::unique_ptr<mcp_call>> calls;
+  std::map<std::string, std::shared_ptr<asked_forms>> forms; // each of one call: told on another thread, one at a time
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string what, id, rest;
@@ -139,7 +166,15 @@ void obey(mcp_server& server, logins* accounts) {
       std::string tool;
       words >> tool;
       std::getline(words >> std::ws, rest);
-      calls[id] = server.call(tool, rest, [id](mcp_call_event event) { std::visit(event_printer{id}, event); });
+      forms[id] = std::make_shared<asked_forms>();
+      calls[id] = server.call(
+          tool, rest, [printer = event_printer{id, forms[id]}](mcp_call_event event) { std::visit(printer, event); });
+    } else if (what == "answer" && calls.contains(id)) {
+      std::uint64_t number = 0;
+      std::string action;
+      words >> number >> action;
+      std::getline(words >> std::ws, rest);
+      answer(*calls[id], (*forms[id])[{id, number}], number, action, rest);
     } else if (what == "cancel" && calls.contains(id)) {
       std::getline(words >> std::ws, rest);
       calls[id]->cancel(rest, [id](const std::string& late) { std::printf("late %s %s\n", id.c_str(), late.c_str()); });

@@ -88,7 +88,7 @@ void session::is_heard(room& r, const std::string& id) {
 
 void session::ask_archive(room& r, boot_time now) {
   if (r.heard.empty()) return; // nobody has spoken there yet
-  r.gone.emplace();
+  r.gone = past{};
   r.gone->until = now + patience;
   r.gone->asked = fresh_id();
   out_ += "<iq type='get'" + with("from", me_) + with("to", r.bare) + with("id", r.gone->asked) + "><query" +

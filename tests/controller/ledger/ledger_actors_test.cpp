@@ -2,137 +2,13 @@
 // Cancels and crashes before and after each step.
 #include <rapidcheck.h>
 
-#include <algorithm>
-
 #include <catch2/catch.hpp>
 
-#include "tests/controller/ledger/world.hpp"
+#include "tests/controller/ledger/actors_world.hpp"
 
 using namespace quell;
 using namespace quell::controller;
 using namespace quell::controller::testing;
-
-namespace {
-
-const storage::call_outcome done_result{true, false, R"({"ok":true,"result":1})"};
-const storage::call_outcome failed_result{false, false, R"({"ok":false,"error":{"code":"error","message":"no"}})"};
-const storage::call_outcome late_result{false, false,
-                                        R"({"ok":false,"error":{"code":"timeout","message":"[TIMEOUT]"}})"};
-
-class actors_world : public world {
- public:
-  void turn(const std::string& name, const std::string& scope = "s", bool later = false) {
-    create_order o;
-    o.by.owner = {"alice", "Alice"};
-    o.kind = kind::turn;
-    o.scope = in(scope);
-    o.name = name;
-    o.later = later;
-    make(name, std::move(o));
-  }
-  bool call(const std::string& name, const std::string& turn) {
-    create_order o;
-    o.by.owner = {"alice", "Alice"};
-    o.kind = kind::tool_call;
-    o.parent = id(turn);
-    o.name = name;
-    o.later = true;
-    o.call = storage::call_record{{}, heart->last_seq(), 0, name, name, "{}", {}};
-    return make(name, std::move(o));
-  }
-  bool begin(const std::string& name) { return did(heart->actors()->begin_own(id(name), now).has_value()); }
-  bool pause(const std::string& name) { return did(begin(name) && heart->actors()->pause(id(name), now)); }
-  bool decide(const std::string& name, bool yes) {
-    decision d{yes, "because", {"ann", "Ann"}, R"({"decision":"x"})"};
-    return did(heart->actors()->decide(id(name), d, failed_result, now).has_value());
-  }
-  bool ends(const std::string& name, const storage::call_outcome& result = done_result) {
-    own_outcome end;
-    end.as = result.ok ? status::completed : status::failed;
-    if (!result.ok) end.error = storage::operation_error{"error", "no"};
-    end.call = result;
-    return did(heart->actors()->end_own(id(name), end, now));
-  }
-  bool turn_ends(const std::string& name, bool well = true) {
-    own_outcome end;
-    end.as = well ? status::completed : status::failed;
-    if (well) end.completed_data = R"({"text":""})";
-    return did(heart->actors()->end_own(id(name), end, now));
-  }
-  bool times_out(const std::string& name) {
-    return did(heart->actors()->stop_own(id(name), stop_cause::timeout, late_result, now));
-  }
-  void cancels(const std::string& name) {
-    (void)try_cancel(order(storage::target_operation{id(name)}));
-    roll_out();
-  }
-
-  /// All that was ever said of a call's result; the first stands (the table refuses another).
-  std::vector<storage::call_outcome> results(const std::string& name) const {
-    std::vector<storage::call_outcome> said;
-    for (const auto& batch : batches)
-      for (const auto& e : batch)
-        if (const auto* r = std::get_if<storage::put_call_result>(&e); r && r->operation == id(name))
-          said.push_back(r->outcome);
-    return said;
-  }
-  storage::call_outcome result(const std::string& name) const {
-    const auto said = results(name);
-    if (said.empty()) FAIL("call " << name << " has no result");
-    return said.front();
-  }
-  std::vector<std::string> overs(const std::string& name) const {
-    std::vector<std::string> said;
-    for (const auto& e : store.events)
-      if (e.operation == id(name) && (e.type == "turn_abort" || e.type == "turn_complete"))
-        said.push_back(e.type + " " + e.data);
-    return said;
-  }
-  bool discarded(const std::string& name) const {
-    for (const auto& batch : batches)
-      for (const auto& e : batch)
-        if (const auto* d = std::get_if<storage::discard_message>(&e); d && d->turn == id(name)) return true;
-    return false;
-  }
-
- private:
-  bool make(const std::string& name, create_order o) {
-    const auto made = heart->create(o, next_operation(), now);
-    if (made) names[name] = made->id;
-    return did(made.has_value());
-  }
-  bool did(bool what) {
-    take();
-    return what;
-  }
-};
-
-/// A turn with one call, as far as `steps` goes.
-enum class stage { pending, running, paused, approved, denied, ended, timed_out };
-constexpr std::array stages{stage::pending, stage::running, stage::paused,   stage::approved,
-                            stage::denied,  stage::ended,   stage::timed_out};
-
-void go_to(actors_world& w, stage s) {
-  w.turn("turn");
-  REQUIRE(w.call("call", "turn"));
-  if (s == stage::pending) return;
-  if (s == stage::paused || s == stage::approved || s == stage::denied)
-    REQUIRE(w.pause("call"));
-  else
-    REQUIRE(w.begin("call"));
-  if (s == stage::approved || s == stage::denied) REQUIRE(w.decide("call", s == stage::approved));
-  if (s == stage::ended) REQUIRE(w.ends("call"));
-  if (s == stage::timed_out) REQUIRE(w.times_out("call"));
-}
-
-bool is_over(stage s) { return s == stage::denied || s == stage::ended; }
-
-void ends_once(const actors_world& w, const std::string& name) {
-  CHECK(w.store.terminal_events.at(w.id(name)) == 1);
-  CHECK(is_terminal(w.row(name).now));
-}
-
-} // namespace
 
 TEST_CASE("a cancel of a call in every stage decides once, whatever its actor says afterwards") {
   for (const auto s : stages) {
@@ -143,6 +19,9 @@ TEST_CASE("a cancel of a call in every stage decides once, whatever its actor sa
     CHECK_FALSE(w.begin("call"));
     CHECK_FALSE(w.decide("call", true));
     CHECK_FALSE(w.decide("call", false));
+    CHECK_FALSE(w.asks("call"));
+    CHECK_FALSE(w.answer("call", true));
+    CHECK_FALSE(w.takes_back("call"));
     CHECK_FALSE(w.times_out("call"));
     CHECK_FALSE(w.ends("call"));
     ends_once(w, "call");
@@ -157,6 +36,8 @@ TEST_CASE("a cancel of a call in every stage decides once, whatever its actor sa
       break;
     case stage::running:
     case stage::approved:
+    case stage::asking:
+    case stage::answered:
       CHECK(stands.cancelled);
       CHECK(stands.result.find("not started") == std::string::npos);
       CHECK(w.status_of("call") == "cancelled");
@@ -229,6 +110,8 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
     CHECK(w.row("turn").error->code == "interrupted");
     CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"interrupted"})"});
     CHECK_FALSE(w.result("call").cancelled);
+    if (s == stage::asking || s == stage::answered) // it may have done anything until then, and does it no second time
+      CHECK(w.result("call").result.find("is unknown") != std::string::npos);
     CHECK(w.heart->actors()->interrupted() == std::vector<operation_id>{w.id("turn")});
     CHECK(w.heart->actors()->interrupted().empty());
   }
@@ -308,7 +191,7 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
     const auto pick = [](const std::vector<std::string>& of) { return *rc::gen::elementOf(of); };
     const auto steps = *rc::gen::inRange(5, 60);
     for (int i = 0; i < steps; ++i) {
-      const auto what = *rc::gen::inRange(0, 17);
+      const auto what = *rc::gen::inRange(0, 19);
       if (turns.empty() || what == 0) {
         turns.push_back("t" + std::to_string(turns.size()));
         w.turn(turns.back(), *rc::gen::element<std::string>("s", "s/a", "b"), *rc::gen::arbitrary<bool>());
@@ -335,6 +218,10 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
         w.restart();
       } else if (what == 15) {
         w.begin(pick(turns));
+      } else if (what == 16) {
+        w.asks(pick(calls));
+      } else if (what == 17) {
+        *rc::gen::arbitrary<bool>() ? w.answer(pick(calls), *rc::gen::arbitrary<bool>()) : w.takes_back(pick(calls));
       } else {
         w.pass(milliseconds{*rc::gen::inRange(1, 20'000)});
       }

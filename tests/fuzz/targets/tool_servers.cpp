@@ -52,7 +52,7 @@ class mcp_world {
   void take() {
     for (auto& effect : session_.effects()) {
       if (const auto* t = std::get_if<mcp_effects::tell>(&effect)) {
-        if (std::holds_alternative<mcp_call_events::progress>(t->event)) continue;
+        if (!is_end(t->event)) continue;
         ++ends_[t->call];
         if (const auto* f = std::get_if<mcp_call_events::finished>(&t->event))
           expect(f->result.size() <= most_result && is_utf8(f->result), "a result is bounded and UTF-8");

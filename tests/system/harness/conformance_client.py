@@ -94,7 +94,10 @@ def main():
         words = [line.split(" ", 2) for line in talk.insist("tools", "tools ", "fault ")]
         schemas = {word[1]: json.loads(word[2]) for word in words if word[0] == "schema"}
         for number, (name, arguments) in enumerate(planned_calls(schemas)):
-            talk.insist(f"call c{number} {name} {json.dumps(arguments)}", f"finished c{number} ", f"failed c{number} ")
+            ends = (f"finished c{number} ", f"failed c{number} ", f"question c{number} ")
+            said = talk.insist(f"call c{number} {name} {json.dumps(arguments)}", *ends)
+            while said and said[-1].startswith("question "):  # a human who agrees to everything, and gives no values
+                said = talk.say(f"answer c{number} {said[-1].split(' ')[2]} accept {{}}", *ends)
         probe.stdin.close()
         talk.lines(("end",))
     return 0

@@ -114,8 +114,9 @@ class TurnCluster(Cluster):
                 assert o["stop"] and o["stop"]["receipt"] and o["stop"]["proof"], o
         told = Counter((e["operation"], e["data"]["call"], e["type"]) for e in events if e["type"] in ("tool_start", "tool_result", "tool_timeout"))
         assert not [x for x, times in told.items() if times > 1], told
-        asked = sorted(e["data"]["operation"] for e in events if e["type"] == "approval_required")
-        settled = sorted(e["data"]["operation"] for e in events if e["type"] == "approval_resolved")
+        # Whether a call may begin is asked once; each question that it asks after that, too.
+        asked = sorted(e["data"].get("question", {}).get("id", e["data"]["operation"]) for e in events if e["type"] == "approval_required")
+        settled = sorted(e["data"].get("question", e["data"]["operation"]) for e in events if e["type"] == "approval_resolved")
         assert asked == settled and len(set(asked)) == len(asked), (asked, settled)
         late = [e["type"] for e in events if int(e["id"]) > int(overs[0]["id"]) and e["operation"] == turn
                 and e["type"] in ("turn_start", "text_delta", "tool_start", "tool_result")]

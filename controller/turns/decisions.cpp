@@ -1,0 +1,103 @@
+// A human's word on a call: whether it may begin, or what it asks.
+#include "controller/turns/decisions.hpp"
+
+#include "controller/turns/approvers.hpp"
+#include "controller/turns/turn_json.hpp"
+#include "integrations/mcp/form.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using the_parts = std::shared_ptr<shared_parts>;
+
+constexpr std::chrono::milliseconds swarm_look_interval{20};
+constexpr int most_swarm_looks = 250; ///< 5 s until what waited for a human has its agent again
+
+tl::unexpected<refusal> refuse_word(std::string code, std::string detail, std::string pointer = {}) {
+  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
+}
+
+void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
+  parts->heart.ask(
+      [parts, call, tries, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+        const auto agent = parts->who.agent_of_call(call); // a denied call is forgotten with its end
+        const auto seen = l.view(call, now);
+        if (!agent && seen && seen->hot.now == status::paused) { // after a restart: it is being picked up
+          if (tries == 0)
+            return [done] {
+              done(refuse_word("not_ready",
+                               "its turn is still being picked up after a restart; nothing was decided, try again"));
+            };
+          return [parts, call, tries, d, done] {
+            parts->later->run_after(swarm_look_interval, [parts, call, tries, d, done](storage::queries&) {
+              decide_soon(parts, call, d, tries - 1, done);
+            });
+          };
+        }
+        const storage::call_outcome denied{false, false, parts->texts->denied(d.reason)};
+        auto told = d;
+        told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
+        const auto decided = l.actors()->decide(call, told, denied, now);
+        return [decided, done, agent, call, d] {
+          if (decided && agent) agent->decide(call, d.approved, d.reason);
+          done(decided);
+        };
+      });
+}
+
+} // namespace
+
+void decide_call(const the_parts& parts, operation_id call, decision d, reply<outcome<operation_id>> done) {
+  decide_soon(parts, call, std::move(d), most_swarm_looks, std::move(done));
+}
+
+/// What does not fit the question leaves it open. The answer goes to who asked once it is durable that it is the one.
+void answer_question(const the_parts& parts, operation_id call, human_answer said, reply<outcome<operation_id>> done) {
+  const auto open = parts->questions.find(said.question);
+  if (!open || open->call != call)
+    return done(refuse_word("not_paused", "operation " + call.text() + " does not ask this (any more)"));
+  if (said.accepts) {
+    auto filled = integrations::filled_form(open->form, said.values);
+    if (!filled)
+      return done(refuse_word("invalid_values",
+                              filled.error().detail + ". The question stays open: quell approve " + call.text() +
+                                  " --question " + said.question.text() + " --set NAME=VALUE",
+                              "/values" + filled.error().pointer));
+    said.values = std::move(*filled);
+  }
+  said.told = approval_resolved(call, said.accepts, said.by, said.reason, said.question).data;
+  parts->heart.ask([parts, call, said = std::move(said), answered = open->answered,
+                    done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+    const auto decided = questions_of(l).answer(call, said, now);
+    const auto agent = parts->who.agent_of_call(call);
+    return [decided, done, agent, call, said, answered] {
+      if (decided && agent) agent->waits(call, false);
+      if (decided) answered(said);
+      done(decided);
+    };
+  });
+}
+
+/// What waits for a human has its row, with the place and who asked.
+void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope_path place, std::string account,
+                    reply<outcome<operation_id>> done) {
+  parts->lookups->run([parts, call, d = std::move(d), place = std::move(place), account = std::move(account),
+                       done = std::move(done)](storage::queries& store) mutable {
+    // Chats name what is answered by one id: of the call that waits to begin, or of what a begun one asks.
+    const auto asked = parts->questions.find(call);
+    const auto question = asked ? std::optional(std::exchange(call, asked->call)) : std::nullopt;
+    const auto row = store.operation(call);
+    if (!row) return done(refuse_word("storage_unavailable", row.error().detail));
+    if (!*row) return done(refuse_word("operation_not_found", "nothing of that id waits for approval here"));
+    if (auto why = why_not_decide(parts->settings.chat, {place, d.by.id, account}, **row))
+      return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
+    if (question)
+      answer_question(parts, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
+                      std::move(done));
+    else
+      decide_call(parts, call, std::move(d), std::move(done));
+  });
+}
+
+} // namespace quell::controller::turns

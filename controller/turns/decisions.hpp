@@ -1,0 +1,20 @@
+// A human's word on a call: whether it may begin, or what it asks. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "controller/question_books.hpp"
+#include "controller/turns/parts.hpp"
+
+namespace quell::controller::turns {
+
+/// See `swarm`.
+void decide_call(const std::shared_ptr<shared_parts>& parts, operation_id call, decision d,
+                 reply<outcome<operation_id>> done);
+void answer_question(const std::shared_ptr<shared_parts>& parts, operation_id call, human_answer said,
+                     reply<outcome<operation_id>> done);
+void decide_in_chat(const std::shared_ptr<shared_parts>& parts, operation_id call, decision d, scope_path place,
+                    std::string account, reply<outcome<operation_id>> done);
+
+} // namespace quell::controller::turns

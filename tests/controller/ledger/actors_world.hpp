@@ -1,0 +1,151 @@
+// A ledger with turns and calls, and whose actors say what the test says.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "controller/question_books.hpp"
+#include "tests/controller/ledger/world.hpp"
+
+namespace quell::controller::testing {
+
+inline const storage::call_outcome done_result{true, false, R"({"ok":true,"result":1})"};
+inline const storage::call_outcome failed_result{false, false,
+                                                 R"({"ok":false,"error":{"code":"error","message":"no"}})"};
+inline const storage::call_outcome late_result{false, false,
+                                               R"({"ok":false,"error":{"code":"timeout","message":"[TIMEOUT]"}})"};
+
+class actors_world : public world {
+ public:
+  void turn(const std::string& name, const std::string& scope = "s", bool later = false) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.kind = kind::turn;
+    o.scope = in(scope);
+    o.name = name;
+    o.later = later;
+    make(name, std::move(o));
+  }
+  bool call(const std::string& name, const std::string& turn) {
+    create_order o;
+    o.by.owner = {"alice", "Alice"};
+    o.kind = kind::tool_call;
+    o.parent = id(turn);
+    o.name = name;
+    o.later = true;
+    o.call = storage::call_record{{}, heart->last_seq(), 0, name, name, "{}", {}};
+    return make(name, std::move(o));
+  }
+  bool begin(const std::string& name) { return did(heart->actors()->begin_own(id(name), now).has_value()); }
+  bool pause(const std::string& name) { return did(begin(name) && heart->actors()->pause(id(name), now)); }
+  bool decide(const std::string& name, bool yes) {
+    decision d{yes, "because", {"ann", "Ann"}, R"({"decision":"x"})"};
+    return did(heart->actors()->decide(id(name), d, failed_result, now).has_value());
+  }
+  bool asks(const std::string& name, const std::string& question = "question") {
+    return did(questions_of(*heart).ask(id(name), {question_id(question), R"({"message":"Sure?"})"}, now));
+  }
+  bool takes_back(const std::string& name, const std::string& question = "question") {
+    return did(questions_of(*heart).take_back(id(name), question_id(question), now));
+  }
+  bool answer(const std::string& name, bool yes, const std::string& question = "question") {
+    const human_answer said{question_id(question), yes, false, "{}", "because", {"ann", "Ann"}, R"({"decision":"x"})"};
+    return did(questions_of(*heart).answer(id(name), said, now).has_value());
+  }
+  bool ends(const std::string& name, const storage::call_outcome& result = done_result) {
+    own_outcome end;
+    end.as = result.ok ? status::completed : status::failed;
+    if (!result.ok) end.error = storage::operation_error{"error", "no"};
+    end.call = result;
+    return did(heart->actors()->end_own(id(name), end, now));
+  }
+  bool turn_ends(const std::string& name, bool well = true) {
+    own_outcome end;
+    end.as = well ? status::completed : status::failed;
+    if (well) end.completed_data = R"({"text":""})";
+    return did(heart->actors()->end_own(id(name), end, now));
+  }
+  bool times_out(const std::string& name) {
+    return did(heart->actors()->stop_own(id(name), stop_cause::timeout, late_result, now));
+  }
+  void cancels(const std::string& name) {
+    (void)try_cancel(order(storage::target_operation{id(name)}));
+    roll_out();
+  }
+
+  /// All that was ever said of a call's result; the first stands (the table refuses another).
+  std::vector<storage::call_outcome> results(const std::string& name) const {
+    std::vector<storage::call_outcome> said;
+    for (const auto& batch : batches)
+      for (const auto& e : batch)
+        if (const auto* r = std::get_if<storage::put_call_result>(&e); r && r->operation == id(name))
+          said.push_back(r->outcome);
+    return said;
+  }
+  storage::call_outcome result(const std::string& name) const {
+    const auto said = results(name);
+    if (said.empty()) FAIL("call " << name << " has no result");
+    return said.front();
+  }
+  std::vector<std::string> overs(const std::string& name) const {
+    std::vector<std::string> said;
+    for (const auto& e : store.events)
+      if (e.operation == id(name) && (e.type == "turn_abort" || e.type == "turn_complete"))
+        said.push_back(e.type + " " + e.data);
+    return said;
+  }
+  bool discarded(const std::string& name) const {
+    for (const auto& batch : batches)
+      for (const auto& e : batch)
+        if (const auto* d = std::get_if<storage::discard_message>(&e); d && d->turn == id(name)) return true;
+    return false;
+  }
+
+ private:
+  operation_id question_id(const std::string& question) {
+    if (!names.contains(question)) names[question] = next_operation();
+    return names[question];
+  }
+  bool make(const std::string& name, create_order o) {
+    const auto made = heart->create(o, next_operation(), now);
+    if (made) names[name] = made->id;
+    return did(made.has_value());
+  }
+  bool did(bool what) {
+    take();
+    return what;
+  }
+};
+
+/// A turn with one call, as far as `steps` goes.
+enum class stage { pending, running, paused, approved, denied, asking, answered, ended, timed_out };
+inline constexpr std::array stages{stage::pending, stage::running,  stage::paused, stage::approved, stage::denied,
+                                   stage::asking,  stage::answered, stage::ended,  stage::timed_out};
+
+inline void go_to(actors_world& w, stage s) {
+  w.turn("turn");
+  REQUIRE(w.call("call", "turn"));
+  if (s == stage::pending) return;
+  if (s == stage::paused || s == stage::approved || s == stage::denied)
+    REQUIRE(w.pause("call"));
+  else
+    REQUIRE(w.begin("call"));
+  if (s == stage::approved || s == stage::denied) REQUIRE(w.decide("call", s == stage::approved));
+  if (s == stage::asking || s == stage::answered) REQUIRE(w.asks("call"));
+  if (s == stage::answered) REQUIRE(w.answer("call", false));
+  if (s == stage::ended) REQUIRE(w.ends("call"));
+  if (s == stage::timed_out) REQUIRE(w.times_out("call"));
+}
+
+inline bool is_over(stage s) { return s == stage::denied || s == stage::ended; }
+
+inline void ends_once(const actors_world& w, const std::string& name) {
+  CHECK(w.store.terminal_events.at(w.id(name)) == 1);
+  CHECK(is_terminal(w.row(name).now));
+}
+
+} // namespace quell::controller::testing

@@ -1,0 +1,30 @@
+// What begun calls ask humans, as the ledger keeps it.
+#include "tests/controller/ledger/actors_world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::testing;
+
+TEST_CASE("what a begun call asks is answered once, by its name, and taken back by nobody else") {
+  actors_world w;
+  go_to(w, stage::asking);
+  CHECK(w.status_of("call") == "paused");
+  CHECK(w.row("call").result == R"({"question":")" + w.id("question").text() + R"(","asked":{"message":"Sure?"}})");
+  CHECK_FALSE(w.asks("call", "another"));
+  CHECK_FALSE(w.decide("call", true)); // a word on whether it may begin: it has
+  CHECK_FALSE(w.answer("call", true, "another"));
+  CHECK_FALSE(w.takes_back("call", "another"));
+  CHECK(w.answer("call", true));
+  CHECK_FALSE(w.answer("call", true));
+  CHECK(w.status_of("call") == "running");
+  CHECK(w.row("call").result.empty());
+  REQUIRE(w.asks("call", "another"));
+  CHECK_FALSE(w.answer("call", true)); // the first answer, said again, is none to this
+  CHECK(w.takes_back("call", "another"));
+  CHECK(w.status_of("call") == "running");
+  REQUIRE(w.asks("call", "a third"));
+  CHECK(w.ends("call")); // its server has answered without waiting
+  CHECK(w.row("call").result.empty());
+  CHECK(w.results("call").size() == 1);
+  ends_once(w, "call");
+}
