@@ -191,6 +191,30 @@ TEST_CASE("a question to a human is open until it is answered or stopped") {
   CHECK(t.lines == std::vector<std::string>{"?exec rm x exec: rm *", "!exec rm x denied Ann", "?exec rm x exec: rm *"});
 }
 
+TEST_CASE("what a begun call asks is another question than whether it may begin") {
+  told t;
+  const json asked{{"operation", "call"},
+                   {"name", "deploy"},
+                   {"input", json::object()},
+                   {"rule", "asked by MCP server odd"},
+                   {"question",
+                    {{"id", "q-12345678"},
+                     {"server", "odd"},
+                     {"message", "Where to?"},
+                     {"form", {{"properties", {{"where", {{"type", "string"}, {"default", "here"}}}}}}}}}};
+  t.take(event("approval_required", asked, "call"));
+  REQUIRE(t.story.approvals().size() == 1);
+  const auto& open = t.story.approvals().front();
+  CHECK(open.key() == "q-12345678");
+  CHECK(open.lines == std::vector<std::string>{"odd asks: Where to?", "  where  string  (default \"here\")"});
+  CHECK(open.commands.front() == "quell approve call --question 12345678 --set NAME=VALUE");
+  t.take(event("approval_resolved", {{"operation", "call"}, {"decision", "approved"}}, "call"));
+  CHECK(t.story.approvals().size() == 1);
+  t.take(event("approval_resolved", {{"operation", "call"}, {"decision", "approved"}, {"question", "q-12345678"}},
+               "call"));
+  CHECK(t.story.approvals().empty());
+}
+
 TEST_CASE("odd events are survived") {
   told t;
   for (const char* type : {"text_delta", "tool_start", "tool_result", "approval_required", "approval_resolved",

@@ -271,6 +271,28 @@ TEST_CASE("a question stands below what was said before it, and its answer close
   CHECK(s.messages["3"] == " Done.");
 }
 
+TEST_CASE("what a begun call asks is shown in its server's words, and is answered under an id of its own") {
+  auto rules = outbox_rules{};
+  rules.has_buttons = true;
+  played_service s{rules};
+  const auto call = operation_id::fresh(), question = operation_id::fresh();
+  s.start(turn);
+  s.tell("approval_required", turn,
+         R"({"operation":")" + call.text() + R"(","name":"t","input":{},"rule":"r","question":{"id":")" +
+             question.text() + R"(","server":"odd","message":"Where to?","form":{"properties":{"a":{},"b":{}}}}})");
+  s.run_dry();
+  CHECK(s.messages["1"] == "✋ Waiting for approval: odd asks: Where to? (a, b)");
+  CHECK(s.asked.back().asks->call == question);
+  s.tell("approval_resolved", turn, R"({"operation":")" + call.text() + R"(","decision":"approved","by":null})");
+  s.run_dry();
+  CHECK(s.asked.back().is_live); // that was whether it may begin
+  s.tell("approval_resolved", turn,
+         R"({"operation":")" + call.text() + R"(","decision":"cancelled","by":null,"question":")" + question.text() +
+             R"("})");
+  s.run_dry();
+  CHECK_FALSE(s.asked.back().is_live);
+}
+
 TEST_CASE("a reply that ends early for another reason than a person says so") {
   played_service s{outbox_rules{}};
   s.start(turn);
