@@ -389,7 +389,11 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   auto accounts = mcp_accounts::open(o.store_directory, parts->settings.mcp);
   if (!accounts) return tl::unexpected(accounts.error());
   parts->mcp = mcp_host::make(parts, std::move(*accounts));
-  auto made = std::make_unique<real_swarm>(parts, std::move(*repeats));
+  return make(std::move(parts), std::move(*repeats));
+}
+
+std::unique_ptr<swarm> swarm::make(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats) {
+  auto made = std::make_unique<real_swarm>(parts, std::move(repeats));
   // Also hands what was made here over to the errands' thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
   made->pick_up();
