@@ -1,3 +1,4 @@
+// The steps of a call, each behind an answer of its port.
 #include "actors/agent/tool_run.hpp"
 
 namespace quell::actors {

@@ -1,6 +1,5 @@
 // One queue of turns for each scope; the head of it runs.
 #include "controller/turns/swarm.hpp"
-
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -360,11 +359,9 @@ void real_swarm::stop() {
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
   parts_->mcp->end();
-  std::unique_ptr<integrations::model_client> models;
-  {
-    const std::lock_guard lock(parts_->models_guard);
-    models = std::move(parts_->models);
-  }
+  std::unique_ptr<integrations::model_client> models; // ends behind the lock
+  const std::lock_guard lock(parts_->models_guard);
+  models.swap(parts_->models);
 }
 
 } // namespace

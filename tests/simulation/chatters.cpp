@@ -40,13 +40,13 @@ said_message chatters::draw(int number, random_stream& r) const {
   if (r.chance(400)) o.modality = modality::voice;
   const std::string unique = "#" + std::to_string(number) + ".";
   const auto kind = r.below(100);
-  if (kind < 25) {
+  if (kind < 18) {
     m.is_stop = true;
     o.text = r.pick(stop_texts);
-  } else if (kind < 33) {
+  } else if (kind < 24) {
     m.is_stop = m.names_bot = true;
     o.text = r.pick(named_stops);
-  } else if (kind < 45) {
+  } else if (kind < 34) {
     o.text = r.pick(near_stops) + unique;
   } else {
     o.text = "please do " + unique;
@@ -60,7 +60,7 @@ said_message chatters::draw(int number, random_stream& r) const {
 void chatters::plan() {
   if (!world_.plan.chats) return;
   random_stream r(world_.plan.seed, 7000);
-  const auto count = static_cast<int>(r.long_tailed(3, 36));
+  const auto count = static_cast<int>(r.long_tailed(5, 48));
   is_answered_.resize(static_cast<std::size_t>(count) + 1);
   std::vector<instant> bursts;
   for (auto n = r.between(1, 4); n > 0; --n) bursts.push_back(r.between(0, world_.plan.active));
