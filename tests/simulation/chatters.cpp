@@ -69,8 +69,12 @@ void chatters::plan() {
     const instant at =
         own.chance(400) ? own.between(0, world_.plan.active) : own.pick(bursts) + own.long_tailed(1, 900 * ms);
     auto m = draw(n, own);
-    const bool is_repeated = !m.order.client_id.empty() && own.chance(250);
-    const instant again = own.long_tailed(1 * us, 4 * seconds);
+    const bool is_repeated = !m.order.client_id.empty() && own.chance(300);
+    // In the same moment, a little later, or long after, when quelld may have died meanwhile.
+    const auto when = own.below(3);
+    const instant again = when == 0   ? own.long_tailed(1 * us, 2 * ms)
+                          : when == 1 ? own.long_tailed(1 * ms, 4 * seconds)
+                                      : own.long_tailed(1 * seconds, 25 * seconds);
     ++waiting_;
     world_.events.at(at + 300 * ms, [this, m, is_repeated, again] {
       --waiting_;
@@ -102,7 +106,6 @@ void chatters::say(said_message m, int tries) {
     return std::string(m.order.modality == modality::voice ? "says" : "writes") + " in " + m.order.scope.text() + ": " +
            m.order.text + (m.order.client_id.empty() ? "" : " (" + m.order.client_id + ")");
   });
-  world_.turns.said(m);
   swarm->take(m.order, [this, m, sent = world_.turns.look_at(m)](const outcome<message_answer>& answer) {
     is_answered_[static_cast<std::size_t>(m.number)] = true;
     world_.turns.answered(m, sent, answer);
@@ -143,22 +146,18 @@ void chatters::decide(const operation_id& call, random_stream r) {
   d.approved = r.chance(650);
   d.by.id = d.by.name = r.pick(people_in_chats);
   said_decision said{call, d.approved, d.by.id, true};
-  const auto done = [this, said](const outcome<operation_id>& answer) {
-    world_.turns.decided(said, answer.has_value());
-  };
-  if (r.chance(350)) { // an operator, through the API
-    world_.turns.decides(said);
-    return swarm->decide(call, d, done);
-  }
+  const bool is_operator = r.chance(350); // through the API
   const auto place = *scope_path::parse(r.pick(chat_places));
   const std::string account = r.chance(150) ? "" : r.chance(800) ? d.by.id : r.pick(people_in_chats);
   const bool is_den = place.text().starts_with("den");
-  said.may = oracle::below(row->scope, place) && !account.empty() && (is_den || account == "ann") &&
-             row->owner.id != d.by.id && row->owner.id != account;
+  said.may = is_operator || (oracle::below(row->scope, place) && !account.empty() && (is_den || account == "ann") &&
+                             row->owner.id != d.by.id && row->owner.id != account);
   world_.turns.decides(said);
-  swarm->decide_in_chat(call, d, place, account, [this, said](const outcome<operation_id>& answer) {
+  const auto done = [this, said](const outcome<operation_id>& answer) {
     world_.turns.decided(said, answer.has_value());
-  });
+  };
+  if (is_operator) return swarm->decide(call, d, done);
+  swarm->decide_in_chat(call, d, place, account, done);
 }
 
 } // namespace quell::simulation

@@ -32,7 +32,6 @@ class turn_truth {
     std::set<operation_id> live_in_scope;
   };
   look look_at(const said_message& m) const;
-  void said(const said_message& m);
   void answered(const said_message& m, const look& sent,
                 const controller::outcome<controller::turns::message_answer>& answer);
   void decides(const said_decision& d) { decisions_[d.call].push_back(d); }

@@ -26,8 +26,6 @@ turn_truth::look turn_truth::look_at(const said_message& m) const {
   return l;
 }
 
-void turn_truth::said(const said_message&) {}
-
 void turn_truth::answered(const said_message& m, const look& sent, const outcome<message_answer>& answer) {
   if (world_.failed()) return;
   if (!answer) {
