@@ -324,30 +324,24 @@ std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
   return port->now_told();
 }
 
-/// After a restart: in the order in which they were asked for.
+/// After a restart: in the order in which they were asked for. In the queues before anything is said, so that nothing
+/// overtakes them.
 void real_swarm::pick_up() {
   desk_->pick_up();
   parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
-    auto open = l.actors()->open_turns();
-    auto gone = l.actors()->interrupted();
-    return [this, open = std::move(open), gone = std::move(gone)] {
-      parts_->later->run([this, open, gone](storage::queries& store) {
+    std::vector<queued> first;
+    for (const auto& open : l.actors()->open_turns()) {
+      const queued q{open.id, open.scope, open.has_started};
+      const std::lock_guard lock(guard_);
+      auto& line = scopes_[q.scope.text()];
+      line.push_back(q);
+      places_.emplace(q.turn, q.scope);
+      if (line.size() == 1) first.push_back(q);
+    }
+    return [this, first = std::move(first), gone = l.actors()->interrupted()] {
+      parts_->later->run([this, first, gone](storage::queries& store) {
         for (const auto& id : gone) keep_what_was_said(*parts_, id, store);
-        for (const auto& id : open) {
-          const auto row = store.operation(id);
-          if (!row || !*row) continue;
-          const queued q{id, (*row)->scope, (*row)->hot.started_at.has_value()};
-          bool is_first = false;
-          {
-            const std::lock_guard lock(guard_);
-            auto& line = scopes_[q.scope.text()];
-            if (std::any_of(line.begin(), line.end(), [&](const queued& other) { return other.turn == id; })) continue;
-            is_first = line.empty();
-            line.push_back(q);
-            places_.emplace(id, q.scope);
-          }
-          if (is_first) begin(q);
-        }
+        for (const auto& q : first) begin(q);
       });
     };
   });
