@@ -43,16 +43,11 @@ struct tool_over {
   tool_result stands;
 };
 
-/// INTERNAL: an answer of a port came back; runs on the actor's thread.
+/// INTERNAL: an answer of a port came back, or the work of a tool has ended; runs on the actor's thread.
 struct continued {
   continued() = default;
   explicit continued(std::function<void()> then) : what(handed_over(std::move(then))) {}
   std::function<void()> what;
-};
-
-/// INTERNAL: the work of a tool has ended by itself, or because it was stopped.
-struct work_over {
-  work_end how;
 };
 
 /// INTERNAL: the clock reached what the turn waits for.
@@ -68,5 +63,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::human_said)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::call_waits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::tool_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::continued)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::work_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_ticked)

@@ -51,9 +51,7 @@ using agent_actor = caf::typed_actor<
 using tool_actor = caf::typed_actor<
     // From the agent above.
     caf::reacts_to<cancel_now>,
-    // INTERNAL: answers of ports.
-    caf::reacts_to<continued>,
-    // INTERNAL: the end of the work.
-    caf::reacts_to<work_over>>;
+    // INTERNAL: answers of ports, and the end of the work.
+    caf::reacts_to<continued>>;
 
 } // namespace quell::actors

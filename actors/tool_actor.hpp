@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "actors/agent/tool_run.hpp"
 #include "actors/interfaces.hpp"
 
 namespace caf {

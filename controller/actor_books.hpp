@@ -63,6 +63,13 @@ struct outlined {
   milliseconds grace{0};
 };
 
+/// A turn that is not over.
+struct open_turn {
+  operation_id id;
+  scope_path scope;
+  bool has_started = false;
+};
+
 class actor_books {
  public:
   virtual ~actor_books() = default;
@@ -91,7 +98,7 @@ class actor_books {
   virtual std::vector<operation_id> interrupted() = 0;
   /// Live turns that have not ended their own work, oldest first: after a restart those that wait to begin or for a
   /// human.
-  virtual std::vector<operation_id> open_turns() const = 0;
+  virtual std::vector<open_turn> open_turns() const = 0;
   /// A stop that was said is acknowledged: its row knows it from now on.
   virtual void acknowledged(const message_id& message) = 0;
 

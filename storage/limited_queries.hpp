@@ -10,6 +10,10 @@
 
 #include "storage/queries.hpp"
 
+namespace SQLite {
+class Database;
+}
+
 namespace quell::storage {
 
 /// What reading may cost before it is given up.
@@ -30,5 +34,9 @@ class limited_queries : public queries {
   /// id); nothing before it was missed.
   virtual std::optional<std::uint64_t> cut_at() const = 0;
 };
+
+/// Reads on a connection that somebody else owns and that outlives this: for one who reads between its own commits, on
+/// the same thread.
+std::unique_ptr<queries> queries_on(SQLite::Database& database, const std::string& directory);
 
 } // namespace quell::storage

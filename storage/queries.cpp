@@ -29,7 +29,12 @@ class snapshot {
 class sqlite_queries final : public limited_queries {
  public:
   sqlite_queries(std::string directory, std::unique_ptr<SQLite::Database> database)
-      : directory_(std::move(directory)), database_(std::move(database)),
+      : sqlite_queries(std::move(directory), database.get()) {
+    owned_ = std::move(database);
+  }
+  /// Of somebody else's connection, which outlives this.
+  sqlite_queries(std::string directory, SQLite::Database* database)
+      : directory_(std::move(directory)), database_(database),
         operation_by_id_(*database_, "SELECT " + operation_columns + " FROM operation WHERE id = ?"),
         operation_by_seq_(*database_, "SELECT " + operation_columns + " FROM operation WHERE seq = ?"),
         cancel_by_id_(*database_, "SELECT " + cancel_columns + " FROM cancel WHERE id = ?"),
@@ -41,6 +46,7 @@ class sqlite_queries final : public limited_queries {
     const auto look = [](void* self) { return static_cast<sqlite_queries*>(self)->must_end() ? 1 : 0; };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
   }
+  ~sqlite_queries() override { sqlite3_progress_handler(database_->getHandle(), 0, nullptr, nullptr); }
 
   void limit(read_budget budget) override { budget_ = std::move(budget); }
   std::optional<std::uint64_t> cut_at() const override { return cut_at_; }
@@ -181,12 +187,17 @@ class sqlite_queries final : public limited_queries {
   std::string directory_;
   read_budget budget_;
   std::optional<std::uint64_t> cut_at_;
-  std::unique_ptr<SQLite::Database> database_;
+  std::unique_ptr<SQLite::Database> owned_; ///< before the statements: it outlives them
+  SQLite::Database* database_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_, audit_behind_;
   history_reader history_;
 };
 
 } // namespace
+
+std::unique_ptr<queries> queries_on(SQLite::Database& database, const std::string& directory) {
+  return std::make_unique<sqlite_queries>(directory, &database);
+}
 
 result<std::unique_ptr<queries>> queries::open(const std::string& directory) {
   auto opened = limited_queries::open(directory);

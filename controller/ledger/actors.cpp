@@ -120,15 +120,16 @@ void core::note_outcome(const operation_id& id, std::string json) {
   effects_.journal.emplace_back(storage::update_operation{id, *hot});
 }
 
-std::vector<operation_id> core::open_turns() const {
+std::vector<open_turn> core::open_turns() const {
   std::vector<index> found;
   each_in_scope(scope_tree::root, [&](index x) {
     if (operations_[x].kind == quell::kind::turn && !operations_[x].has_own_end) found.push_back(x);
   });
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
-  std::vector<operation_id> ids;
-  for (const index x : found) ids.push_back(operations_[x].id);
-  return ids;
+  std::vector<open_turn> turns;
+  for (const index x : found)
+    turns.push_back({operations_[x].id, scopes_[operations_[x].scope].path, operations_[x].has_started});
+  return turns;
 }
 
 /// The first result of a call is the one that stands, so that whoever closes it may say it again.

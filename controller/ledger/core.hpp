@@ -115,7 +115,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   void add_closed_call(storage::call_record call) override;
   void note_outcome(const operation_id& id, std::string json) override;
   std::vector<operation_id> interrupted() override;
-  std::vector<operation_id> open_turns() const override;
+  std::vector<open_turn> open_turns() const override;
   void acknowledged(const message_id& message) override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;

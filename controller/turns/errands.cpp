@@ -1,19 +1,39 @@
 // A queue by instant, and the thread that empties it.
 #include "controller/turns/errands.hpp"
 
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
 namespace quell::controller::turns {
 
-result<std::unique_ptr<errands>> errands::open(const std::string& store_directory) {
-  auto store = storage::queries::open(store_directory);
-  if (!store) return tl::unexpected(store.error());
-  return std::unique_ptr<errands>(new errands(std::move(*store)));
-}
+namespace {
 
-errands::errands(std::unique_ptr<storage::queries> store) : store_(std::move(store)), thread_([this] { work(); }) {}
+class errand_thread final : public errands {
+ public:
+  explicit errand_thread(std::unique_ptr<storage::queries> store)
+      : store_(std::move(store)), thread_([this] { work(); }) {}
+  ~errand_thread() override { end(); }
+  errand_thread(const errand_thread&) = delete;
+  errand_thread& operator=(const errand_thread&) = delete;
 
-errands::~errands() { stop(); }
+  void run_after(std::chrono::milliseconds wait, job what) override;
+  void stop() override { end(); }
 
-void errands::run_after(std::chrono::milliseconds wait, job what) {
+ private:
+  void end();
+  void work();
+
+  std::unique_ptr<storage::queries> store_;
+  std::mutex guard_;
+  std::condition_variable changed_;
+  std::multimap<std::chrono::steady_clock::time_point, job> jobs_;
+  bool is_stopped_ = false;
+  std::thread thread_; ///< last: it uses all of the above
+};
+
+void errand_thread::run_after(std::chrono::milliseconds wait, job what) {
   {
     const std::lock_guard lock(guard_);
     if (is_stopped_) return;
@@ -22,7 +42,7 @@ void errands::run_after(std::chrono::milliseconds wait, job what) {
   changed_.notify_one();
 }
 
-void errands::stop() {
+void errand_thread::end() {
   {
     const std::lock_guard lock(guard_);
     is_stopped_ = true;
@@ -32,7 +52,7 @@ void errands::stop() {
   jobs_.clear();
 }
 
-void errands::work() {
+void errand_thread::work() {
   std::unique_lock lock(guard_);
   while (!is_stopped_) {
     if (jobs_.empty()) {
@@ -50,6 +70,14 @@ void errands::work() {
     what(*store_);
     lock.lock();
   }
+}
+
+} // namespace
+
+result<std::unique_ptr<errands>> errands::open(const std::string& store_directory) {
+  auto store = storage::queries::open(store_directory);
+  if (!store) return tl::unexpected(store.error());
+  return std::make_unique<errand_thread>(std::move(*store));
 }
 
 } // namespace quell::controller::turns

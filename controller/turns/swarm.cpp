@@ -1,6 +1,5 @@
 // One queue of turns for each scope; the head of it runs.
 #include "controller/turns/swarm.hpp"
-
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -280,30 +279,24 @@ std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
   return port->now_told();
 }
 
-/// After a restart: in the order in which they were asked for.
+/// After a restart: in the order in which they were asked for. In the queues before anything is said, so that nothing
+/// overtakes them.
 void real_swarm::pick_up() {
   desk_->pick_up();
   parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
-    auto open = l.actors()->open_turns();
-    auto gone = l.actors()->interrupted();
-    return [this, open = std::move(open), gone = std::move(gone)] {
-      parts_->later->run([this, open, gone](storage::queries& store) {
+    std::vector<queued> first;
+    for (const auto& open : l.actors()->open_turns()) {
+      const queued q{open.id, open.scope, open.has_started};
+      const std::lock_guard lock(guard_);
+      auto& line = scopes_[q.scope.text()];
+      line.push_back(q);
+      places_.emplace(q.turn, q.scope);
+      if (line.size() == 1) first.push_back(q);
+    }
+    return [this, first = std::move(first), gone = l.actors()->interrupted()] {
+      parts_->later->run([this, first, gone](storage::queries& store) {
         for (const auto& id : gone) keep_what_was_said(*parts_, id, store);
-        for (const auto& id : open) {
-          const auto row = store.operation(id);
-          if (!row || !*row) continue;
-          const queued q{id, (*row)->scope, (*row)->hot.started_at.has_value()};
-          bool is_first = false;
-          {
-            const std::lock_guard lock(guard_);
-            auto& line = scopes_[q.scope.text()];
-            if (std::any_of(line.begin(), line.end(), [&](const queued& other) { return other.turn == id; })) continue;
-            is_first = line.empty();
-            line.push_back(q);
-            places_.emplace(id, q.scope);
-          }
-          if (is_first) begin(q);
-        }
+        for (const auto& q : first) begin(q);
       });
     };
   });
@@ -315,11 +308,9 @@ void real_swarm::stop() {
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
   parts_->mcp->end();
-  std::unique_ptr<integrations::model_client> models;
-  {
-    const std::lock_guard lock(parts_->models_guard);
-    models = std::move(parts_->models);
-  }
+  std::unique_ptr<integrations::model_client> models; // ends behind the lock
+  const std::lock_guard lock(parts_->models_guard);
+  models.swap(parts_->models);
 }
 
 } // namespace
@@ -344,7 +335,11 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
   auto accounts = mcp_accounts::open(o.store_directory, parts->settings.mcp);
   if (!accounts) return tl::unexpected(accounts.error());
   parts->mcp = mcp_host::make(parts, std::move(*accounts));
-  auto made = std::make_unique<real_swarm>(parts, std::move(*repeats));
+  return make(std::move(parts), std::move(*repeats));
+}
+
+std::unique_ptr<swarm> swarm::make(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats) {
+  auto made = std::make_unique<real_swarm>(parts, std::move(repeats));
   // Also hands what was made here over to the errands' thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
   made->pick_up();

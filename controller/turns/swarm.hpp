@@ -28,6 +28,8 @@ struct swarm_options {
 class swarm {
  public:
   static result<std::unique_ptr<swarm>> start(swarm_options o);
+  /// With parts that are there already; `repeats` as of `message_desk`. Picks up at once.
+  static std::unique_ptr<swarm> make(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats);
   virtual ~swarm() = default;
 
   /// Answers once what was decided is durable.

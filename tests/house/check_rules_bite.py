@@ -37,7 +37,7 @@ BREAKS = [
 ]
 KEEPS = [
     ("protocol/socket_x.cpp", '#include <zmq.hpp>\nstd::mutex m;'),
-    ("protocol/id.cpp", 'std::mutex m; auto n = std::chrono::system_clock::now();'),
+    ("protocol/fresh_id.cpp", 'std::mutex m; auto n = std::chrono::system_clock::now();'),
     ("protocol/x.cpp", 'std::chrono::steady_clock::time_point t;  // std::thread, clock_gettime('),
     ("storage/x.cpp", '#include <SQLiteCpp/Database.h>\nrun("SELECT id FROM operations");'),
     ("controller/x.cpp", 'record.kill(now); fleet->system(1); const char* s = "kill(1)"; next_kill(a); task_kill (b);'),

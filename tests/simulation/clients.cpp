@@ -119,6 +119,11 @@ void clients::start_nested(const operation_id& parent, std::uint64_t salt, std::
   q.order.by.task = parent;
   fill(q.order, r);
   q.order.parent = parent;
+  // What an agent's call runs was not asked for here.
+  if (const auto* above = world_.truth.record_of(parent); above && !scopes_.contains(parent)) {
+    scopes_[parent] = above->scope;
+    depths_[parent] = 3;
+  }
   choose_parent(q.order, r);
   if (r.chance(300)) named_.insert(*(q.order.id = q.fresh));
   depths_[q.fresh] = depth_of(parent) + 1;

@@ -37,6 +37,7 @@ void controller_host::start() {
            " open cancels";
   });
   world_.truth.recovered(*recovered);
+  world_.turns.recovered();
   if (world_.failed()) return;
   core_settings s;
   s.ledger.worker_lease = world_.plan.lease;
@@ -50,6 +51,7 @@ void controller_host::start() {
   heart_ = std::make_unique<core>(std::move(s), std::move(*recovered), *this, now());
   world_.truth.controller_started();
   tick();
+  if (world_.plan.chats) world_.swarm.start();
   end_handler();
 }
 
@@ -82,7 +84,18 @@ void controller_host::send(const outgoing_frame& f) {
 }
 
 void controller_host::publish(const storage::event_record& event) {
-  if (acts()) world_.truth.published(event);
+  if (!acts()) return;
+  world_.truth.published(event);
+  world_.turns.published(event);
+  world_.swarm.heard(event);
+}
+
+void controller_host::signal(const actor_signal& s) {
+  if (world_.plan.chats && acts()) world_.swarm.signal(s);
+}
+
+void controller_host::ended(const ended_operation& e) {
+  if (world_.plan.chats && acts()) world_.swarm.ended(e);
 }
 
 void controller_host::allow_keys(std::vector<std::string> public_keys) {
@@ -186,6 +199,7 @@ void controller_host::crash_after(std::uint64_t effects, instant down_for) {
 
 void controller_host::die(bool orderly) {
   dying_ = true;
+  world_.swarm.die();
   world_.net.controller_died(orderly);
   if (orderly)
     world_.disk.close();

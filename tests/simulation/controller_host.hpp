@@ -53,6 +53,8 @@ class controller_host final : public controller::core_edges {
   void output_expected(const operation_id&, const std::string&) override {}
   void tell_owner(const controller::external_signal& signal) override;
   void output_closes(const operation_id& id) override;
+  void signal(const controller::actor_signal& s) override;
+  void ended(const controller::ended_operation& e) override;
   bool storage_low() const override;
   void ticked(moment) override {}
   void fail_stop(const fault& why) override;

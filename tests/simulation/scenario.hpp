@@ -100,6 +100,7 @@ struct scheduled {
 struct cuts {
   std::uint32_t troubles_off = 0; ///< bit per `trouble`
   std::set<int> dropped;          ///< schedule entries by number
+  bool chats_off = false;
 };
 
 struct scenario {
@@ -112,6 +113,7 @@ struct scenario {
   instant far = 0;    ///< what every frame takes, beyond the usual
   instant active = 0; ///< faults and orders end here
   std::vector<scheduled> schedule;
+  bool chats = false; ///< people talk to agents, too (chatters.hpp)
 
   bool has(trouble t) const { return (troubles >> static_cast<unsigned>(t) & 1U) != 0; }
 };

@@ -2,6 +2,7 @@
 #include "tests/simulation/shrink.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/simulation/world.hpp"
 
@@ -15,6 +16,7 @@ class shrinker {
       : seed_(seed), best_(std::move(from)), invariant_(std::move(invariant)), left_(most_runs) {}
 
   cuts run() {
+    if (cuts silent = best_; !std::exchange(silent.chats_off, true)) take_if_it_fails(silent);
     for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t) {
       if (!make_scenario(seed_, best_).has(static_cast<trouble>(t))) continue;
       cuts smaller = best_;

@@ -53,6 +53,7 @@ result<storage::recovered_state> store::open(std::function<void(const storage::j
       return tl::unexpected(begun.error());
     auto state = storage::recover(*database);
     ballast_ = std::make_unique<storage::ballast>(options_.directory, 0, 0);
+    database_ = database.get();
     committer_ = std::make_unique<storage::committer>(std::move(database), options_, *ballast_,
                                                       storage::checkpoints::by_the_writer);
     return state;

@@ -11,6 +11,7 @@
 
 #include "storage/committer.hpp"
 #include "storage/journal.hpp"
+#include "storage/limited_queries.hpp"
 #include "tests/simulation/disk.hpp"
 #include "tests/simulation/events.hpp"
 
@@ -33,6 +34,10 @@ class store {
   void close();
   bool is_open() const { return committer_ != nullptr; }
   bool low() const { return low_; }
+  /// What is committed, read between commits. Ends before the store's life does.
+  std::unique_ptr<storage::queries> reader() { return storage::queries_on(*database_, options_.directory); }
+  /// nullptr while it is closed.
+  SQLite::Database* database() { return committer_ ? database_ : nullptr; }
 
   void slow(bool is) { slow_ = is; }
   void full(bool is);
@@ -48,6 +53,7 @@ class store {
   random_stream random_;
   storage::journal::options options_;
   std::unique_ptr<storage::ballast> ballast_;
+  SQLite::Database* database_ = nullptr; ///< the committer's
   std::unique_ptr<storage::committer> committer_;
   std::function<void(const storage::journal::commit_notice&)> notice_;
   std::deque<storage::pending_batch> waiting_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,6 +67,19 @@ class oracle {
   void leader_exited(const operation_id& id, const exit_state& how);
 
   // ---- looking
+  /// By whole segments; not with the product's own comparison.
+  static bool below(const scope_path& scope, const scope_path& above);
+  /// As they are on disk; nullptr: not there.
+  const storage::operation_record* record_of(const operation_id& id) const;
+  const storage::cancel_record* cancel_of(const cancel_id& id) const;
+  /// When the first cancel that covers it was on disk.
+  std::optional<instant> closed_since(const operation_id& id) const;
+  void each_live_in(const scope_path& scope, const std::function<void(const storage::operation_record&)>& what) const;
+  /// Something of this person lived there, or below, at or after this instant.
+  bool had_live_of(const std::string& owner, const scope_path& scope, instant since) const;
+  /// Something that this cancel covers and that has processes that could run.
+  std::optional<operation_id> living_below(const cancel_id& id) const;
+  bool writes_failed() const { return writes_failed_; }
   bool stands(const operation_id& id) const { return by_id_.contains(id); }
   bool is_over(const operation_id& id) const;
   bool was_answered(const operation_id& id) const { return answered_.contains(id); }
@@ -93,6 +107,8 @@ class oracle {
     int terminal_events = 0, started_events = 0;
     bool stop_told = false;                  ///< that it is being stopped, by an event or by the row that a start found
     std::optional<wall_time> owner_kills_at; ///< the nearest that its owner was told in this life of the controller
+    instant owner_told_at = 0;               ///< when that was
+    instant over_at = 0;                     ///< when its end was on disk
   };
   struct cancel_row {
     storage::cancel_record record;
@@ -101,6 +117,7 @@ class oracle {
     std::optional<milliseconds> first_grace = {};   ///< as it was accepted
     std::optional<milliseconds> nearest_grace = {}; ///< of those that joined it and were answered as durable
     std::map<std::string, int> events = {};         ///< on disk, by type
+    instant accepted_at = 0;                        ///< when it was on disk
   };
   struct worker_truth {
     std::vector<wire::stop> applied; ///< in this life
@@ -109,7 +126,6 @@ class oracle {
     std::uint32_t used = 0; ///< slots of what has living processes
   };
 
-  static bool below(const scope_path& scope, const scope_path& above);
   row* find(const operation_id& id);
   const row* find(const operation_id& id) const;
   std::size_t index_of(const row& r) const { return static_cast<std::size_t>(&r - rows_.data()); }

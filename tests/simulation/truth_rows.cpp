@@ -41,6 +41,7 @@ void oracle::committed(const std::vector<storage::entry>& rows) {
   for (const auto& e : rows)
     if (const auto* c = std::get_if<storage::put_cancel>(&e); c && !world_.failed())
       judge_whole(cancels_[cancel_by_id_.at(c->record.id)]);
+  if (world_.plan.chats && !world_.failed()) world_.turns.committed(rows);
 }
 
 void oracle::not_written(const std::vector<storage::entry>& rows) {
@@ -114,6 +115,7 @@ void oracle::update(const operation_id& id, const storage::operation_hot& hot) {
              (hot.stop && hot.stop->evidence ? ", " + std::string(name_of(*hot.stop->evidence)) : "") +
              (hot.error ? ", " + hot.error->code : "");
     });
+  if (is_terminal(hot.now) && !is_terminal(before.now)) r->over_at = world_.events.now();
   r->record.hot = hot;
 }
 
@@ -160,7 +162,8 @@ void oracle::judge_stop(const row& r, const storage::stop_state& stop) {
     if (r.parent < 0 || r.record.detached) wrong("is stopped by the end of a parent that it does not have");
     return;
   case stop_cause::timeout:
-    if (r.record.timeout.count() == 0) wrong("timed out and has no timeout");
+    // The time of a call is its turn's business.
+    if (r.record.timeout.count() == 0 && r.record.kind != kind::tool_call) wrong("timed out and has no timeout");
     return;
   case stop_cause::superseded:
     if (!r.record.supersede) wrong("is superseded and has no key");
@@ -226,6 +229,7 @@ void oracle::put(const storage::cancel_record& c) {
     last_seq_ = std::max(last_seq_, unwritten_cancels_.contains(c.id) ? 0 : c.seq);
     cancel_by_id_.emplace(c.id, cancels_.size());
     cancels_.push_back({c, false, false, {}, c.grace});
+    cancels_.back().accepted_at = world_.events.now();
   } else {
     auto& old = cancels_[known->second];
     if (old.record.status > c.status) wrong("terminal is final", "went back from a later status");

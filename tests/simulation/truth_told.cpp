@@ -1,6 +1,7 @@
 // Whoever must act on a cancel has been told of it, with the nearest grace that was answered: workers that come back,
 // and the owners of external operations. And what is settled stands on disk as a whole.
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/simulation/world.hpp"
 
@@ -36,12 +37,13 @@ void oracle::judge_told(std::size_t worker) {
   for (const auto& r : rows_) {
     const auto& hot = r.record.hot;
     if (hot.worker != called || is_terminal_row(r) || hot.own_end || r.was_declared) continue;
-    if (r.executions > 0 && r.living == 0) continue; // it has ended there, and its result is on its way
+    const bool has_ended_there = r.executions > 0 && r.living == 0; // its result is on its way
     const auto& sent = stops_left_[session->second];
     const auto is_stop = [&](const wire::stop& s) {
       return s.seq == hot.stop->seq || stop_covers(s, r); // one that reaches it says enough
     };
-    if (r.start && r.stop_told && hot.stop && !hot.stop->cancel && std::none_of(sent.begin(), sent.end(), is_stop))
+    if (!has_ended_there && r.start && r.stop_told && hot.stop && !hot.stop->cancel &&
+        std::none_of(sent.begin(), sent.end(), is_stop))
       return world_.violate("told", called + " is there with " + name(r) + " and has not been sent its stop, " +
                                         std::string(name_of(hot.stop->cause)));
     for (const auto& c : cancels_)
@@ -52,17 +54,27 @@ void oracle::judge_told(std::size_t worker) {
 }
 
 void oracle::owner_told(const controller::external_signal& s) {
-  if (row* r = find(s.operation)) r->owner_kills_at = std::min(r->owner_kills_at.value_or(s.kill_at), s.kill_at);
+  row* r = find(s.operation);
+  if (!r || (r->owner_kills_at && *r->owner_kills_at <= s.kill_at)) return;
+  r->owner_kills_at = s.kill_at;
+  r->owner_told_at = world_.events.now();
 }
 
 /// A cancel with this grace was answered: owners that were told to stop know that the end has come nearer.
 void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
   if (writes_failed_) return;
-  // Instants of the wall are told from those of the boot, and the two clocks drift apart.
-  constexpr milliseconds drift{100};
-  const wall_time latest = world_.controller.now().wall + grace + drift;
+  // Instants of the wall are told from those of the boot, and the two clocks drift apart from when it was told, which
+  // is at most so long after it was reckoned.
+  constexpr instant longest_commit = 10 * seconds;
+  constexpr milliseconds rounding{2};
+  const auto ppm = std::abs(world_.plan.ppm[0]);
+  const auto latest = [&](const row& r) {
+    const instant since = world_.events.now() - r.owner_told_at + longest_commit;
+    return world_.controller.now().wall + grace + rounding + milliseconds{since / ms * ppm / 1'000'000};
+  };
   for (const auto& r : rows_)
-    if (r.owner_kills_at && !is_terminal_row(r) && !r.record.hot.own_end && covers(c, r) && *r.owner_kills_at > latest)
+    if (r.owner_kills_at && !is_terminal_row(r) && !r.record.hot.own_end && covers(c, r) &&
+        *r.owner_kills_at > latest(r))
       world_.violate("told", "the owner of " + name(r) + " is not told that " + world_.label(c.record.id) +
                                  " brought its end nearer");
 }

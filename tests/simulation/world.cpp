@@ -13,7 +13,9 @@ constexpr instant patience = 150 * seconds;
 } // namespace
 
 world::world(scenario s, bool traced)
-    : plan(std::move(s)), tracing(traced), truth(*this), disk(*this), net(*this), controller(*this), people(*this) {
+    : plan(std::move(s)), tracing(traced), ids(plan.seed, 5000), truth(*this), disk(*this), net(*this),
+      controller(*this), people(*this), turns(*this), chat(*this), swarm(*this) {
+  playing = this;
   for (std::size_t i = 0; i < plan.workers; ++i) workers.push_back(std::make_unique<worker_host>(*this, i));
 }
 
@@ -121,7 +123,7 @@ bool world::run_until(instant limit, const std::function<bool()>& done) {
 }
 
 bool world::quiet() const {
-  if (!controller.is_up() || !controller.quiet() || people.waiting() > 0) return false;
+  if (!controller.is_up() || !controller.quiet() || people.waiting() > 0 || chat.waiting() > 0) return false;
   if (!truth.all_over() || !truth.cancels_settled()) return false;
   return std::all_of(workers.begin(), workers.end(), [](const auto& w) { return w->idle(); });
 }
@@ -132,6 +134,7 @@ outcome_of_run world::play() {
     people.enrol(i);
     events.at(static_cast<instant>(mix(plan.seed, i) % 300) * ms, [this, i] { workers[i]->start(); });
   }
+  chat.plan();
   for (const auto& s : plan.schedule) events.at(s.at + 300 * ms, [this, s] { perform(s); });
   run_until(plan.active + 300 * ms, [] { return false; });
 
@@ -146,9 +149,13 @@ outcome_of_run world::play() {
     workers[i]->host().release_stuck();
     people.enrol(i);
   }
-  const auto settled = [this] { return controller.is_up() && people.waiting() == 0 && truth.cancels_settled(); };
+  const auto settled = [this] {
+    return controller.is_up() && people.waiting() == 0 && chat.waiting() == 0 && truth.cancels_settled();
+  };
   if (!run_until(events.now() + patience, settled))
     violate("liveness", "150 s after the last fault these are not settled:" + truth.unsettled());
+  if (!run_until(events.now() + patience, [this] { return turns.forgotten().empty(); }) && !truth.writes_failed())
+    violate("not lost", "150 s after the last fault nobody has begun turn " + turns.forgotten());
   people.cancel_everything();
   if (!run_until(events.now() + patience, [this] { return quiet(); })) {
     std::string busy;
@@ -158,6 +165,7 @@ outcome_of_run world::play() {
                             (busy.empty() ? "" : "; workers:" + busy));
   }
   if (!failed()) truth.judge_the_end();
+  if (!failed()) turns.judge_the_end();
 
   outcome_of_run out;
   out.broken = broken;
@@ -166,6 +174,7 @@ outcome_of_run world::play() {
   out.operations = truth.operations();
   out.cancels = people.cancels();
   out.runs = truth.runs();
+  out.messages = chat.said();
   out.restarts = controller.lives();
   return out;
 }

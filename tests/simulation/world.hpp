@@ -7,13 +7,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tests/simulation/chatters.hpp"
 #include "tests/simulation/clients.hpp"
 #include "tests/simulation/controller_host.hpp"
 #include "tests/simulation/events.hpp"
 #include "tests/simulation/network.hpp"
 #include "tests/simulation/scenario.hpp"
 #include "tests/simulation/store.hpp"
+#include "tests/simulation/swarm_host.hpp"
 #include "tests/simulation/truth.hpp"
+#include "tests/simulation/turn_truth.hpp"
 #include "tests/simulation/worker_host.hpp"
 
 namespace quell::simulation {
@@ -28,7 +31,7 @@ struct outcome_of_run {
   std::optional<violation> broken;
   std::vector<std::string> trace;
   std::uint64_t events = 0;
-  std::uint64_t operations = 0, cancels = 0, runs = 0, restarts = 0;
+  std::uint64_t operations = 0, cancels = 0, runs = 0, messages = 0, restarts = 0;
 };
 
 struct world {
@@ -50,8 +53,12 @@ struct world {
   std::string label(const operation_id& id);
   std::string label(const cancel_id& id);
 
+  /// The one that lives; fresh ids come from it.
+  static inline world* playing = nullptr;
+
   scenario plan;
   bool tracing;
+  random_stream ids;
   event_queue events;
   std::optional<violation> broken;
   oracle truth;
@@ -60,6 +67,9 @@ struct world {
   controller_host controller;
   std::vector<std::unique_ptr<worker_host>> workers;
   clients people;
+  turn_truth turns;
+  chatters chat;
+  swarm_host swarm; ///< its end needs all of the above
 
  private:
   void add_note(const std::string& who, const std::string& text);

@@ -97,7 +97,10 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
     if (s == stage::paused) {
       CHECK(w.status_of("turn") == "running");
       CHECK(w.status_of("call") == "paused");
-      CHECK(w.heart->actors()->open_turns() == std::vector<operation_id>{w.id("turn")});
+      const auto open = w.heart->actors()->open_turns();
+      REQUIRE(open.size() == 1);
+      CHECK(open[0].id == w.id("turn"));
+      CHECK(open[0].has_started);
       CHECK(w.results("call").empty());
       REQUIRE(w.decide("call", true));
       w.restart();

@@ -160,6 +160,10 @@ TEST_CASE("a turn that waited in a backup is not taken a second time; what comes
   w.task("fresh", in("s"));
   CHECK(w.placeable == std::vector<operation_id>{w.id("fresh")});
   w.start();
-  CHECK(w.heart->actors()->open_turns() == std::vector<operation_id>{fresh});
+  const auto open = w.heart->actors()->open_turns();
+  REQUIRE(open.size() == 1);
+  CHECK(open[0].id == fresh);
+  CHECK(open[0].scope == in("s"));
+  CHECK_FALSE(open[0].has_started);
   CHECK(w.placeable == std::vector<operation_id>{w.id("fresh")});
 }

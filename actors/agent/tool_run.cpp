@@ -1,0 +1,29 @@
+// The steps of a call, each behind an answer of its port.
+#include "actors/agent/tool_run.hpp"
+
+namespace quell::actors {
+
+void tool_run::begin() {
+  it_.port->begin_call(it_.call,
+                       [this, post = it_.post](bool may_begin) { post([this, may_begin] { go(may_begin); }); });
+}
+
+void tool_run::stop(const std::string& reason) {
+  is_stopped_ = true;
+  it_.work->stop(reason);
+}
+
+void tool_run::go(bool may_begin) {
+  // Told to stop while the go was on its way: it never began.
+  if (!may_begin || is_stopped_) return close({false, "null"});
+  it_.work->start([this, post = it_.post](work_end how) { post([this, how = std::move(how)] { close(how); }); });
+}
+
+/// Says how it ended; what stands comes back and goes up.
+void tool_run::close(const work_end& how) {
+  it_.port->close_call(
+      it_.call, {it_.what.call, it_.what.name, how.ok, how.cancelled, how.result},
+      [this, post = it_.post](const tool_result& stands) { post([this, stands] { it_.over(stands); }); });
+}
+
+} // namespace quell::actors

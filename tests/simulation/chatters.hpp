@@ -1,0 +1,59 @@
+// People in chats: they say things, say stop in many ways, are repeated by their service, approve and deny, with and
+// without the right to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/turns/message_order.hpp"
+#include "tests/simulation/events.hpp"
+#include "tests/simulation/random.hpp"
+#include "tests/simulation/scenario.hpp"
+
+namespace quell::simulation {
+
+struct world;
+
+/// A message, and what is true of it whatever the product thinks.
+struct said_message {
+  int number = 0;
+  controller::turns::message_order order;
+  bool is_stop = false;   ///< nothing but a stop
+  bool names_bot = false; ///< in the text of a stop
+  std::optional<instant> first_at = {};
+};
+
+/// A word on a call that waits for one.
+struct said_decision {
+  operation_id call;
+  bool approved = false;
+  std::string by;
+  bool may = false; ///< as the rules have it
+};
+
+class chatters {
+ public:
+  explicit chatters(world& w) : world_(w) {}
+  /// Plans all that they will say.
+  void plan();
+  /// A call waits for a human.
+  void asked(const operation_id& call);
+  /// Messages that wait for an answer or a repeat.
+  std::uint64_t waiting() const { return waiting_; }
+  std::uint64_t said() const { return said_; }
+
+ private:
+  said_message draw(int number, random_stream& r) const;
+  void say(said_message m, int tries);
+  void come_again(said_message m, int tries, instant delay);
+  void decide(const operation_id& call, random_stream r);
+  void maybe_hang_up(const operation_id& turn, std::uint64_t salt);
+
+  world& world_;
+  std::vector<bool> is_answered_; ///< by number
+  std::uint64_t waiting_ = 0, said_ = 0;
+};
+
+} // namespace quell::simulation

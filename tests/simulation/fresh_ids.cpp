@@ -1,0 +1,12 @@
+// Ids of product code come from the seed: this stands in front of protocol/fresh_id.cpp.
+#include "protocol/id.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace quell {
+
+uuid_bytes fresh_uuid7() {
+  auto* w = simulation::world::playing;
+  return simulation::id_of<operation_id>(w->controller.now().wall, w->ids.next()).bytes;
+}
+
+} // namespace quell

@@ -1,0 +1,17 @@
+// Models that answer from the seed: texts, calls of every kind, errors, slowly, or never. Each request is shown to the
+// truth first.
+#pragma once
+
+#include <memory>
+
+#include "controller/service.hpp"
+#include "integrations/models/model.hpp"
+#include "tests/simulation/swarm_life.hpp"
+
+namespace quell::simulation {
+
+std::unique_ptr<integrations::model_client> played_models(const std::shared_ptr<swarm_life>& life);
+/// Of tasks that write nothing.
+std::unique_ptr<controller::output_store> no_output();
+
+} // namespace quell::simulation

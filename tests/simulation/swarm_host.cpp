@@ -1,0 +1,182 @@
+// Virtual threads for the swarm: the way to the controller's mailbox, and errands.
+#include "tests/simulation/swarm_host.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <map>
+
+#include "controller/turns/mcp_host.hpp"
+#include "tests/simulation/played_models.hpp"
+#include "tests/simulation/swarm_life.hpp"
+#include "tests/simulation/virtual_agents.hpp"
+
+namespace quell::simulation {
+
+using namespace quell::controller;
+using namespace quell::controller::turns;
+
+namespace {
+
+/// One thread's worth of errands: one job after the other, each takes a moment.
+class virtual_errands final : public errands {
+ public:
+  virtual_errands(std::shared_ptr<swarm_life> life, storage::queries& store)
+      : state_(std::make_shared<state>(std::move(life), store)) {}
+  ~virtual_errands() override { stop_now(); }
+  virtual_errands(const virtual_errands&) = delete;
+  virtual_errands& operator=(const virtual_errands&) = delete;
+  void run_after(milliseconds wait, job what) override {
+    if (state_->is_stopped) return;
+    const instant delay = wait.count() * ms;
+    state_->jobs.emplace(state_->life->at.events.now() + delay, std::move(what));
+    plan(state_, delay + state_->life->random.between(3, 60) * us);
+  }
+  void stop() override { stop_now(); }
+
+ private:
+  struct state {
+    state(std::shared_ptr<swarm_life> l, storage::queries& s) : life(std::move(l)), store(s) {}
+    std::shared_ptr<swarm_life> life;
+    storage::queries& store;
+    std::multimap<instant, job> jobs;
+    instant free_at = 0;
+    bool is_stopped = false;
+  };
+  void stop_now() {
+    state_->is_stopped = true;
+    state_->jobs.clear();
+  }
+  static void plan(const std::shared_ptr<state>& s, instant delay) {
+    later(s->life, delay, [s] { work(s); });
+  }
+  /// Each job has its own event; whichever comes takes the job that is due first.
+  static void work(const std::shared_ptr<state>& s) {
+    const auto now = s->life->at.events.now();
+    if (s->is_stopped || s->jobs.empty()) return;
+    if (now < s->free_at) return plan(s, s->free_at - now);
+    const job what = std::move(s->jobs.begin()->second);
+    s->jobs.erase(s->jobs.begin());
+    s->free_at = now + s->life->random.between(20, 150) * us;
+    what(s->store);
+  }
+  std::shared_ptr<state> state_;
+};
+
+/// A message to the controller's actor: it arrives in order, or never if that dies.
+void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(core&, moment)> what) {
+  auto& w = life->at;
+  life->last_ask = std::max(life->last_ask, w.events.now() + life->random.between(2, 60) * us);
+  w.events.at(life->last_ask, [life, what = std::move(what)] {
+    if (!life->is_over && !life->at.failed()) (void)life->at.controller.ask(what);
+  });
+}
+
+heart_link virtual_link(const std::shared_ptr<swarm_life>& life) {
+  heart_link link;
+  // What runs after the commit is an effect like others: the process may die just before it.
+  link.ask = [life](std::function<std::function<void()>(ledger&, moment)> what) {
+    to_controller(life, [life, what = std::move(what)](core& c, moment now) {
+      c.turn(
+          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
+            return [life, then = what(l, at)] {
+              if (life->at.controller.answers()) then();
+            };
+          },
+          now);
+    });
+  };
+  link.judge = [life](std::function<heart_link::judgement(ledger&, moment)> what) {
+    to_controller(life, [life, what = std::move(what)](core& c, moment now) {
+      c.judge(
+          [&](ledger& l, moment at) {
+            auto answer = what(l, at);
+            return core::said{answer.fences, [life, then = std::move(answer.then)](bool durable) {
+                                if (life->at.controller.answers()) then(durable);
+                              }};
+          },
+          now);
+    });
+  };
+  link.knows_worker = [life](std::string worker, std::function<void(bool)> answer) {
+    to_controller(life, [life, worker = std::move(worker), answer = std::move(answer)](core& c, moment now) {
+      c.turn([&](ledger&, fleet& f,
+                 moment) -> std::function<void()> { return [answer, known = f.knows(worker)] { answer(known); }; },
+             now);
+    });
+  };
+  link.is_low = [life] { return life->at.disk.low(); };
+  link.now = [life] { return life->at.controller.now(); };
+  return link;
+}
+
+} // namespace
+
+const turn_settings& swarm_host::settings() {
+  static const turn_settings made = [] {
+    turn_settings s;
+    integrations::model_settings model;
+    model.name = "played";
+    s.models.push_back(model);
+    agent_settings main;
+    main.name = "main";
+    main.model = "played";
+    main.budget = {8, 2, 2, milliseconds{60'000}};
+    main.workspace = "/work";
+    s.agents.push_back(main);
+    auto helper = main;
+    helper.name = "helper";
+    helper.is_only_spawned = true;
+    helper.budget.timeout = milliseconds{20'000};
+    s.agents.push_back(helper);
+    s.timeouts["exec"] = milliseconds{15'000};
+    s.approvals.push_back({"exec", "rm *"});
+    s.chat.bot_names = {"clanky"};
+    s.chat.approvers = {"team:ann", "den:*"};
+    return s;
+  }();
+  return made;
+}
+
+swarm_host::swarm_host(world& w) : world_(w), output_(no_output()) { spdlog::set_level(spdlog::level::off); }
+swarm_host::~swarm_host() { die(); }
+
+void swarm_host::start() {
+  life_ = std::make_shared<swarm_life>(world_, world_.controller.lives());
+  later(life_, life_->random.between(50, 5000) * us, [this] { begin(); });
+}
+
+void swarm_host::begin() {
+  reader_ = world_.disk.reader();
+  auto parts = std::make_shared<shared_parts>();
+  parts->later = std::make_unique<virtual_errands>(life_, *reader_);
+  parts->lookups = std::make_unique<virtual_errands>(life_, *reader_);
+  parts->heart = virtual_link(life_);
+  parts->models = played_models(life_);
+  parts->output = output_.get();
+  parts->settings = settings();
+  parts->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
+  parts->mcp = mcp_host::make(parts, *mcp_accounts::open("", {}));
+  swarm_ = swarm::make(parts, std::make_unique<virtual_errands>(life_, *reader_));
+}
+
+void swarm_host::die() {
+  if (!life_) return;
+  life_->is_over = true;
+  if (swarm_) swarm_->stop();
+  swarm_.reset();
+  for (const auto& close : life_->closers) close();
+  reader_.reset();
+  life_.reset();
+}
+
+void swarm_host::signal(const actor_signal& s) {
+  if (swarm_) swarm_->signal(s);
+}
+void swarm_host::ended(const ended_operation& e) {
+  if (swarm_) swarm_->ended(e);
+}
+void swarm_host::heard(const storage::event_record& e) {
+  if (swarm_) swarm_->heard(e);
+}
+
+} // namespace quell::simulation

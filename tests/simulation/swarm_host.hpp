@@ -1,0 +1,47 @@
+// The turns of the simulated quelld: the production swarm (controller/turns/swarm.hpp) with its port, its message desk
+// and its agents, on virtual threads. Mirrors controller/wiring.cpp and real_edges.hpp.
+#pragma once
+
+#include <memory>
+
+#include "controller/core.hpp"
+#include "controller/turns/swarm.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace quell::simulation {
+
+struct world;
+struct swarm_life;
+
+class swarm_host {
+ public:
+  explicit swarm_host(world& w);
+  ~swarm_host();
+  swarm_host(const swarm_host&) = delete;
+  swarm_host& operator=(const swarm_host&) = delete;
+
+  /// With a new life of the controller; it comes a moment after the core, as in quelld.
+  void start();
+  /// With the controller's end, before that of the store.
+  void die();
+  controller::turns::swarm* it() { return swarm_.get(); }
+
+  // From the core.
+  void signal(const controller::actor_signal& s);
+  void ended(const controller::ended_operation& e);
+  void heard(const storage::event_record& e);
+
+  /// Who may decide, who serves what.
+  static const controller::turns::turn_settings& settings();
+
+ private:
+  void begin();
+
+  world& world_;
+  std::shared_ptr<swarm_life> life_;
+  std::unique_ptr<controller::output_store> output_;
+  std::unique_ptr<storage::queries> reader_;
+  std::unique_ptr<controller::turns::swarm> swarm_;
+};
+
+} // namespace quell::simulation

@@ -1,0 +1,31 @@
+// What everything of one life of the simulated swarm shares: nothing of it happens any more once that life is over.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tests/simulation/events.hpp"
+#include "tests/simulation/random.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace quell::simulation {
+
+struct swarm_life {
+  swarm_life(world& w, std::uint64_t number) : at(w), random(w.plan.seed, mix(6000, number)) {}
+  world& at;
+  random_stream random;
+  bool is_over = false;
+  instant last_ask = 0; ///< messages to the controller arrive in order
+  std::uint64_t model_calls = 0;
+  std::vector<std::function<void()>> closers; ///< of what holds itself, run with the end of the life
+};
+
+/// Runs `what` after this time, unless the life is over by then.
+inline void later(const std::shared_ptr<swarm_life>& life, instant delay, std::function<void()> what) {
+  life->at.events.after(delay, [life, what = std::move(what)] {
+    if (!life->is_over && !life->at.failed()) what();
+  });
+}
+
+} // namespace quell::simulation

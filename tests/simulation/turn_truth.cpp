@@ -1,0 +1,208 @@
+// Messages, calls and turns as they reach the disk: one result per call, one end per turn, one turn at a time.
+#include "tests/simulation/turn_truth.hpp"
+
+#include <SQLiteCpp/Column.h>
+#include <SQLiteCpp/Statement.h>
+
+#include <algorithm>
+
+#include "tests/simulation/world.hpp"
+
+namespace quell::simulation {
+
+using namespace quell::controller::turns;
+
+void turn_truth::committed(const std::vector<storage::entry>& rows) {
+  for (const auto& e : rows) {
+    if (world_.failed()) return;
+    if (const auto* m = std::get_if<storage::put_message>(&e)) {
+      put(m->record);
+    } else if (const auto* c = std::get_if<storage::put_call>(&e)) {
+      put(c->record);
+    } else if (const auto* r = std::get_if<storage::put_call_result>(&e)) {
+      const auto at = calls_.find(r->operation);
+      if (at == calls_.end())
+        world_.violate("one result per call", "a result is stored of a call that is not there");
+      else if (!at->second.outcome)
+        at->second.outcome = r->outcome;
+    } else if (const auto* d = std::get_if<storage::discard_message>(&e)) {
+      if (const auto at = turns_.find(d->turn); at != turns_.end()) at->second.is_discarded = true;
+    } else if (const auto* o = std::get_if<storage::put_operation>(&e)) {
+      judge_new_operation(o->record);
+    } else if (const auto* event = std::get_if<storage::put_event>(&e)) {
+      put(event->record);
+    }
+  }
+  judge_calls(rows);
+}
+
+void turn_truth::put(const storage::message_record& m) {
+  if (!messages_.emplace(m.seq, m).second) return;
+  if (!m.client_id.empty() && !by_client_id_.emplace(std::pair(m.scope.text(), m.client_id), m.id).second)
+    return world_.violate("answered once", "the message " + m.client_id + " is stored twice");
+  if (m.role != storage::message_role::user || !m.turn) return;
+  world_.note("disk", [&] { return "message \"" + m.text + "\" is kept, for turn " + world_.label(*m.turn); });
+  if (m.text.find('#') != std::string::npos || m.aside) turn_of_text_[m.text] = *m.turn;
+  auto& turn = turns_[*m.turn];
+  if (turn.seq != 0) return world_.violate("answered once", world_.label(*m.turn) + " answers two messages");
+  turn.scope = m.scope;
+  turn.seq = m.seq;
+  turn.is_of_scope = !m.aside;
+}
+
+void turn_truth::put(const storage::call_record& c) {
+  auto& call = calls_[c.operation];
+  call.record = c;
+  if (c.outcome && !call.outcome) call.outcome = c.outcome;
+}
+
+/// Guarantee 13: the transaction that closes a call has its result.
+void turn_truth::judge_calls(const std::vector<storage::entry>& rows) {
+  if (world_.failed() || world_.truth.writes_failed()) return;
+  for (const auto& e : rows) {
+    const auto* u = std::get_if<storage::update_operation>(&e);
+    if (!u) continue;
+    const auto at = calls_.find(u->id);
+    if (at == calls_.end()) continue;
+    const bool closes = is_terminal(u->hot.now) || u->hot.now == status::cancelling || u->hot.own_end.has_value();
+    const auto& outcome = at->second.outcome;
+    const auto wrong = [&](const std::string& text) {
+      world_.violate("one result per call", world_.label(u->id) + " is " + std::string(name_of(u->hot.now)) + text);
+    };
+    if (closes && !outcome) return wrong(" on disk and has no result");
+    if (!is_terminal(u->hot.now)) continue;
+    if (u->hot.now == status::completed && !outcome->ok) return wrong(", and its result is not ok");
+    if (u->hot.now == status::cancelled && outcome->ok) return wrong(", and its result is ok");
+  }
+}
+
+/// A call runs what it runs once, and after a human's yes where one is needed.
+void turn_truth::judge_new_operation(const storage::operation_record& r) {
+  if (!r.parent || (r.kind != kind::task && r.kind != kind::sub_agent)) return;
+  const auto at = calls_.find(*r.parent);
+  if (at == calls_.end()) return;
+  auto& call = at->second;
+  const auto own_work = call.record.name == "spawn_agent" ? kind::sub_agent : kind::task;
+  if (r.kind != own_work) return;
+  if (++call.runs > 1) world_.violate("a call runs once", world_.label(*r.parent) + " runs a second time");
+  if (call.outcome) world_.violate("a call runs once", world_.label(*r.parent) + " runs and has its result already");
+  if (call.record.input.find("rm -r") != std::string::npos && !call.was_approved)
+    world_.violate("approval", world_.label(*r.parent) + " runs, and nobody who may has approved it");
+}
+
+void turn_truth::put(const storage::event_record& e) {
+  if (e.type == "acknowledgement") return judge_acknowledgement(e);
+  if (!e.operation) return;
+  if (e.type == "turn_start") return judge_turn_start(*e.operation);
+  if (e.type == "turn_complete" || e.type == "turn_abort") {
+    if (++turns_[*e.operation].ends > 1)
+      world_.violate("answered once", "the end of " + world_.label(*e.operation) + " is told twice");
+    const auto* row = world_.truth.record_of(*e.operation);
+    const auto own = row ? row->hot.own_end.value_or(row->hot.now) : status::pending;
+    if (e.type == "turn_complete" && (own == status::cancelled || own == status::failed))
+      world_.violate("answered once", world_.label(*e.operation) + " completed, it is told, and is " +
+                                          std::string(name_of(own)) + " on disk");
+  }
+  const auto call = calls_.find(*e.operation);
+  if (call == calls_.end()) return;
+  if (e.type == "operation_started" && ++call->second.begun > 1)
+    world_.violate("a call runs once", world_.label(*e.operation) + " begins a second time");
+  if (e.type == "approval_required") call->second.was_asked = true;
+  if (e.type == "approval_resolved") judge_resolved(e);
+}
+
+/// One turn after the other in each scope, in the order of what was said.
+void turn_truth::judge_turn_start(const operation_id& turn) {
+  auto& mine = turns_[turn];
+  if (++mine.starts > 1) return world_.violate("one turn at a time", world_.label(turn) + " begins twice");
+  if (!mine.is_of_scope || world_.truth.writes_failed()) return;
+  for (const auto& [id, other] : turns_) {
+    if (id == turn || !other.is_of_scope || other.scope != mine.scope) continue;
+    const auto* row = world_.truth.record_of(id);
+    if (!row || row->hot.own_end || is_terminal(row->hot.now) || row->hot.stop || world_.truth.closed_since(id))
+      continue;
+    if (other.starts > 0)
+      world_.violate("one turn at a time", world_.label(turn) + " begins while " + world_.label(id) + " is at work");
+    else if (other.seq < mine.seq)
+      world_.violate("one turn at a time", world_.label(turn) + " begins before " + world_.label(id));
+  }
+}
+
+std::string turn_truth::forgotten() const {
+  const auto is_over = [&](const operation_id& id) {
+    const auto* row = world_.truth.record_of(id);
+    return !row || row->hot.own_end || is_terminal(row->hot.now);
+  };
+  for (const auto& [id, turn] : turns_) {
+    const auto& scope = turn.scope;
+    if (!turn.is_of_scope || turn.starts > 0 || is_over(id) || world_.truth.record_of(id)->hot.stop) continue;
+    const bool waits = std::any_of(turns_.begin(), turns_.end(), [&](const auto& other) {
+      return other.second.is_of_scope && other.second.starts > 0 && other.second.scope == scope &&
+             !is_over(other.first);
+    });
+    if (!waits) return world_.label(id);
+  }
+  return {};
+}
+
+/// The calls and messages that a crash found on their way are on disk or not: the disk is asked.
+void turn_truth::recovered() {
+  auto* database = world_.disk.database();
+  if (!world_.plan.chats || !database) return;
+  std::set<std::uint64_t> kept;
+  SQLite::Statement all(*database, "SELECT seq FROM message");
+  while (all.executeStep()) kept.insert(static_cast<std::uint64_t>(all.getColumn(0).getInt64()));
+  for (const auto& [seq, m] : messages_)
+    if (!kept.contains(seq)) return world_.violate("not lost", "message " + std::to_string(seq) + " is gone");
+  std::map<std::vector<unsigned char>, std::pair<bool, std::string>> found;
+  SQLite::Statement calls(*database, "SELECT operation, ok, result FROM call");
+  while (calls.executeStep()) {
+    const auto blob = calls.getColumn(0);
+    const auto* bytes = static_cast<const unsigned char*>(blob.getBlob());
+    if (!calls.getColumn(2).isNull())
+      found[{bytes, bytes + blob.getBytes()}] = {calls.getColumn(1).getInt() != 0, calls.getColumn(2).getString()};
+  }
+  for (auto& [id, call] : calls_) {
+    const auto at = found.find({id.bytes.begin(), id.bytes.end()});
+    if (at == found.end() && call.outcome)
+      return world_.violate("one result per call", "the result of " + world_.label(id) + " is gone");
+    if (at == found.end()) continue;
+    if (call.outcome && (call.outcome->ok != at->second.first || call.outcome->result != at->second.second))
+      return world_.violate("one result per call", "the result of " + world_.label(id) + " is another one now");
+    if (!call.outcome) call.outcome = storage::call_outcome{at->second.first, false, at->second.second};
+  }
+}
+
+/// Everything is at rest: each answer with calls has its results behind it, and each message its one end.
+void turn_truth::judge_the_end() {
+  if (world_.truth.writes_failed()) return;
+  recovered(); // what was told is what is there
+  for (const auto& [seq, m] : messages_) {
+    if (m.role != storage::message_role::assistant) continue;
+    std::vector<const call_truth*> mine;
+    for (const auto& [id, call] : calls_)
+      if (call.record.answer == seq) mine.push_back(&call);
+    if (mine.empty()) continue;
+    std::sort(mine.begin(), mine.end(), [](auto* a, auto* b) { return a->record.position < b->record.position; });
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if (mine[i]->record.position != i || !mine[i]->outcome)
+        return world_.violate("one result per call",
+                              "the answer " + std::to_string(seq) +
+                                  (mine[i]->outcome ? " misses a call" : " has a call without result"));
+    const auto& whose = m.turn;
+    const auto next = messages_.upper_bound(seq);
+    const auto behind = std::find_if(next, messages_.end(), [&](const auto& k) { return k.second.turn == whose; });
+    if (behind == messages_.end() || behind->second.role != storage::message_role::tool)
+      return world_.violate("one result per call", "no results stand behind the answer " + std::to_string(seq));
+  }
+  for (const auto& [id, turn] : turns_) {
+    const auto* row = world_.truth.record_of(id);
+    if (turn.seq == 0) continue;
+    if (!row) return world_.violate("not lost", "the turn of message " + std::to_string(turn.seq) + " is not there");
+    if (row->kind == kind::turn && turn.ends != 1)
+      return world_.violate("answered once",
+                            "the end of " + world_.label(id) + " was told " + std::to_string(turn.ends) + " times");
+  }
+}
+
+} // namespace quell::simulation

@@ -1,0 +1,86 @@
+// What is true of messages, turns, calls and approvals, and the invariants that judge them. Fed like `oracle`, which
+// knows the operations; README.md lists the invariants.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/model_stream.hpp"
+#include "storage/history.hpp"
+#include "storage/journal.hpp"
+#include "tests/simulation/chatters.hpp"
+
+namespace quell::simulation {
+
+class turn_truth {
+ public:
+  explicit turn_truth(world& w) : world_(w) {}
+
+  // ---- the disk, behind `oracle`
+  void committed(const std::vector<storage::entry>& rows);
+  /// A restart: what is on disk decides.
+  void recovered();
+  void published(const storage::event_record& e);
+
+  // ---- people
+  /// What is certain when a message is sent.
+  struct look {
+    std::set<operation_id> live_in_scope;
+  };
+  look look_at(const said_message& m) const;
+  void answered(const said_message& m, const look& sent,
+                const controller::outcome<controller::turns::message_answer>& answer);
+  void decides(const said_decision& d) { decisions_[d.call].push_back(d); }
+  void decided(const said_decision& d, bool is_taken);
+
+  // ---- models
+  /// A model is about to be asked this.
+  void asked_model(const model_request& request);
+
+  /// A turn that waits although nothing is before it; "" = none.
+  std::string forgotten() const;
+  void judge_the_end();
+
+ private:
+  struct call_truth {
+    storage::call_record record;
+    std::optional<storage::call_outcome> outcome; ///< the first
+    int runs = 0, decisions = 0, begun = 0;
+    bool was_asked = false, was_approved = false;
+  };
+  struct turn_state {
+    scope_path scope;
+    std::uint64_t seq = 0;    ///< of its message
+    bool is_of_scope = false; ///< not a sub-agent
+    int starts = 0, ends = 0;
+    bool is_discarded = false;
+  };
+
+  void put(const storage::message_record& m);
+  void put(const storage::call_record& c);
+  void put(const storage::event_record& e);
+  void judge_calls(const std::vector<storage::entry>& rows);
+  void judge_new_operation(const storage::operation_record& r);
+  void judge_turn_start(const operation_id& turn);
+  void judge_resolved(const storage::event_record& e);
+  void judge_acknowledgement(const storage::event_record& e);
+  void judge_stop_said(const said_message& m, const controller::turns::message_answer& a);
+  void judge_same(const said_message& m, const controller::turns::message_answer& a);
+  void judge_whole(const conversation& messages) const;
+  void judge_requests(const conversation& messages) const;
+
+  world& world_;
+  std::map<std::uint64_t, storage::message_record> messages_; ///< by seq
+  std::unordered_map<operation_id, call_truth> calls_;
+  std::unordered_map<operation_id, turn_state> turns_;
+  std::unordered_map<std::string, operation_id> turn_of_text_;
+  std::map<std::pair<std::string, std::string>, message_id> by_client_id_;
+  std::unordered_map<operation_id, std::vector<said_decision>> decisions_;
+  std::map<int, controller::turns::message_answer> answers_;
+};
+
+} // namespace quell::simulation

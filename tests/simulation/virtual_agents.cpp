@@ -1,0 +1,178 @@
+// Mirrors actors/agent_actor.cpp and actors/tool_actor.cpp: a mailbox, and one line per message.
+#include "tests/simulation/virtual_agents.hpp"
+
+#include <deque>
+#include <map>
+
+#include "actors/agent/agent.hpp"
+#include "actors/agent/tool_run.hpp"
+
+namespace quell::simulation {
+
+using namespace quell::actors;
+
+namespace {
+
+enum class urgency_of_mail { normal, urgent };
+
+/// Takes one message after the other; each takes a moment. Closed, it drops all.
+class virtual_mailbox : public std::enable_shared_from_this<virtual_mailbox> {
+ public:
+  explicit virtual_mailbox(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
+  void put(std::function<void()> what, urgency_of_mail how = urgency_of_mail::normal) {
+    if (is_closed_) return;
+    (how == urgency_of_mail::urgent ? urgent_ : normal_).push_back(std::move(what));
+    later(life_, life_->random.between(2, 80) * us, [self = shared_from_this()] { self->step(); });
+  }
+  void close() {
+    is_closed_ = true;
+    urgent_.clear();
+    normal_.clear();
+  }
+
+ private:
+  void step() {
+    auto& from = urgent_.empty() ? normal_ : urgent_;
+    if (is_closed_ || from.empty()) return;
+    const auto what = std::move(from.front());
+    from.pop_front();
+    what();
+  }
+  std::shared_ptr<swarm_life> life_;
+  std::deque<std::function<void()>> urgent_, normal_;
+  bool is_closed_ = false;
+};
+
+struct virtual_tool {
+  std::shared_ptr<virtual_mailbox> mail;
+  std::unique_ptr<tool_run> run;
+};
+
+class virtual_agent final : public agent_loop, public std::enable_shared_from_this<virtual_agent> {
+ public:
+  virtual_agent(std::shared_ptr<swarm_life> life, agent_start start)
+      : life_(std::move(life)), mail_(std::make_shared<virtual_mailbox>(life_)), start_(std::move(start)) {}
+
+  void begin() {
+    it_ = std::make_unique<agent>(start_.limits, *start_.texts, *start_.port, *this);
+    life_->closers.push_back([weak = weak_from_this()] { // it and its port hold each other
+      if (const auto self = weak.lock()) self->it_.reset(), self->start_ = {};
+    });
+    // Before everything else, also before what is urgent.
+    mail_->put(
+        [self = shared_from_this()] {
+          if (self->start_.resumes)
+            self->it_->resume(std::move(self->start_.so_far), self->start_.known, std::move(self->start_.calls),
+                              std::move(self->start_.past));
+          else
+            self->it_->begin(std::move(self->start_.so_far));
+          self->arm();
+        },
+        urgency_of_mail::urgent);
+  }
+  void take(std::function<void(agent&)> what, urgency_of_mail how = urgency_of_mail::normal) {
+    mail_->put(
+        [self = shared_from_this(), what = std::move(what)] {
+          if (self->is_over_) return;
+          what(*self->it_);
+          self->arm();
+        },
+        how);
+  }
+  void die() {
+    mail_->close();
+    for (const auto& [number, tool] : tools_) tool->mail->close();
+  }
+
+  std::function<void(std::function<void()>)> poster() override {
+    return [weak = weak_from_this()](std::function<void()> what) {
+      if (const auto self = weak.lock()) self->take([what = std::move(what)](agent&) { what(); });
+    };
+  }
+  boot_time now() override { return start_.clock(); }
+  void start_tool(call_number number, const operation_id& call, std::unique_ptr<tool_work> work) override {
+    auto tool = std::make_shared<virtual_tool>();
+    tool->mail = std::make_shared<virtual_mailbox>(life_);
+    tool_run::parts parts{call, it_->call(number), start_.port, std::move(work), {}, {}};
+    parts.post = [tool](std::function<void()> what) { tool->mail->put([tool, what = std::move(what)] { what(); }); };
+    parts.over = [weak = weak_from_this(), tool = std::weak_ptr(tool), life = life_,
+                  number](const tool_result& stands) {
+      if (const auto held = tool.lock()) {
+        held->mail->close();
+        later(life, 0, [held] { held->run.reset(); });
+      }
+      if (const auto self = weak.lock())
+        self->take([self = self.get(), number, stands](agent& it) {
+          self->tools_.erase(number);
+          it.tool_over(number, stands);
+        });
+    };
+    tool->run = std::make_unique<tool_run>(std::move(parts));
+    tools_[number] = tool;
+    life_->closers.push_back([weak = std::weak_ptr(tool)] { // it holds itself until it is over
+      if (const auto held = weak.lock()) held->mail->close(), held->run.reset();
+    });
+    tool->mail->put([tool] { tool->run->begin(); }, urgency_of_mail::urgent);
+  }
+  void stop_tool(call_number number, const std::string& reason) override {
+    if (const auto at = tools_.find(number); at != tools_.end())
+      at->second->mail->put([tool = at->second, reason] { tool->run->stop(reason); }, urgency_of_mail::urgent);
+  }
+  void over() override {
+    is_over_ = true;
+    start_.over(false);
+    mail_->close();
+  }
+
+ private:
+  void arm() {
+    if (is_over_) return;
+    const auto next = it_->next_tick();
+    if (!next || (timer_at_ && *timer_at_ <= *next)) return;
+    timer_at_ = next;
+    const auto wait = std::max<std::int64_t>((*next - start_.clock()).count(), 0);
+    later(life_, wait, [weak = weak_from_this(), generation = ++timer_] {
+      const auto self = weak.lock();
+      if (!self || generation != self->timer_) return;
+      self->timer_at_.reset();
+      self->take([](agent& it) { it.tick(); });
+    });
+  }
+
+  std::shared_ptr<swarm_life> life_;
+  std::shared_ptr<virtual_mailbox> mail_;
+  agent_start start_;
+  std::unique_ptr<agent> it_;
+  std::map<call_number, std::shared_ptr<virtual_tool>> tools_;
+  std::uint64_t timer_ = 0;
+  std::optional<boot_time> timer_at_;
+  bool is_over_ = false;
+};
+
+class virtual_line final : public agent_line {
+ public:
+  explicit virtual_line(std::shared_ptr<virtual_agent> to) : to_(std::move(to)) {}
+  void stop(abort_reason why, const std::string& reason) override {
+    to_->take([why, reason](agent& it) { it.stop(why, reason); }, urgency_of_mail::urgent);
+  }
+  void stop_call(const operation_id& call, const std::string& reason) override {
+    to_->take([call, reason](agent& it) { it.call_stopped(call, reason); }, urgency_of_mail::urgent);
+  }
+  void decide(const operation_id& call, bool approved, const std::string& reason) override {
+    to_->take([=](agent& it) { it.human_decided(call, approved, reason); });
+  }
+  void die() override { to_->die(); }
+
+ private:
+  std::shared_ptr<virtual_agent> to_;
+};
+
+} // namespace
+
+std::shared_ptr<agent_line> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life, agent_start start) {
+  auto made = std::make_shared<virtual_agent>(life, std::move(start));
+  made->begin();
+  return std::make_shared<virtual_line>(std::move(made));
+}
+
+} // namespace quell::simulation

@@ -1,0 +1,15 @@
+// Agents and tool runs in virtual time: the production code that behaves (actors/agent), with mailboxes instead of
+// actors. A stop is urgent and overtakes what waits there, as in actors/agent_actor.cpp.
+#pragma once
+
+#include <memory>
+
+#include "actors/agent/start.hpp"
+#include "tests/simulation/swarm_life.hpp"
+
+namespace quell::simulation {
+
+std::shared_ptr<actors::agent_line> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life,
+                                                        actors::agent_start start);
+
+} // namespace quell::simulation
