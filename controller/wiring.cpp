@@ -73,6 +73,7 @@ class process final : public controller_process {
   void start_actor();
   result<void> start_swarm();
   result<void> start_chats();
+  result<void> start_voice();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
   actors::frame_queue& queue_of(const std::string& public_key);
@@ -101,6 +102,7 @@ class process final : public controller_process {
   std::unique_ptr<turns::swarm> swarm_;
   std::unique_ptr<integrations::chat::host> chat_host_;
   std::unique_ptr<chat::connectors> chats_;
+  std::unique_ptr<voice::voice_host> voice_;
   std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
   // The control socket's thread alone touches these.
@@ -283,6 +285,18 @@ result<void> process::start_chats() {
   return {};
 }
 
+result<void> process::start_voice() {
+  if (!options_.voice.is_on()) return {};
+  const auto& s = options_.settings;
+  auto started = voice::voice_host::start(
+      {options_.voice, s.store_dir, s.http_tls_cert, s.http_tls_key, s.http_insecure}, *service_, *swarm_);
+  if (!started) return tl::unexpected(started.error());
+  voice_ = std::move(*started);
+  edges_.voice = voice_.get();
+  spdlog::info("voice is served on {}", voice_->address());
+  return {};
+}
+
 result<void> process::start_gateway() {
   const auto& s = options_.settings;
   gateway_options g;
@@ -321,7 +335,8 @@ result<void> process::start_gateway() {
   if (!started) return failure(started.error().code, "http.listen " + s.http_listen + ": " + started.error().detail);
   gateway_ = std::move(*started);
   url_ = s.http_advertise_url.empty() ? gateway_->url() : s.http_advertise_url;
-  const nlohmann::json client = {{"url", url_}, {"token", secrets_.admin_token}};
+  nlohmann::json client = {{"url", url_}, {"token", secrets_.admin_token}};
+  if (voice_) client["voice"] = voice_->address();
   return write_private_file(s.store_dir + "/client.json", client.dump() + "\n");
 }
 
@@ -331,6 +346,7 @@ result<void> process::run() {
   start_actor();
   if (auto r = start_swarm(); !r) return r;
   if (auto r = start_chats(); !r) return r;
+  if (auto r = start_voice(); !r) return r;
   if (auto r = start_gateway(); !r) return r;
   auto webhooks = webhooks::start_over(*gateway_, options_.chats.outgoing, options_.settings.store_dir);
   if (!webhooks) return tl::unexpected(webhooks.error());
@@ -356,6 +372,7 @@ void process::stop() {
   }
   if (gateway_) gateway_->stop();
   if (webhooks_) webhooks_->stop();
+  if (voice_) voice_->stop();
   edges_.chats.close();
   if (chats_) chats_->stop();
   if (swarm_) swarm_->stop();
@@ -375,6 +392,8 @@ void process::stop() {
   // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the
   // service go first.
   gateway_.reset();
+  edges_.voice = nullptr;
+  voice_.reset();
   chats_.reset();
   chat_host_.reset();
   service_.reset();

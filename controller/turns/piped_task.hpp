@@ -28,6 +28,7 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
 
   /// `order` is completed to a task with open stdin.
   void start(create_order order, pipe_ends ends);
+  const operation_id& id() const { return id_; } ///< once started
   /// In order; what is written before it has started waits. A task that reads nothing loses what is too much.
   void write(std::string bytes);
   /// Its standard input ends behind what was written.

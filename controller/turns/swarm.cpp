@@ -54,6 +54,7 @@ class real_swarm final : public swarm {
     if (e.type == "cancel_settled" && e.cancel) desk_->settled(*e.cancel);
     if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
   }
+  std::shared_ptr<shared_parts> parts() override { return parts_; }
   mcp_accounts* accounts() override { return &parts_->mcp->accounts(); }
   void stop() override;
   void pick_up();
@@ -124,6 +125,12 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   std::reverse(kept->begin(), kept->end());
   auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
   if (told.messages.empty()) return give_up(next, "its message is not there");
+  if (const auto context = context_of((*row)->block); !context.empty())
+    for (auto m = told.messages.rbegin(); m != told.messages.rend(); ++m)
+      if (auto* said = std::get_if<user_message>(&*m)) { // its own: nothing stands behind it
+        said->text = context + "\n\n" + said->text;
+        break;
+      }
   const auto what =
       is_refused_stop(next.turn, *kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
   parts_->heart.ask(

@@ -13,7 +13,7 @@ void gateway_side::discard_utterance() {
   const bool is_hearing =
       std::any_of(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
   is_discarding_ = is_discarding_ || is_hearing;
-  if (samples_ > cut_) effect(does::end_of_speech{});
+  if (samples_ > cut_) end_speech();
   cut_ = samples_;
 }
 

@@ -30,6 +30,17 @@ std::optional<speech_number> gateway_side::speaking() const {
   return std::nullopt;
 }
 
+std::optional<exchange_number> gateway_side::asked() const {
+  for (const auto& e : live_)
+    if (e.is_brains) return e.n;
+  return std::nullopt;
+}
+
+void gateway_side::end_speech() {
+  samples_ += pause_samples;
+  effect(does::end_of_speech{});
+}
+
 gateway_side::exchange& gateway_side::begin_one(phase as) {
   live_.push_back({++last_, as});
   effect(does::begin{last_});
@@ -44,7 +55,7 @@ void gateway_side::client_said(const frame& f) {
     samples_ += f.payload.size() / 2;
     return effect(does::hear{f.payload});
   case tag::pause:
-    return effect(does::end_of_speech{});
+    return end_speech();
   case tag::interrupt_speech:
     return interrupt();
   case tag::choice:

@@ -35,7 +35,8 @@ struct to_brain {
   frame what;
   friend bool operator==(const to_brain&, const to_brain&) = default;
 };
-/// For the recogniser; `end_of_speech`: nothing more comes for now, so that what was said is told as final.
+/// For the recogniser; `end_of_speech`: nothing more comes for now. It is given `pause_samples` of silence, so that
+/// what was said is told as final.
 struct hear {
   std::string samples;
   friend bool operator==(const hear&, const hear&) = default;
@@ -117,6 +118,7 @@ enum class verdict : std::uint8_t {
 };
 
 inline constexpr std::size_t most_waiting_exchanges = 8;
+inline constexpr std::size_t pause_samples = samples_per_second;
 
 /// One thread. After each call the caller takes the effects, in order.
 class gateway_side {
@@ -149,6 +151,8 @@ class gateway_side {
   bool is_over() const { return is_over_; }
   /// Of whom `chunk` is still taken.
   std::optional<speech_number> speaking() const;
+  /// What the brain was asked last, and is not done with.
+  std::optional<exchange_number> asked() const;
 
  private:
   enum class phase : std::uint8_t { hearing, judging, waiting, asked, questioned, answering, interrupted };
@@ -178,6 +182,7 @@ class gateway_side {
   void finish(place at, const std::string& failure = {});
   void settle_interrupted();
   void discard_utterance();
+  void end_speech();
   void cancel_all();
   void tell_cancelled();
   void interrupt();

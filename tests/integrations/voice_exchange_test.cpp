@@ -124,7 +124,7 @@ TEST_CASE("a recogniser that says when a transcript begins loses nothing of the 
   w.client.microphone(std::string(320, 'u'));
   w.cancel_key(); // nothing was recognised of it yet
   w.gateway.heard({"late words", true, {}, 100});
-  w.gateway.heard({"new words", true, {}, 170});
+  w.gateway.heard({"new words", true, {}, 160 + 2 * pause_samples});
   w.run();
   CHECK(w.to_brain.back() == frame{tag::transcript, "new words"});
 }
