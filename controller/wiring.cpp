@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -27,6 +25,7 @@
 #include "controller/controller_actor.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "controller/hand_over.hpp"
 #include "controller/limit_settings.hpp"
 #include "controller/log_rate_limiter.hpp"
 #include "controller/real_edges.hpp"
@@ -39,8 +38,6 @@
 namespace quell::controller {
 
 namespace {
-
-constexpr std::chrono::seconds stop_patience{10};
 
 struct actor_config : caf::actor_system_config {
   actor_config() {
@@ -84,7 +81,6 @@ class process final : public controller_process {
   std::string failure_reason_;
   std::string url_;
   bool stopped_ = false;
-
   std::unique_ptr<storage::journal> journal_;
   storage::recovered_state recovered_;
   std::vector<storage::token_record> tokens_;
@@ -291,9 +287,7 @@ result<void> process::start_voice() {
   auto started = voice::voice_host::start(
       {options_.voice, s.store_dir, s.http_tls_cert, s.http_tls_key, s.http_insecure}, *service_, *swarm_);
   if (!started) return tl::unexpected(started.error());
-  voice_ = std::move(*started);
-  edges_.voice = voice_.get();
-  spdlog::info("voice is served on {}", voice_->address());
+  edges_.voice = (voice_ = std::move(*started)).get();
   return {};
 }
 
@@ -357,19 +351,7 @@ result<void> process::run() {
 
 void process::stop() {
   if (std::exchange(stopped_, true)) return;
-  if (handle_) {
-    // Frames of the handover leave after their commit; then the front closes.
-    std::promise<void> handed_over;
-    auto done = handed_over.get_future();
-    auto told = std::make_shared<std::atomic<bool>>(false);
-    caf::anon_send(handle_, actors::shut_down{[&handed_over, told] {
-                     if (!told->exchange(true)) handed_over.set_value();
-                   }});
-    if (done.wait_for(stop_patience) != std::future_status::ready) {
-      told->store(true);
-      spdlog::warn("the handover was not durable within 10 s: workers keep the lease they have");
-    }
-  }
+  if (handle_) hand_over(handle_); // frames leave after their commit; then the front closes
   if (gateway_) gateway_->stop();
   if (webhooks_) webhooks_->stop();
   if (voice_) voice_->stop();

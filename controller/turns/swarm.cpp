@@ -75,7 +75,6 @@ class real_swarm final : public swarm {
   const agent_settings* agent_of(const storage::operation_record& row) const;
 
   turn_line line_of_turns();
-
   std::shared_ptr<shared_parts> parts_;
   std::shared_ptr<message_desk> desk_;
   mutable std::mutex guard_;
@@ -125,12 +124,7 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   std::reverse(kept->begin(), kept->end());
   auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
   if (told.messages.empty()) return give_up(next, "its message is not there");
-  if (const auto context = context_of((*row)->block); !context.empty())
-    for (auto m = told.messages.rbegin(); m != told.messages.rend(); ++m)
-      if (auto* said = std::get_if<user_message>(&*m)) { // its own: nothing stands behind it
-        said->text = context + "\n\n" + said->text;
-        break;
-      }
+  put_before_message(told, context_of((*row)->block));
   const auto what =
       is_refused_stop(next.turn, *kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
   parts_->heart.ask(

@@ -73,8 +73,13 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
   c.by = who.author;
   c.via_channel = "voice";
   c.received = house->work->heart.now().boot;
-  house->controller.cancel(std::move(c), [loop = house->loop, fenced = std::move(fenced)](const outcome<cancel_view>&) {
-    loop->post(fenced); // one that is over, or was never begun, is not spoken either
+  house->controller.cancel(std::move(c), [loop = house->loop, self = weak_from_this(), id,
+                                          fenced = std::move(fenced)](const outcome<cancel_view>& v) {
+    loop->post([self, id, fenced, failed = !v] {
+      // It is over; or its beginning is behind this on the way, and it must not stay.
+      if (const auto table = self.lock(); table && failed) table->leave(id);
+      fenced();
+    });
   });
 }
 

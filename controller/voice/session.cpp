@@ -19,7 +19,7 @@ constexpr std::size_t most_stops = 64;
 } // namespace
 
 session::session(house_ref house, std::string id, speaker who, std::shared_ptr<voices::frame_link> link,
-                 std::shared_ptr<brain_port> brain, std::function<void()> over)
+                 std::shared_ptr<brain_port> brain, std::function<void(const std::shared_ptr<session>&)> over)
     : house_(std::move(house)), id_(std::move(id)), who_(std::move(who)), link_(std::move(link)),
       brain_(std::move(brain)), over_(std::move(over)) {}
 
@@ -112,7 +112,7 @@ void session::end() {
   if (mouth_) mouth_->hush();
   brain_.reset();
   link_->close();
-  std::exchange(over_, {})();
+  std::exchange(over_, {})(shared_from_this());
 }
 
 void session::perform(const does::hear& e) { ears_->hear(e.samples); }

@@ -20,7 +20,7 @@ namespace quell::controller::voice {
 class session : public std::enable_shared_from_this<session> {
  public:
   session(house_ref house, std::string id, speaker who, std::shared_ptr<integrations::voice::frame_link> link,
-          std::shared_ptr<brain_port> brain, std::function<void()> over);
+          std::shared_ptr<brain_port> brain, std::function<void(const std::shared_ptr<session>&)> over);
 
   void begin();
   void client_said(const integrations::voice::frame& f);
@@ -70,7 +70,7 @@ class session : public std::enable_shared_from_this<session> {
   const speaker who_;
   const std::shared_ptr<integrations::voice::frame_link> link_;
   std::shared_ptr<brain_port> brain_;
-  std::function<void()> over_;
+  std::function<void(const std::shared_ptr<session>&)> over_;
   integrations::voice::gateway_side gateway_;
   std::shared_ptr<ears> ears_;
   std::shared_ptr<mouth> mouth_;

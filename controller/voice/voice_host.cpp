@@ -120,12 +120,11 @@ void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices:
                    {}});
   spdlog::info("voice {}: {} talks in scope {}", g->id, who->author.id, who->scope.text());
   if (!g->link->is_loopback()) g->link->send({voices::tag::ready, {}});
-  g->in = std::make_shared<session>(house_, g->id, *who, g->link, std::move(*brain), [this, weak = std::weak_ptr(g)] {
-    const auto left = weak.lock();
-    if (!left) return;
-    spdlog::info("voice {}: over", left->id);
-    sessions_.remove(left->in);
-  });
+  g->in = std::make_shared<session>(house_, g->id, *who, g->link, std::move(*brain),
+                                    [this, id = g->id](const std::shared_ptr<session>& s) {
+                                      spdlog::info("voice {}: over", id);
+                                      sessions_.remove(s);
+                                    });
   sessions_.push_back(g->in);
   g->in->begin();
   if (!is_hello) g->in->client_said(f);
