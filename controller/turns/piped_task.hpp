@@ -35,6 +35,8 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   void end_input();
   /// It is wanted no more.
   void stop(stop_cause cause);
+  /// What it still writes is not read, and its end not told.
+  void let_go();
 
   void started(const std::string& worker) override;
   void ended(const ended_operation& e) override;

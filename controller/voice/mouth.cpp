@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::size_t bytes_per_ms = 2 * integrations::voice::samples_per_second / 1000;
 constexpr std::size_t ahead_bytes = 1000 * bytes_per_ms;
+constexpr std::size_t most_waiting_bytes = 32 << 20; ///< a quarter of an hour
 constexpr double usual_words_per_minute = 175;
 
 void fill_in(std::string& word, const std::string& name, const std::string& value) {
@@ -48,6 +49,7 @@ void mouth::speak(const operation_id& exchange, const speaker& who, const std::s
                                   [on_loop](std::string_view bytes) {
                                     on_loop([samples = std::string(bytes)](mouth& self) {
                                       self.waiting_ += samples;
+                                      if (self.waiting_.size() > most_waiting_bytes) return self.give_up();
                                       self.pump();
                                     });
                                   },
@@ -65,7 +67,14 @@ void mouth::speak(const operation_id& exchange, const speaker& who, const std::s
 void mouth::hush() {
   if (std::exchange(is_hushed_, true)) return;
   waiting_.clear();
-  if (task_ && !end_) task_->stop(stop_cause::superseded);
+  if (!task_ || end_) return;
+  task_->stop(stop_cause::superseded);
+  task_->let_go();
+}
+
+void mouth::give_up() {
+  hush();
+  hooks_.over("it is longer than a quarter of an hour");
 }
 
 void mouth::pump() {

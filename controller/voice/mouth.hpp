@@ -29,6 +29,7 @@ class mouth : public std::enable_shared_from_this<mouth> {
 
  private:
   void pump();
+  void give_up();
 
   const house_ref house_;
   hooks hooks_;

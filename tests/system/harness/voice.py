@@ -31,13 +31,15 @@ while True:
 """
 # Says each word of the text as a tenth of a second of sound, for ever after the word `endless`.
 LETTER_MOUTH = """
-import sys
+import select, sys
 text = sys.stdin.read()
 sound = lambda word: (word.encode()[:1] or b"x") * 3200
 for word in text.split():
     sys.stdout.buffer.write(sound(word))
     while word == "endless":
         sys.stdout.buffer.write(sound(word))
+        sys.stdout.buffer.flush()
+        select.select([], [], [], 0.05)
 sys.stdout.buffer.flush()
 """
 
