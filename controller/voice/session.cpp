@@ -180,7 +180,8 @@ void session::perform(const does::judge& e) {
                        if (a->decision == decided::cancel) {
                          self.house_->exchanges->forget(known->second);
                          self.operations_.erase(known);
-                         if (a->cancel && self.stops_.size() < most_stops) self.stops_.insert(*a->cancel);
+                         if (a->cancel) self.stops_.insert(*a->cancel);
+                         if (self.stops_.size() > most_stops) self.stops_.erase(self.stops_.begin()); // the oldest
                        }
                        self.gateway_.judged(n, a->decision == decided::cancel    ? voices::verdict::stops
                                                : a->decision == decided::ignored ? voices::verdict::ignored
