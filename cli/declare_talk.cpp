@@ -28,6 +28,17 @@ void decision_fields(CLI::App& app, approve_options& o) {
     app.add_flag("--dismiss", o.dismiss, "answer the question with neither yes nor no");
 }
 
+void talk_fields(CLI::App& app, talk_options& o) {
+  add_scope(app, "--scope", o.scope, "the conversation (default: QUELL_SCOPE, chat/USER)");
+  add_text(app, "--voice", o.voice, "the voice gateway (default: that of the quelld on this machine)")
+      ->type_name("HOST:PORT");
+  add_text(app, "--file", o.file, "what is said: a WAV file of 16-bit PCM; its end ends it")->type_name("IN.wav");
+  add_text(app, "--out", o.out, "what reached the speaker")->type_name("OUT.wav");
+  app.add_option("--cancel-key", o.cancel_key, "cancels beside Esc and 4; keys are read from standard input")
+      ->type_name("KEY");
+  add_duration(app, "--timeout", o.timeout, "how long to wait for the answer (default 2m)");
+}
+
 void mcp_fields(CLI::App& app, mcp_options& o) {
   add_scope(app, "--scope", o.scope, "where it works; required unless there is a parent");
   add_text(app, "--parent", o.parent, "the operation that it belongs to, or none (default: QUELL_OPERATION)")
@@ -41,6 +52,7 @@ void mcp_fields(CLI::App& app, mcp_options& o) {
 void declare_talk(declaration& d) {
   d.command<say_options>(d.app, "say", "Say something to an agent and stream its answer", say_fields);
   d.command<chat_options>(d.app, "chat", "Talk with an agent", conversation_fields<chat_options>);
+  d.command<talk_options>(d.app, "talk", "Talk with an agent by voice", talk_fields);
   d.command<approve_options>(d.app, "approve", "Let a call run that waits for a human", decision_fields);
   d.command<approve_options>(d.app, "deny", "Refuse a call that waits for a human",
                              [](CLI::App& app, approve_options& o) {

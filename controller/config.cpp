@@ -105,6 +105,7 @@ std::vector<std::string> sections_read_elsewhere() {
   auto all = turns::turn_sections();
   const auto& chats = chat::chat_sections();
   all.insert(all.end(), chats.begin(), chats.end());
+  all.emplace_back("voice");
   return all;
 }
 

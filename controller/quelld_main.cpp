@@ -14,6 +14,7 @@
 #include "controller/secrets.hpp"
 #include "controller/turns/reach.hpp"
 #include "controller/turns/settings.hpp"
+#include "controller/voice/settings.hpp"
 #include "controller/wiring.hpp"
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
@@ -148,9 +149,14 @@ int main(int argc, char** argv) {
     std::cerr << "quelld: " << (f.config_file.empty() ? "" : f.config_file + ": ") << sound.error().detail << "\n";
     return usage_error;
   }
+  const auto voice = quell::controller::voice::read_voice_settings(f.config_file);
+  if (!voice) {
+    std::cerr << "quelld: " << voice.error().detail << "\n";
+    return usage_error;
+  }
   if (f.print_config) {
     std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns)
-              << chats->text;
+              << chats->text << voice->text;
     return 0;
   }
   if (f.check_config) {
@@ -193,8 +199,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   quell::host::start_log("quelld", c->log_level, c->log_format);
 
-  auto controller =
-      quell::controller::controller_process::start({*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns, *chats});
+  auto controller = quell::controller::controller_process::start(
+      {*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns, *chats, *voice});
   if (!controller) {
     if (c->log_format == "json")
       spdlog::critical("quelld: {}", controller.error().detail);

@@ -14,6 +14,7 @@
 #include "controller/journal_meter.hpp"
 #include "controller/sealed_secret.hpp"
 #include "controller/turns/swarm.hpp"
+#include "controller/voice/voice_host.hpp"
 #include "controller/webhooks/webhooks.hpp"
 #include "protocol/codec.hpp"
 #include "protocol/socket.hpp"
@@ -30,6 +31,7 @@ class real_edges final : public core_edges {
   std::atomic<service*> front = nullptr;
   std::atomic<turns::swarm*> swarm = nullptr;
   std::atomic<webhooks::outgoing*> webhooks = nullptr;
+  std::atomic<voice::voice_host*> voice = nullptr;
   chat::event_tap chats; ///< hears from the beginning, also what a restart ends
   std::function<void(const fault&)> on_failure;
   std::string secret_key; ///< of the secrets of tasks
@@ -55,10 +57,12 @@ class real_edges final : public core_edges {
   void publish(const storage::event_record& event) override {
     if (auto* s = front.load()) deliver_event(*s, event);
     if (auto* s = swarm.load()) s->heard(event);
+    if (auto* v = voice.load()) v->heard(event);
     chats.told(event);
     if (auto* w = webhooks.load()) w->heard(event);
   }
   void signal(const actor_signal& s) override {
+    if (auto* v = voice.load()) v->signal(s); // before its turn says how it ended
     if (auto* to = swarm.load()) to->signal(s);
   }
   void tell_owner(const external_signal& s) override {

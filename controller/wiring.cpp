@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -27,6 +25,7 @@
 #include "controller/frame_queues.hpp"
 #include "controller/gateway/server.hpp"
 #include "controller/gateway/tokens.hpp"
+#include "controller/hand_over.hpp"
 #include "controller/limit_settings.hpp"
 #include "controller/log_rate_limiter.hpp"
 #include "controller/own_key.hpp"
@@ -40,8 +39,6 @@
 namespace quell::controller {
 
 namespace {
-
-constexpr std::chrono::seconds stop_patience{10};
 
 struct actor_config : caf::actor_system_config {
   actor_config() {
@@ -74,6 +71,7 @@ class process final : public controller_process {
   void start_actor();
   result<void> start_swarm();
   result<void> start_chats();
+  result<void> start_voice();
   result<void> start_gateway();
   void control_frame(const peer& from, std::string_view bytes);
 
@@ -83,7 +81,6 @@ class process final : public controller_process {
   std::string failure_reason_;
   std::string url_;
   bool stopped_ = false;
-
   std::unique_ptr<storage::journal> journal_;
   storage::recovered_state recovered_;
   std::vector<storage::token_record> tokens_;
@@ -101,6 +98,7 @@ class process final : public controller_process {
   std::unique_ptr<turns::swarm> swarm_;
   std::unique_ptr<integrations::chat::host> chat_host_;
   std::unique_ptr<chat::connectors> chats_;
+  std::unique_ptr<voice::voice_host> voice_;
   std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
   // The control socket's thread alone touches these.
@@ -277,6 +275,16 @@ result<void> process::start_chats() {
   return {};
 }
 
+result<void> process::start_voice() {
+  if (!options_.voice.is_on()) return {};
+  const auto& s = options_.settings;
+  auto started = voice::voice_host::start(
+      {options_.voice, s.store_dir, s.http_tls_cert, s.http_tls_key, s.http_insecure}, *service_, *swarm_);
+  if (!started) return tl::unexpected(started.error());
+  edges_.voice = (voice_ = std::move(*started)).get();
+  return {};
+}
+
 result<void> process::start_gateway() {
   const auto& s = options_.settings;
   gateway_options g;
@@ -319,7 +327,8 @@ result<void> process::start_gateway() {
   if (!started) return failure(started.error().code, "http.listen " + s.http_listen + ": " + started.error().detail);
   gateway_ = std::move(*started);
   url_ = s.http_advertise_url.empty() ? gateway_->url() : s.http_advertise_url;
-  const nlohmann::json client = {{"url", url_}, {"token", secrets_.admin_token}};
+  nlohmann::json client = {{"url", url_}, {"token", secrets_.admin_token}};
+  if (voice_) client["voice"] = voice_->address();
   return write_private_file(s.store_dir + "/client.json", client.dump() + "\n");
 }
 
@@ -329,6 +338,7 @@ result<void> process::run() {
   start_actor();
   if (auto r = start_swarm(); !r) return r;
   if (auto r = start_chats(); !r) return r;
+  if (auto r = start_voice(); !r) return r;
   if (auto r = start_gateway(); !r) return r;
   auto webhooks = webhooks::start_over(*gateway_, options_.chats.outgoing, options_.settings.store_dir);
   if (!webhooks) return tl::unexpected(webhooks.error());
@@ -339,21 +349,10 @@ result<void> process::run() {
 
 void process::stop() {
   if (std::exchange(stopped_, true)) return;
-  if (handle_) {
-    // Frames of the handover leave after their commit; then the front closes.
-    std::promise<void> handed_over;
-    auto done = handed_over.get_future();
-    auto told = std::make_shared<std::atomic<bool>>(false);
-    caf::anon_send(handle_, actors::shut_down{[&handed_over, told] {
-                     if (!told->exchange(true)) handed_over.set_value();
-                   }});
-    if (done.wait_for(stop_patience) != std::future_status::ready) {
-      told->store(true);
-      spdlog::warn("the handover was not durable within 10 s: workers keep the lease they have");
-    }
-  }
+  if (handle_) hand_over(handle_); // frames leave after their commit; then the front closes
   if (gateway_) gateway_->stop();
   if (webhooks_) webhooks_->stop();
+  if (voice_) voice_->stop();
   edges_.chats.close();
   if (chats_) chats_->stop();
   if (swarm_) swarm_->stop();
@@ -373,6 +372,8 @@ void process::stop() {
   // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the
   // service go first.
   gateway_.reset();
+  edges_.voice = nullptr;
+  voice_.reset();
   chats_.reset();
   chat_host_.reset();
   service_.reset();

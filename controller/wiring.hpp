@@ -7,6 +7,7 @@
 #include "controller/chat/settings.hpp"
 #include "controller/config.hpp"
 #include "controller/turns/settings.hpp"
+#include "controller/voice/settings.hpp"
 #include "protocol/fault.hpp"
 
 namespace quell::controller {
@@ -20,6 +21,7 @@ class controller_process {
     std::string commit;
     turns::turn_settings turns;
     chat::chat_settings chats{};
+    voice::voice_settings voice{};
   };
   /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in
   /// use, …).

@@ -15,6 +15,7 @@ int execute(session& s, const logs_options& o);
 int execute(session& s, const wait_options& o);
 int execute(session& s, const say_options& o);
 int execute(session& s, const chat_options& o);
+int execute(session& s, const talk_options& o);
 int execute(session& s, const approve_options& o);
 int execute(session& s, const mcp_options& o);
 int execute(session& s, const mcp_login_options& o); ///< mcp_login.cpp

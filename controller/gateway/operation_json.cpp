@@ -124,6 +124,7 @@ void write_operation(json_writer& to, const shown_operation& op, milliseconds wo
   if (row.kind == kind::task) write_task(to, row, worker_lease);
   if (row.kind == kind::external) write_external(to, op);
   if (row.kind == kind::turn) to.raw_field("turn", op.block);
+  if (row.kind == kind::exchange) to.raw_field("exchange", op.block);
   if (row.kind == kind::tool_call) to.raw_field("tool", op.block.empty() ? row.block : op.block);
   to.close_object();
 }

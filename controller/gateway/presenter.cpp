@@ -112,6 +112,8 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
     if (op.row.kind == kind::turn)
       op.block = turns::shown_turn_block(op.row.block, op.row.hot.result,
                                          gw.options.turns ? gw.options.turns->look(op.row.id) : std::nullopt);
+    else if (op.row.kind == kind::exchange)
+      op.block = turns::shown_exchange_block(op.row.block, op.row.hot.result);
   for (auto& op : shown) {
     if (op.row.kind != kind::tool_call || op.row.hot.now != status::paused) continue;
     op.block = turns::shown_call_block(op.row.block, op.row.hot.result);

@@ -212,7 +212,8 @@ void core::interrupt_actors(moment now) {
   each_in_scope(scope_tree::root, [&](index x) {
     const operation_node& n = operations_[x];
     const bool is_actor = n.kind == quell::kind::turn || n.kind == quell::kind::model_call ||
-                          n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent;
+                          n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent ||
+                          n.kind == quell::kind::exchange;
     // What waited for its turn in a backup may have had it since: it is not done a second time.
     const bool may_have_run = n.has_started || n.seq < restored_below_;
     if (!is_actor || !may_have_run || n.has_own_end || waits_for_human(x)) return;

@@ -132,4 +132,13 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
   return told;
 }
 
+void put_before_message(told_history& told, const std::string& context) {
+  if (context.empty()) return;
+  for (auto m = told.messages.rbegin(); m != told.messages.rend(); ++m)
+    if (auto* said = std::get_if<user_message>(&*m)) { // its own: no other stands behind it
+      said->text = context + "\n\n" + said->text;
+      return;
+    }
+}
+
 } // namespace quell::controller::turns

@@ -33,4 +33,7 @@ struct told_history {
 told_history history_for(const std::vector<storage::kept_message>& kept, const operation_id& turn,
                          const history_facts& facts = {}, const history_limits& limits = {});
 
+/// Before the message of the turn that `told` is for; "" = nothing.
+void put_before_message(told_history& told, const std::string& context);
+
 } // namespace quell::controller::turns

@@ -3,6 +3,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "controller/audit.hpp"
 #include "controller/turns/interrupted.hpp"
 #include "controller/turns/turn_json.hpp"
@@ -84,6 +87,41 @@ message_answer ignored(const ledger& l, std::string why) {
   return a;
 }
 
+/// No stop, and nothing else was asked for.
+message_answer passed_by(const ledger& l, std::string why) {
+  auto a = ignored(l, std::move(why));
+  a.decision = message_answer::decided::turn;
+  return a;
+}
+
+/// Whether anything lives there besides the exchange of these words and what serves the conversation.
+bool is_idle_but_for(const message_order& order, ledger& l) {
+  if (!order.exchange) return l.actors()->live_in(order.scope) == 0;
+  const auto all = l.actors()->outline(order.scope, order.apart.size() + 2);
+  return std::all_of(all.begin(), all.end(), [&](const outlined& one) {
+    return one.root == *order.exchange ||
+           std::find(order.apart.begin(), order.apart.end(), one.root) != order.apart.end();
+  });
+}
+
+/// Whether the author has anything there that an exchange has begun, or that is no exchange: having spoken alone makes
+/// nobody an owner, however often.
+bool has_more_of(const message_order& order, ledger& l, moment now) {
+  constexpr std::size_t most_looked_at = 1000;
+  if (!order.exchange) return true;
+  cancel_order look;
+  look.by_token = shared_parts::acting_for(order.author);
+  look.target = storage::target_owner{order.author.id, order.scope};
+  look.dry_run = true;
+  const auto view = l.cancel(look, cancel_id::fresh(), now);
+  if (!view) return false;
+  const std::unordered_set<operation_id> own(view->would_stop.begin(), view->would_stop.end());
+  const auto all = l.actors()->outline(order.scope, most_looked_at);
+  return std::any_of(all.begin(), all.end(), [&](const outlined& one) {
+    return one.kind != kind::exchange && one.now != status::pending && own.contains(one.id);
+  });
+}
+
 } // namespace
 
 message_desk::message_desk(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats, turn_line line)
@@ -135,8 +173,8 @@ void message_desk::repeat(const storage::message_record& known, storage::queries
 }
 
 /// Neither words that wait nor stops that were refused make anybody an owner.
-bool message_desk::owns_work(const message_order& order, ledger& l) const {
-  if (!l.actors()->has_live_of(order.author.id, order.scope)) return false;
+bool message_desk::owns_work(const message_order& order, ledger& l, moment now) const {
+  if (!l.actors()->has_live_of(order.author.id, order.scope) || !has_more_of(order, l, now)) return false;
   bool was_refused = false;
   for (const auto& [id, turn] : begun_) {
     if (turn.owner != order.author.id) continue;
@@ -153,9 +191,9 @@ void message_desk::note_begun(const operation_id& turn, const std::string& owner
   begun_.insert_or_assign(turn, begun_turn{owner, scope, what});
 }
 
-turns::standing message_desk::standing_of(const message_order& order, ledger& l) const {
+turns::standing message_desk::standing_of(const message_order& order, ledger& l, moment now) const {
   if (order.modality == modality::text) return standing::text;
-  if (owns_work(order, l)) return standing::speaker_owns;
+  if (owns_work(order, l, now)) return standing::speaker_owns;
   if (order.addressed.value_or(false)) return standing::addressed;
   return order.humans_present == 1U ? standing::only_human : standing::none;
 }
@@ -177,8 +215,9 @@ void message_desk::judge(message_order order, answer done) {
     if (!j.word && is_for_others && order.modality == modality::text)
       return {{}, [done, a = ignored(l, "not_addressed")](bool) { done(a); }};
     if (j.word) {
-      why.standing = self->standing_of(order, l);
-      const bool is_idle = l.actors()->live_in(order.scope) == 0;
+      const bool has_passed = order.wants == message_order::wish::only_turn; // it was judged before, and is no stop
+      why.standing = has_passed ? standing::none : self->standing_of(order, l, now);
+      const bool is_idle = is_idle_but_for(order, l);
       if (is_idle && is_for_others) return {{}, [done, a = ignored(l, "nothing_active")](bool) { done(a); }};
       if (is_idle)
         why.why = "nothing_active";
@@ -187,6 +226,8 @@ void message_desk::judge(message_order order, answer done) {
       else
         return self->take_stop(l, now, received, order, why, done);
     }
+    if (order.wants == message_order::wish::only_stop)
+      return {{}, [done, a = passed_by(l, why.why)](bool) { done(a); }};
     return {{}, [then = self->take_turn(l, now, order, why, done)](bool) { then(); }};
   });
 }
@@ -206,6 +247,11 @@ heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time r
   c.by = order.author;
   c.via_channel = order.via_channel;
   c.received = received;
+  if (order.exchange) { // these words did what they were said for
+    own_outcome said;
+    said.result = exchange_result(order.text, false);
+    l.actors()->end_own(*order.exchange, said, now);
+  }
   const auto view = l.cancel(c, cancel_id::fresh(), now);
   if (!view) return {{}, [done = std::move(done), error = view.error()](bool) { done(tl::unexpected(error)); }};
   l.add_event(audit_of_cancel(c, view->record.id), now);
@@ -274,13 +320,14 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   create_order turn;
   turn.by = order.by;
   turn.kind = kind::turn;
+  turn.parent = order.exchange;
   turn.scope = order.scope;
   turn.name = (*agent)->name;
   turn.title = std::string(utf8_prefix(order.text, title_bytes));
   turn.owner = order.author;
   turn.timeout = (*agent)->budget.timeout;
   turn.later = before > 0;
-  turn.block = turn_block(m.id, (*agent)->name, (*agent)->model, order.by.role == role::chat);
+  turn.block = turn_block(m.id, (*agent)->name, (*agent)->model, order.by.role == role::chat, order.context);
   const auto made = l.create(turn, *m.turn, now);
   if (!made) return [done = std::move(done), error = made.error()] { done(tl::unexpected(error)); };
   auto a = told(kept, m.id, m.turn);

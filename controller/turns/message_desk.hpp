@@ -54,8 +54,8 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   };
   void look_for_repeat(message_order order, answer done);
   void judge(message_order order, answer done);
-  bool owns_work(const message_order& order, ledger& l) const;
-  turns::standing standing_of(const message_order& order, ledger& l) const;
+  bool owns_work(const message_order& order, ledger& l, moment now) const;
+  turns::standing standing_of(const message_order& order, ledger& l, moment now) const;
   std::function<void()> take_turn(ledger& l, moment now, const message_order& order, const judged& why, answer done);
   heart_link::judgement take_stop(ledger& l, moment now, boot_time received, const message_order& order,
                                   const judged& why, answer done);

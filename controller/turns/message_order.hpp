@@ -30,6 +30,12 @@ struct message_order {
   std::optional<bool> addressed;
   std::optional<std::uint32_t> humans_present;
   std::vector<std::string> bot_names; ///< beside the configured ones
+  /// Of the voice exchange that these words began: the parent of their turn, and over with a stop.
+  std::optional<operation_id> exchange{};
+  /// What serves the conversation itself: like the exchange it makes nothing active, and nobody an owner.
+  std::vector<operation_id> apart{};
+  std::string context{}; ///< stands before the words in their own prompt, and in no later one
+  enum class wish : std::uint8_t { decide, only_stop, only_turn } wants = wish::decide;
   std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = it cannot be withdrawn
 };
 

@@ -121,9 +121,18 @@ void piped_task::stop(stop_cause cause) {
   });
 }
 
+void piped_task::let_go() {
+  const std::lock_guard lock(guard_);
+  is_over_ = true;
+}
+
 /// What has come; true: nothing more will.
 bool piped_task::read_all() {
   for (;;) {
+    {
+      const std::lock_guard lock(guard_);
+      if (is_over_) return true;
+    }
     const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
     if (!slice) return false;
     if (slice->offset > read_) {

@@ -28,12 +28,15 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
 
   /// `order` is completed to a task with open stdin.
   void start(create_order order, pipe_ends ends);
+  const operation_id& id() const { return id_; } ///< once started
   /// In order; what is written before it has started waits. A task that reads nothing loses what is too much.
   void write(std::string bytes);
   /// Its standard input ends behind what was written.
   void end_input();
   /// It is wanted no more.
   void stop(stop_cause cause);
+  /// What it still writes is not read, and its end not told.
+  void let_go();
 
   void started(const std::string& worker) override;
   void ended(const ended_operation& e) override;

@@ -54,6 +54,7 @@ class real_swarm final : public swarm {
     if (e.type == "cancel_settled" && e.cancel) desk_->settled(*e.cancel);
     if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
   }
+  std::shared_ptr<shared_parts> parts() override { return parts_; }
   mcp_accounts* accounts() override { return &parts_->mcp->accounts(); }
   void stop() override;
   void pick_up();
@@ -73,7 +74,6 @@ class real_swarm final : public swarm {
   const agent_settings* agent_of(const storage::operation_record& row) const;
 
   turn_line line_of_turns();
-
   std::shared_ptr<shared_parts> parts_;
   std::shared_ptr<message_desk> desk_;
   mutable std::mutex guard_;
@@ -123,6 +123,7 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   std::reverse(kept->begin(), kept->end());
   auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
   if (told.messages.empty()) return give_up(next, "its message is not there");
+  put_before_message(told, context_of((*row)->block));
   const auto what =
       is_refused_stop(next.turn, *kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
   parts_->heart.ask(

@@ -51,6 +51,8 @@ class swarm {
 
   /// Logins at MCP servers; as long as this lives.
   virtual mcp_accounts* accounts() = 0;
+  /// For what else works beside the turns with the same ledger, tasks and errands: voice.
+  virtual std::shared_ptr<shared_parts> parts() = 0;
 
   // What the controller tells, on its thread.
   virtual void signal(const actor_signal& s) = 0;

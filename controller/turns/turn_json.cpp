@@ -33,10 +33,33 @@ const char* name_of_reason(actors::abort_reason r) {
   return names[static_cast<std::size_t>(r)];
 }
 
-std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat) {
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
+                       const std::string& context) {
   json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
   if (by_chat) block["by_chat"] = true;
+  if (!context.empty()) block["context"] = context;
   return json_text(block);
+}
+
+std::string context_of(const std::string& block) {
+  const json read = json::parse(block, nullptr, false);
+  return read.is_object() && read.contains("context") ? read.value("context", "") : std::string();
+}
+
+std::string exchange_block(const std::string& session) { return json_text({{"session", session}}); }
+
+std::string exchange_result(const std::string& transcript, bool spoken) {
+  return json_text({{"transcript", transcript}, {"spoken", spoken}});
+}
+
+std::string shown_exchange_block(const std::string& block, const std::string& result) {
+  json shown = json::parse(block, nullptr, false);
+  if (!shown.is_object()) shown = json::object();
+  const json over = json::parse(result, nullptr, false);
+  const bool has_result = over.is_object();
+  shown["transcript"] = has_result && over.contains("transcript") ? over["transcript"] : json();
+  shown["spoken"] = has_result && over.value("spoken", false);
+  return json_text(shown);
 }
 
 bool is_by_chat(const std::string& block) {
@@ -60,6 +83,7 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   json shown = json::parse(block, nullptr, false);
   if (!shown.is_object()) shown = json::object();
   shown.erase("by_chat");
+  shown.erase("context");
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
   shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
@@ -74,6 +98,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   json data = json::parse(block, nullptr, false);
   if (!data.is_object()) data = json::object();
   data.erase("by_chat");
+  data.erase("context");
   data["turn"] = turn.text();
   return {"turn_start", json_text(data)};
 }

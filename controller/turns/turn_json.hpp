@@ -13,7 +13,10 @@
 namespace quell::controller::turns {
 
 /// `by_chat`: it was said in a chat, or by somebody's chat bot.
-std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat);
+/// `context`: stands before the message in the turn's own prompt; "" = nothing does.
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
+                       const std::string& context = {});
+std::string context_of(const std::string& block);
 bool is_by_chat(const std::string& block);
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
 
@@ -29,6 +32,11 @@ struct turn_now {
 };
 /// The block `turn` as it is shown: the stored one, with what the result or the live turn adds.
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);
+
+/// The block `exchange` of a voice exchange, as it is stored at its beginning and shown with what its result adds.
+std::string exchange_block(const std::string& session);
+std::string exchange_result(const std::string& transcript, bool spoken);
+std::string shown_exchange_block(const std::string& block, const std::string& result);
 
 struct event_text {
   std::string type;

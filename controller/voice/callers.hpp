@@ -1,0 +1,28 @@
+// Who a client of the voice gateway speaks for: its hello, or what one without a hello is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/orders.hpp"
+#include "controller/voice/settings.hpp"
+
+namespace quell::controller::voice {
+
+struct speaker {
+  caller by;
+  scope_path scope;
+  storage::person author;
+  std::optional<std::uint32_t> humans_present{};
+};
+
+/// A client on loopback without a hello.
+speaker nobody_in_particular(const voice_settings& settings, const std::string& session);
+
+/// `json`: of a hello. A token is looked up in the state directory; without one the client must be on loopback, and
+/// stays below the configured scope. Faults: `unauthorized`, `bad_frame` (what is wrong with the JSON). Reads files.
+result<speaker> speaker_of(std::string_view json, const voice_settings& settings, const std::string& state_directory,
+                           const std::string& session, bool is_loopback);
+
+} // namespace quell::controller::voice

@@ -1,0 +1,90 @@
+// The brain's side of the voice exchange, as quell's own brain plays it: what a transcript is sent as, what becomes of
+// an answer, and what a cancel or a rephrasing does to the next prompt. Pure: events in, effects out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "integrations/voice/wire.hpp"
+
+namespace quell::integrations::voice {
+
+/// Counts what a brain is asked, from 1.
+using query_number = std::uint64_t;
+
+namespace brain_effects {
+struct to_gateway {
+  frame what;
+  friend bool operator==(const to_gateway&, const to_gateway&) = default;
+};
+/// Answered by `answered` or `failed`, unless it is dropped before.
+struct ask {
+  query_number n = 0;
+  std::string context; ///< stands before the text in the prompt, with an empty line between; "" = none
+  std::string text;
+  friend bool operator==(const ask&, const ask&) = default;
+};
+/// Its answer is not wanted any more.
+struct drop {
+  query_number n = 0;
+  friend bool operator==(const drop&, const drop&) = default;
+};
+} // namespace brain_effects
+
+using brain_effect = std::variant<brain_effects::to_gateway, brain_effects::ask, brain_effects::drop>;
+
+/// One thread. After each call the caller takes the effects, in order.
+class brain_side {
+ public:
+  enum class manner : std::uint8_t {
+    at_once, ///< answers are spoken when they come
+    asks     ///< they are shown first, and spoken when that was chosen
+  };
+  explicit brain_side(manner how) : how_(how) {}
+
+  /// The session begins: says so.
+  void begin();
+  void gateway_said(const frame& f);
+  void answered(query_number n, std::string text);
+  /// The next prompt has the same context again.
+  void failed(query_number n, const std::string& why);
+
+  std::vector<brain_effect> take() { return std::exchange(effects_, {}); }
+
+ private:
+  struct query {
+    query_number n = 0;
+    std::string text;
+    std::optional<std::string> answer{}; ///< it waits for a choice
+  };
+  struct said {
+    query_number n = 0;
+    std::string text, answer;
+  };
+  enum class context : std::uint8_t { none, cancelled, rephrased };
+
+  template <class Effect>
+  void effect(Effect e) {
+    effects_.emplace_back(std::move(e));
+  }
+  void send(tag t, std::string payload = {}) { effect(brain_effects::to_gateway{{t, std::move(payload)}}); }
+  void ask(const std::string& text);
+  void cancelled();
+  void chosen(bool continues);
+  void keep(const query& q, std::string answer);
+  std::string summary() const;
+
+  const manner how_;
+  std::vector<brain_effect> effects_;
+  std::optional<query> open_;
+  context next_ = context::none; ///< before the next prompt
+  query_number last_ = 0;
+  std::deque<said> past_; ///< what was answered and not cancelled
+};
+
+} // namespace quell::integrations::voice

@@ -1,0 +1,139 @@
+// Keys and frames.
+#include "integrations/voice/client_side.hpp"
+
+#include "integrations/voice/words.hpp"
+
+namespace quell::integrations::voice {
+
+namespace does = client_effects;
+
+void client_side::open(voice::menu which) {
+  if (menu_ == which) return;
+  menu_ = which;
+  effect(does::show_menu{which});
+}
+
+/// Nothing of the exchange is left here.
+void client_side::forget() {
+  if (is_playing_ || is_replaying_) effect(does::silence{});
+  has_spoken_ = is_asked_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
+  open(menu::none);
+}
+
+void client_side::begin_talking() {
+  if (is_talking_ || menu_ == menu::before_speech) return;
+  is_talking_ = true;
+  if (is_playing_) { // talking over the answer ends it, and changes nothing else
+    send(tag::interrupt_speech);
+    effect(does::silence{});
+    is_playing_ = false;
+  }
+  if (is_replaying_) effect(does::silence{});
+  is_replaying_ = false;
+  open(menu::none);
+  send(tag::resume);
+}
+
+void client_side::microphone(std::string_view samples) {
+  if (!is_talking_) return;
+  has_spoken_ = true;
+  for (; samples.size() > most_audio_bytes; samples.remove_prefix(most_audio_bytes))
+    send(tag::audio, std::string(samples.substr(0, most_audio_bytes)));
+  if (!samples.empty()) send(tag::audio, std::string(samples));
+}
+
+void client_side::end_talking() {
+  if (!is_talking_) return;
+  is_talking_ = false;
+  send(tag::pause);
+}
+
+void client_side::cancel() {
+  const bool was_speech = is_playing_;
+  const bool is_anything = has_spoken_ || is_asked_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
+  const bool was_talking = std::exchange(is_talking_, false);
+  forget();
+  if (!is_anything) return;
+  if (was_talking) send(tag::pause);
+  if (was_speech) send(tag::interrupt_speech);
+  send(tag::cancel);
+  ++owed_;
+  effect(does::show{"Cancelled. Listening again."});
+}
+
+void client_side::choose(char key) {
+  if (menu_ == menu::none) return;
+  if (key == '4') return cancel();
+  if (key == '3' && !answer_.empty()) {
+    if (is_replaying_) effect(does::silence{});
+    is_replaying_ = true;
+    return effect(does::play{answer_});
+  }
+  if (menu_ != menu::before_speech || (key != '1' && key != '2')) return;
+  if (std::exchange(is_replaying_, false)) effect(does::silence{});
+  send(tag::choice, std::string(1, key == '1' ? '\1' : '\0'));
+  is_asked_ = key == '1';
+  open(menu::none);
+}
+
+void client_side::said(const std::string& text) {
+  const bool is_own = text.starts_with(you_prefix);
+  if (owed_ > 0 && !is_own) return;
+  if (is_own && owed_ == 0) {
+    is_asked_ = true;
+    has_spoken_ = false;
+  }
+  effect(does::show{text});
+}
+
+void client_side::noticed(const std::string& text) {
+  if (text == cancelled_notice) {
+    if (owed_ > 0) --owed_;
+    return;
+  }
+  if (text == stopped_notice && owed_ == 0) forget();
+  if (text.starts_with(nothing_heard_notice) && owed_ == 0) has_spoken_ = is_asked_ = false;
+  effect(does::show{text});
+}
+
+void client_side::gateway_said(const frame& f) {
+  switch (f.tag) {
+  case tag::text:
+    return said(f.payload);
+  case tag::speech:
+    if (owed_ > 0) return;
+    if (!is_playing_ || is_whole_) answer_.clear();
+    is_playing_ = true;
+    is_asked_ = is_whole_ = false;
+    answer_ += f.payload;
+    return effect(does::play{f.payload});
+  case tag::speech_end:
+    if (owed_ > 0) return;
+    is_asked_ = false;
+    is_whole_ = true;
+    return;
+  case tag::feedback:
+    if (owed_ > 0) return;
+    is_asked_ = false;
+    effect(does::show{f.payload});
+    return open(menu::before_speech);
+  case tag::summary:
+    return effect(does::show{f.payload});
+  case tag::notice:
+    return noticed(f.payload);
+  case tag::error:
+    return effect(does::refused{f.payload});
+  default:
+    return;
+  }
+}
+
+void client_side::played() {
+  if (std::exchange(is_replaying_, false)) return;
+  if (!is_playing_ || !is_whole_) return;
+  is_playing_ = false;
+  has_answered_ = true;
+  open(menu::after_speech);
+}
+
+} // namespace quell::integrations::voice

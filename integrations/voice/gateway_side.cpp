@@ -1,0 +1,272 @@
+// Utterances, answers and speech. Cancels: gateway_cancels.cpp
+#include "integrations/voice/gateway_side.hpp"
+
+#include <algorithm>
+
+namespace quell::integrations::voice {
+
+namespace does = gateway_effects;
+
+void gateway_side::show(tag t, std::string payload) {
+  if (owed_.empty())
+    show_at_once(t, std::move(payload));
+  else
+    held_.push_back({t, std::move(payload)});
+}
+
+void gateway_side::show_at_once(tag t, std::string payload) { effect(does::to_client{{t, std::move(payload)}}); }
+
+gateway_side::place gateway_side::find(exchange_number n) {
+  return std::find_if(live_.begin(), live_.end(), [n](const exchange& e) { return e.n == n; });
+}
+
+gateway_side::place gateway_side::at_brain() {
+  return std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.is_brains; });
+}
+
+std::optional<speech_number> gateway_side::speaking() const {
+  for (const auto& e : live_)
+    if (e.open) return e.open;
+  return std::nullopt;
+}
+
+std::optional<exchange_number> gateway_side::asked() const {
+  for (const auto& e : live_)
+    if (e.is_brains) return e.n;
+  return std::nullopt;
+}
+
+void gateway_side::end_speech() {
+  samples_ += pause_samples;
+  effect(does::end_of_speech{});
+}
+
+gateway_side::exchange& gateway_side::begin_one(phase as) {
+  live_.push_back({++last_, as});
+  effect(does::begin{last_});
+  return live_.back();
+}
+
+void gateway_side::client_said(const frame& f) {
+  if (is_over_) return;
+  if (f.tag != tag::cancel) settle_interrupted();
+  switch (f.tag) {
+  case tag::audio:
+    samples_ += f.payload.size() / 2;
+    return effect(does::hear{f.payload});
+  case tag::pause:
+    return end_speech();
+  case tag::interrupt_speech:
+    return interrupt();
+  case tag::choice:
+    return choose(f.payload != std::string(1, '\0'));
+  case tag::summary_request:
+    return effect(does::to_brain{{tag::brain_summary_request}});
+  case tag::cancel:
+    return cancel_all();
+  case tag::hello:
+    return broken({"bad_order", "a hello is the first frame, or there is none", {}});
+  default: // 03, and what no client can send
+    return;
+  }
+}
+
+void gateway_side::brain_said(const frame& f) {
+  if (is_over_) return;
+  switch (f.tag) {
+  case tag::answer:
+    return answered(f);
+  case tag::question: {
+    const auto at = at_brain();
+    if (is_brain_late_ || at == live_.end() || (at->phase != phase::asked && at->phase != phase::questioned)) return;
+    at->phase = phase::questioned;
+    return show(tag::feedback, f.payload);
+  }
+  case tag::brain_summary:
+    return show(tag::summary, f.payload);
+  case tag::brain_notice:
+    return show(tag::notice, f.payload);
+  case tag::session_end:
+    return brain_gone("the brain has ended the session");
+  default: // a cancel that comes from a brain means nothing
+    return;
+  }
+}
+
+/// An answer that nobody asked for is an exchange too, so that it can be cancelled.
+void gateway_side::answered(const frame& f) {
+  if (is_brain_late_) return;
+  auto at = at_brain();
+  if (at == live_.end()) {
+    begin_one(phase::answering);
+    at = std::prev(live_.end());
+  }
+  at->answers.push_back(read_speed(f.payload));
+  if (at->phase == phase::questioned) return; // nothing is spoken until the choice
+  at->phase = phase::answering;
+  speak_next();
+}
+
+void gateway_side::say(const std::string& text) {
+  if (is_over_) return;
+  begin_one(phase::answering).answers.push_back({text, 1.0});
+  speak_next();
+}
+
+void gateway_side::heard(const recognised& what) {
+  if (is_over_) return;
+  if (what.from ? *what.from < cut_ : is_discarding_) {
+    if (what.is_final) is_discarding_ = false;
+    return;
+  }
+  auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
+  if (what.text.empty()) {
+    if (what.is_final) heard_nothing();
+    return;
+  }
+  if (at == live_.end()) {
+    const auto waiting = std::count_if(live_.begin(), live_.end(), [](const exchange& e) {
+      return e.phase == phase::waiting || e.phase == phase::judging;
+    });
+    if (static_cast<std::size_t>(waiting) >= most_waiting_exchanges)
+      return show(tag::notice, "too many messages wait for an answer; this one is left out");
+    begin_one(phase::hearing);
+    at = std::prev(live_.end());
+  }
+  if (!what.is_final) return show(tag::notice, std::string(hearing_prefix) + what.text);
+  at->transcript = what.text;
+  at->phase = phase::judging;
+  const auto n = at->n;
+  show(tag::text, std::string(you_prefix) + what.text);
+  effect(does::judge{n, what.text, what.confidence});
+}
+
+void gateway_side::heard_nothing() {
+  if (is_over_) return;
+  const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
+  show(tag::notice, std::string(nothing_heard_notice));
+  if (at != live_.end()) finish(at);
+}
+
+void gateway_side::judged(exchange_number n, verdict what) {
+  const auto at = find(n);
+  if (is_over_ || at == live_.end() || at->phase != phase::judging) return;
+  switch (what) {
+  case verdict::passes:
+    at->phase = phase::waiting;
+    return ask_next();
+  case verdict::stops:
+    live_.erase(at);
+    return show(tag::notice, "stopping");
+  case verdict::ignored:
+    show(tag::notice, std::string(nothing_heard_notice) + " with enough confidence");
+    return finish(at);
+  }
+}
+
+void gateway_side::refused(exchange_number n, const std::string& why) {
+  const auto at = find(n);
+  if (is_over_ || at == live_.end()) return;
+  silence(*at);
+  const bool was_brains = at->is_brains;
+  live_.erase(at);
+  show(tag::notice, why);
+  if (was_brains) is_brain_late_ = true;
+  ask_next();
+  speak_next();
+}
+
+void gateway_side::ask_next() {
+  if (at_brain() != live_.end()) return;
+  const auto next =
+      std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::waiting; });
+  if (next == live_.end()) return;
+  next->phase = phase::asked;
+  next->is_brains = true;
+  is_brain_late_ = false;
+  effect(does::to_brain{{tag::transcript, next->transcript}});
+}
+
+/// One voice at a time, oldest first.
+void gateway_side::speak_next() {
+  if (speaking()) return;
+  const auto next = std::find_if(live_.begin(), live_.end(),
+                                 [](const exchange& e) { return e.phase == phase::answering && !e.answers.empty(); });
+  if (next == live_.end()) return;
+  auto words = std::move(next->answers.front());
+  next->answers.pop_front();
+  next->open = ++last_speech_;
+  show(tag::text, std::string(ai_prefix) + words.text);
+  effect(does::speak{next->n, last_speech_, std::move(words.text), words.speed});
+}
+
+void gateway_side::chunk(speech_number speech, std::string_view samples) {
+  if (is_over_ || speaking() != speech) return;
+  for (; !samples.empty(); samples.remove_prefix(std::min(samples.size(), most_speech_bytes)))
+    show(tag::speech, std::string(samples.substr(0, most_speech_bytes)));
+}
+
+void gateway_side::speech_over(speech_number speech, const std::string& failure) {
+  if (is_over_ || speaking() != speech) return;
+  const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
+  at->open.reset();
+  at->was_spoken = failure.empty();
+  show(tag::speech_end);
+  if (!failure.empty()) show(tag::notice, "this could not be spoken: " + failure);
+  if (at->answers.empty()) finish(at);
+  speak_next();
+}
+
+/// Its last row is written by the caller, who lets the children end first.
+void gateway_side::finish(place at, const std::string& failure) {
+  silence(*at);
+  effect(does::finish{at->n, at->transcript, at->was_spoken, failure});
+  live_.erase(at);
+  ask_next();
+}
+
+/// Exactly one 84 for every answer that was taken, spoken or not.
+void gateway_side::silence(exchange& e) {
+  if (e.open) {
+    effect(does::hush{*e.open});
+    show(tag::speech_end);
+  }
+  for (; !e.answers.empty(); e.answers.pop_front()) show(tag::speech_end);
+  e.open.reset();
+}
+
+/// Talking over the answer: it ends, and nothing else does.
+void gateway_side::interrupt() {
+  const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
+  if (at == live_.end()) return;
+  silence(*at);
+  at->phase = phase::interrupted;
+  effect(does::linger{at->n});
+}
+
+void gateway_side::settle_interrupted() {
+  const auto at =
+      std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::interrupted; });
+  if (at == live_.end()) return;
+  finish(at);
+  speak_next();
+}
+
+void gateway_side::lingered(exchange_number n) {
+  const auto at = find(n);
+  if (!is_over_ && at != live_.end() && at->phase == phase::interrupted) settle_interrupted();
+}
+
+void gateway_side::choose(bool continues) {
+  const auto at = at_brain();
+  if (at == live_.end() || at->phase != phase::questioned) return; // nothing was asked: a late key
+  effect(does::to_brain{{tag::brain_choice, std::string(1, continues ? '\1' : '\0')}});
+  if (continues) {
+    at->phase = at->answers.empty() ? phase::asked : phase::answering;
+    return speak_next();
+  }
+  is_brain_late_ = true;
+  finish(at);
+}
+
+} // namespace quell::integrations::voice

@@ -1,0 +1,205 @@
+// The gateway's side of the voice exchange, between one client and one brain: what each frame, transcript, chunk of
+// speech, verdict and cancel leads to. Pure: events in, effects out.
+//
+// The rule above all others: what was cancelled never reaches the speaker. So an exchange leaves the table of live ones
+// in the same call in which its cancel is heard, and whatever comes for it later (a chunk in flight, a late answer)
+// finds nothing. Frames carry no id of their exchange; what a brain says between a cancel and the next transcript
+// therefore belongs to the cancelled exchange and is dropped. What is sent to the client between its 07 and our
+// `cancelled` it must drop, so nothing is: frames of newer exchanges wait until that has left.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "integrations/voice/wire.hpp"
+#include "integrations/voice/words.hpp"
+
+namespace quell::integrations::voice {
+
+/// Counts the exchanges of one session, from 1.
+using exchange_number = std::uint64_t;
+using speech_number = std::uint64_t;
+
+namespace gateway_effects {
+struct to_client {
+  frame what;
+  friend bool operator==(const to_client&, const to_client&) = default;
+};
+struct to_brain {
+  frame what;
+  friend bool operator==(const to_brain&, const to_brain&) = default;
+};
+/// For the recogniser; `end_of_speech`: nothing more comes for now. It is given `pause_samples` of silence, so that
+/// what was said is told as final.
+struct hear {
+  std::string samples;
+  friend bool operator==(const hear&, const hear&) = default;
+};
+struct end_of_speech {
+  friend bool operator==(const end_of_speech&, const end_of_speech&) = default;
+};
+/// An operation of kind exchange begins.
+struct begin {
+  exchange_number n = 0;
+  friend bool operator==(const begin&, const begin&) = default;
+};
+/// Do these words stop something? Answered by `judged`.
+struct judge {
+  exchange_number n = 0;
+  std::string text;
+  std::optional<double> confidence;
+  friend bool operator==(const judge&, const judge&) = default;
+};
+/// Answered by `fenced`, whatever comes of it.
+struct cancel {
+  exchange_number n = 0;
+  friend bool operator==(const cancel&, const cancel&) = default;
+};
+/// Its client has gone.
+struct leave {
+  exchange_number n = 0;
+  friend bool operator==(const leave&, const leave&) = default;
+};
+struct finish {
+  exchange_number n = 0;
+  std::string transcript;
+  bool spoken = false;   ///< its answer was, to the end
+  std::string failure{}; ///< "" = it completed
+  friend bool operator==(const finish&, const finish&) = default;
+};
+/// Answered by any number of `chunk`, then `speech_over`.
+struct speak {
+  exchange_number n = 0;
+  speech_number speech = 0;
+  std::string text;
+  double speed = 1.0;
+  friend bool operator==(const speak&, const speak&) = default;
+};
+struct hush {
+  speech_number speech = 0;
+  friend bool operator==(const hush&, const hush&) = default;
+};
+/// Say `lingered` in a moment: a 07 may follow its 04.
+struct linger {
+  exchange_number n = 0;
+  friend bool operator==(const linger&, const linger&) = default;
+};
+/// The client's connection ends once what was sent has left.
+struct close {
+  friend bool operator==(const close&, const close&) = default;
+};
+} // namespace gateway_effects
+
+using gateway_effect =
+    std::variant<gateway_effects::to_client, gateway_effects::to_brain, gateway_effects::hear,
+                 gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::judge,
+                 gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
+                 gateway_effects::hush, gateway_effects::linger, gateway_effects::close>;
+
+/// What the recogniser says.
+struct recognised {
+  std::string text;
+  bool is_final = false;
+  std::optional<double> confidence{};
+  std::optional<std::uint64_t> from{}; ///< the sample with which it begins, counted from the recogniser's first
+};
+
+/// What the message rules made of a transcript.
+enum class verdict : std::uint8_t {
+  passes, ///< it is for the brain
+  stops,  ///< it has stopped what ran, and its own exchange has ended with that
+  ignored ///< too uncertain to be anything
+};
+
+inline constexpr std::size_t most_waiting_exchanges = 8;
+inline constexpr std::size_t pause_samples = samples_per_second;
+
+/// One thread. After each call the caller takes the effects, in order.
+class gateway_side {
+ public:
+  void client_said(const frame& f);
+  /// Not the handshake: its A2 is the caller's.
+  void brain_said(const frame& f);
+  void heard(const recognised& what);
+  /// The recogniser has nothing to say about what it was given.
+  void heard_nothing();
+  /// A recogniser begins, which counts samples from here.
+  void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
+  void judged(exchange_number n, verdict what);
+  void fenced(exchange_number n);
+  /// It could not begin, or go on: nothing of it is in the ledger any more.
+  void refused(exchange_number n, const std::string& why);
+  /// A cancel that came through another door, and is durable.
+  void stopped(exchange_number n);
+  void chunk(speech_number speech, std::string_view samples);
+  void speech_over(speech_number speech, const std::string& failure);
+  void lingered(exchange_number n);
+  /// Words of quell's own, spoken like an answer: how a stop went.
+  void say(const std::string& text);
+  void client_gone();
+  void brain_gone(const std::string& why);
+  /// The client broke the rules.
+  void broken(const fault& why);
+
+  std::vector<gateway_effect> take() { return std::exchange(effects_, {}); }
+  bool is_over() const { return is_over_; }
+  /// Of whom `chunk` is still taken.
+  std::optional<speech_number> speaking() const;
+  /// What the brain was asked last, and is not done with.
+  std::optional<exchange_number> asked() const;
+
+ private:
+  enum class phase : std::uint8_t { hearing, judging, waiting, asked, questioned, answering, interrupted };
+  struct exchange {
+    exchange_number n = 0;
+    gateway_side::phase phase = phase::hearing;
+    std::string transcript{};
+    std::deque<paced_text> answers{}; ///< to be spoken
+    std::optional<speech_number> open{};
+    bool is_brains = false; ///< the brain was asked, and is not done
+    bool was_spoken = false;
+  };
+  using place = std::deque<exchange>::iterator;
+
+  template <class Effect>
+  void effect(Effect e) {
+    effects_.emplace_back(std::move(e));
+  }
+  void show(tag t, std::string payload = {});
+  void show_at_once(tag t, std::string payload = {});
+  place find(exchange_number n);
+  place at_brain();
+  exchange& begin_one(phase as);
+  void ask_next();
+  void speak_next();
+  void silence(exchange& e);
+  void finish(place at, const std::string& failure = {});
+  void settle_interrupted();
+  void discard_utterance();
+  void end_speech();
+  void cancel_all();
+  void tell_cancelled();
+  void interrupt();
+  void choose(bool continues);
+  void answered(const frame& f);
+
+  std::deque<exchange> live_; ///< oldest first
+  std::vector<gateway_effect> effects_;
+  std::deque<frame> held_;                        ///< behind the `cancelled` that are owed
+  std::deque<std::vector<exchange_number>> owed_; ///< for each 07 the exchanges that are not fenced yet
+  exchange_number last_ = 0;
+  speech_number last_speech_ = 0;
+  std::uint64_t samples_ = 0;  ///< given to the recogniser
+  std::uint64_t cut_ = 0;      ///< what was said before this sample is not wanted
+  bool is_discarding_ = false; ///< until the next final transcript, if it does not say when it began
+  bool is_brain_late_ = false; ///< what it says answers what was cancelled
+  bool is_over_ = false;
+};
+
+} // namespace quell::integrations::voice

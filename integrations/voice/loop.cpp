@@ -1,0 +1,311 @@
+// Asio around frames: TCP, TLS over it, and Unix streams. One reader and one writer for each connection.
+#include "integrations/voice/loop.hpp"
+
+#include <utility>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <list>
+#include <thread>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
+namespace quell::integrations::voice {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using any_stream = asio::generic::stream_protocol;
+using any_socket = any_stream::socket;
+using any_acceptor = asio::basic_socket_acceptor<any_stream>;
+using tls_stream = asio::ssl::stream<any_socket>;
+
+constexpr std::size_t most_unsent_bytes = 4 << 20, read_bytes = 16 << 10;
+constexpr std::chrono::seconds close_patience{1}, handshake_patience{10};
+
+any_socket& lowest(any_socket& s) { return s; }
+any_socket& lowest(tls_stream& s) { return s.next_layer(); }
+
+template <class Stream>
+class open_link final : public frame_link, public std::enable_shared_from_this<open_link<Stream>> {
+ public:
+  open_link(Stream stream, direction reads, bool is_loopback, std::shared_ptr<int> counted)
+      : stream_(std::move(stream)), reader_(reads), is_loopback_(is_loopback), counted_(std::move(counted)),
+        deadline_(lowest(stream_).get_executor()) {}
+
+  void begin(hooks h) override {
+    hooks_ = std::move(h);
+    read();
+  }
+
+  void send(const frame& f) override {
+    if (is_closing_ || is_gone_) return;
+    unsent_ += encode(f);
+    if (unsent_.size() > most_unsent_bytes) return lose();
+    write();
+  }
+
+  void close() override {
+    if (std::exchange(is_closing_, true)) return;
+    hooks_ = {};
+    deadline_.expires_after(close_patience);
+    deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
+      if (!error) self->shut();
+    });
+    write();
+    if (!is_writing_) shut();
+  }
+
+  bool is_loopback() const override { return is_loopback_; }
+
+  template <class Done>
+  void shake_hands(Done done) {
+    deadline_.expires_after(handshake_patience);
+    deadline_.async_wait([self = this->shared_from_this()](const error_code& error) {
+      if (!error) self->shut();
+    });
+    stream_.async_handshake(asio::ssl::stream_base::server,
+                            [self = this->shared_from_this(), done](const error_code& error) {
+                              self->deadline_.cancel();
+                              if (!error) done(self);
+                            });
+  }
+
+ private:
+  void read() {
+    stream_.async_read_some(asio::buffer(buffer_),
+                            [self = this->shared_from_this()](const error_code& error, std::size_t n) {
+                              if (self->is_closing_) return;
+                              if (error) return self->lose();
+                              self->reader_.put({self->buffer_.data(), n});
+                              self->hear();
+                            });
+  }
+
+  void hear() {
+    while (!is_closing_ && !is_gone_) {
+      const auto f = reader_.next();
+      if (!f) {
+        if (hooks_.broken) std::exchange(hooks_, {}).broken(f.error());
+        return;
+      }
+      if (!*f) return read();
+      const auto said = hooks_.said; // it may close us
+      if (said) said(**f);
+    }
+  }
+
+  void write() {
+    if (is_writing_ || unsent_.empty()) return;
+    is_writing_ = true;
+    sending_ = std::exchange(unsent_, {});
+    asio::async_write(stream_, asio::buffer(sending_),
+                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
+                        self->is_writing_ = false;
+                        if (error) return self->lose();
+                        self->write();
+                        if (self->is_closing_ && !self->is_writing_) self->shut();
+                      });
+  }
+
+  void lose() {
+    shut();
+    if (std::exchange(is_gone_, true)) return;
+    if (const auto gone = std::exchange(hooks_, {}).gone) gone();
+  }
+
+  void shut() {
+    error_code ignored;
+    deadline_.cancel();
+    lowest(stream_).shutdown(asio::socket_base::shutdown_both, ignored);
+    lowest(stream_).close(ignored);
+  }
+
+  Stream stream_;
+  frame_reader reader_;
+  const bool is_loopback_;
+  const std::shared_ptr<int> counted_;
+  asio::steady_timer deadline_;
+  hooks hooks_;
+  std::array<char, read_bytes> buffer_{};
+  std::string unsent_, sending_;
+  bool is_writing_ = false, is_closing_ = false, is_gone_ = false;
+};
+
+tl::unexpected<fault> bad_address(const std::string& address, const std::string& why) {
+  return failure("bad_address",
+                 "cannot listen on " + address + ": " + why + "; give HOST:PORT, such as 127.0.0.1:7713, or unix:PATH");
+}
+
+bool is_from_loopback(const any_socket& s) {
+  error_code error;
+  const auto far = s.remote_endpoint(error);
+  if (error) return false;
+  sockaddr_storage raw{};
+  std::memcpy(&raw, far.data(), std::min(far.size(), sizeof raw));
+  if (raw.ss_family == AF_UNIX) return true;
+  if (raw.ss_family == AF_INET) return (ntohl(reinterpret_cast<const sockaddr_in&>(raw).sin_addr.s_addr) >> 24U) == 127;
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(raw).sin6_addr;
+  return raw.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+class asio_loop final : public voice_loop {
+ public:
+  asio_loop() : work_(asio::make_work_guard(io_)), thread_([this] { io_.run(); }) {}
+  ~asio_loop() override { stop(); }
+
+  result<std::uint16_t> listen(const listening_place& at,
+                               std::function<void(std::shared_ptr<frame_link>)> came) override;
+  void post(std::function<void()> what) override { asio::post(io_, std::move(what)); }
+  void after(std::chrono::milliseconds wait, std::function<void()> what) override {
+    auto timer = std::make_shared<asio::steady_timer>(io_, wait);
+    timer->async_wait([timer, what = std::move(what)](const error_code& error) {
+      if (!error) what();
+    });
+  }
+  void stop() override {
+    work_.reset();
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+    for (const auto& link : links_)
+      if (const auto open = link.lock()) open->close(); // what it tells to holds us
+    for (const auto& path : paths_) ::unlink(path.c_str());
+    paths_.clear();
+  }
+
+ private:
+  struct entrance {
+    explicit entrance(asio::io_context& io) : acceptor(io) {}
+    any_acceptor acceptor;
+    listening_place at;
+    std::function<void(std::shared_ptr<frame_link>)> came;
+    std::shared_ptr<asio::ssl::context> tls;
+    std::shared_ptr<int> counted = std::make_shared<int>(0); ///< its holders but one are the connections
+  };
+  result<std::uint16_t> bind_tcp(entrance& e);
+  result<std::uint16_t> bind_unix(entrance& e, const std::string& path);
+  void accept(const std::shared_ptr<entrance>& e);
+
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  void let_in(const std::shared_ptr<entrance>& e, std::shared_ptr<frame_link> link) {
+    std::erase_if(links_, [](const auto& one) { return one.expired(); });
+    links_.push_back(link);
+    e->came(std::move(link));
+  }
+
+  std::list<std::string> paths_;
+  std::list<std::weak_ptr<frame_link>> links_;
+  std::thread thread_; ///< last: it uses all of the above
+};
+
+result<std::uint16_t> asio_loop::bind_tcp(entrance& e) {
+  const auto& address = e.at.address;
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return bad_address(address, "the port is missing");
+  std::uint16_t port = 0;
+  const auto digits = std::string_view(address).substr(colon + 1);
+  const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (bad != std::errc{} || end != digits.data() + digits.size()) return bad_address(address, "the port is no number");
+  auto host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host == "localhost") host = "127.0.0.1";
+  error_code error;
+  const auto ip = asio::ip::make_address(host, error);
+  if (error) return bad_address(address, "'" + host + "' is no IP address");
+  const asio::ip::tcp::endpoint at(ip, port);
+  e.acceptor.open(at.protocol(), error);
+  if (!error) e.acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) e.acceptor.bind(any_stream::endpoint(at), error);
+  if (!error) e.acceptor.listen(64, error);
+  if (error == asio::error::address_in_use)
+    return failure("address_in_use", "cannot listen on " + address + ": another process uses this port; give another");
+  if (error) return bad_address(address, error.message());
+  const auto in_use = e.acceptor.local_endpoint(error);
+  if (error) return bad_address(address, error.message());
+  sockaddr_storage raw{};
+  std::memcpy(&raw, in_use.data(), std::min(in_use.size(), sizeof raw));
+  return ntohs(raw.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(raw).sin6_port
+                                         : reinterpret_cast<const sockaddr_in&>(raw).sin_port);
+}
+
+result<std::uint16_t> asio_loop::bind_unix(entrance& e, const std::string& path) {
+  if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path))
+    return bad_address("unix:" + path, "a path has 1 to 107 bytes");
+  const asio::local::stream_protocol::endpoint at(path);
+  struct stat there {};
+  error_code error;
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (!S_ISSOCK(there.st_mode)) return bad_address("unix:" + path, "a file that is no socket is there; move it away");
+    asio::local::stream_protocol::socket probe(io_);
+    probe.connect(at, error);
+    if (!error) return failure("address_in_use", "cannot listen on unix:" + path + ": another process answers there");
+    ::unlink(path.c_str());
+  }
+  error = {};
+  e.acceptor.open(at.protocol(), error);
+  if (!error) e.acceptor.bind(any_stream::endpoint(at), error);
+  if (!error && ::chmod(path.c_str(), 0600) != 0) error = error_code(errno, boost::system::system_category());
+  if (!error) e.acceptor.listen(16, error);
+  if (error) return bad_address("unix:" + path, error.message());
+  paths_.push_back(path);
+  return std::uint16_t{0};
+}
+
+result<std::uint16_t> asio_loop::listen(const listening_place& at,
+                                        std::function<void(std::shared_ptr<frame_link>)> came) {
+  constexpr std::string_view unix_head = "unix:";
+  auto e = std::make_shared<entrance>(io_);
+  e->at = at;
+  e->came = std::move(came);
+  if (!at.tls_cert.empty()) {
+    e->tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    error_code error;
+    e->tls->set_options(
+        asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, error);
+    if (!error) e->tls->use_certificate_chain_file(at.tls_cert, error);
+    if (!error) e->tls->use_private_key_file(at.tls_key, asio::ssl::context::pem, error);
+    if (error) return failure("bad_tls", at.tls_cert + " and " + at.tls_key + " cannot be used: " + error.message());
+  }
+  const bool is_unix = at.address.starts_with(unix_head);
+  auto port = is_unix ? bind_unix(*e, at.address.substr(unix_head.size())) : bind_tcp(*e);
+  if (!port) return port;
+  post([this, e] { accept(e); });
+  return port;
+}
+
+void asio_loop::accept(const std::shared_ptr<entrance>& e) {
+  e->acceptor.async_accept([this, e](const error_code& error, any_socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (error) return after(std::chrono::milliseconds{100}, [this, e] { accept(e); }); // out of descriptors
+    const bool is_near = is_from_loopback(socket);
+    if (static_cast<std::size_t>(e->counted.use_count() - 1) >= e->at.most) {
+      error_code ignored;
+      socket.close(ignored);
+    } else if (e->tls) {
+      auto link = std::make_shared<open_link<tls_stream>>(tls_stream(std::move(socket), *e->tls), e->at.reads, is_near,
+                                                          e->counted);
+      link->shake_hands([this, e](std::shared_ptr<frame_link> shaken) { let_in(e, std::move(shaken)); });
+    } else {
+      let_in(e, std::make_shared<open_link<any_socket>>(std::move(socket), e->at.reads, is_near, e->counted));
+    }
+    accept(e);
+  });
+}
+
+} // namespace
+
+std::unique_ptr<voice_loop> voice_loop::start() { return std::make_unique<asio_loop>(); }
+
+} // namespace quell::integrations::voice

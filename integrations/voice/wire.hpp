@@ -1,0 +1,87 @@
+// The frames of the voice exchange: `[tag u8][length u32 little-endian][payload]`, read from bytes that may come split
+// or merged. Pure. docs/VOICE-PROTOCOL.md
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/fault.hpp"
+
+namespace quell::integrations::voice {
+
+enum class tag : std::uint8_t {
+  // client to gateway
+  audio = 0x01, ///< i16 LE, 16 kHz, mono
+  pause = 0x02,
+  resume = 0x03,
+  interrupt_speech = 0x04,
+  choice = 0x05, ///< 01 or nothing: continue; 00: retry
+  summary_request = 0x06,
+  cancel = 0x07,
+  hello = 0x08, ///< JSON
+  // gateway to client
+  ready = 0x80, ///< to a brain, too
+  text = 0x81,
+  error = 0x82,  ///< JSON; to a brain, too
+  speech = 0x83, ///< i16 LE, 16 kHz, mono
+  speech_end = 0x84,
+  feedback = 0x85,
+  summary = 0x86,
+  notice = 0x87,
+  // gateway to brain
+  transcript = 0xA0,
+  brain_choice = 0xA5,
+  brain_summary_request = 0xA6,
+  brain_cancel = 0xA9,
+  // brain to gateway
+  answer = 0xA1,        ///< may begin with [SPEED:x.x]
+  session_start = 0xA2, ///< JSON
+  session_end = 0xA3,
+  question = 0xA4,
+  brain_summary = 0xA7,
+  brain_notice = 0xA8,
+};
+
+struct frame {
+  voice::tag tag = tag::ready;
+  std::string payload{};
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// Who reads what from whom: every other tag is unknown there.
+enum class direction : std::uint8_t { client_to_gateway, gateway_to_client, gateway_to_brain, brain_to_gateway };
+
+inline constexpr std::size_t most_text_bytes = 64 << 10;
+inline constexpr std::size_t most_audio_bytes = 64 << 10; ///< of one segment: about two seconds
+inline constexpr std::size_t most_speech_bytes = 8000;    ///< of one chunk: 4000 samples
+inline constexpr std::size_t most_hello_bytes = 8 << 10;
+inline constexpr std::size_t samples_per_second = 16000;
+
+/// `f.payload` keeps the limits of its tag (else it is our own mistake, and the far side closes).
+std::string encode(const frame& f);
+
+/// What is taken from one direction of a connection. Broken once is broken for good.
+class frame_reader {
+ public:
+  explicit frame_reader(direction from) : from_(from) {}
+
+  /// At most one frame is kept beside what `put` brings: call `next` until it answers nothing.
+  void put(std::string_view bytes) { waiting_ += bytes; }
+  /// The next whole frame. The payload of a frame that has none is left out; an empty choice reads as 01. Faults:
+  /// `bad_frame` (a tag or choice that is unknown here), `too_long` (as soon as the length is read), `bad_audio` (an
+  /// odd number of bytes), `bad_utf8`.
+  result<std::optional<frame>> next();
+
+ private:
+  tl::unexpected<fault> broken(const char* code, std::string why);
+  const direction from_;
+  std::string waiting_;
+  std::size_t read_ = 0;    ///< of `waiting_`
+  std::size_t skipped_ = 0; ///< of a payload that nobody wants, still to come
+  std::optional<fault> fault_;
+};
+
+} // namespace quell::integrations::voice

@@ -1,0 +1,153 @@
+// What a cancel leaves behind: contexts, other doors, spoken stops, and connections that end.
+#include <catch2/catch.hpp>
+
+#include "integrations/voice/words.hpp"
+#include "tests/integrations/voice_world.hpp"
+
+using namespace quell;
+using namespace quell::integrations::voice;
+using namespace quell::integrations::voice::testing;
+using namespace std::string_literals;
+
+namespace {
+
+/// Up to the first chunk of the answer.
+void in_speech_of(world& w) {
+  w.speak("tell me a story");
+  w.answer("Once upon a time.");
+  w.chunk();
+}
+
+} // namespace
+
+TEST_CASE("the cancel context stands once before the next prompt", "[voice]") {
+  world w;
+  w.speak("one");
+  w.cancel_key();
+  w.speak("two");
+  CHECK(w.asked.back().context == cancel_context);
+  CHECK(w.asked.back().text == "two");
+  w.answer("Two.");
+  w.end_speech();
+  w.speak("three");
+  CHECK(w.asked.back().context.empty());
+}
+
+TEST_CASE("the cancel context survives a failed query", "[voice]") {
+  world w;
+  w.speak("one");
+  w.cancel_key();
+  w.speak("two");
+  w.fail();
+  w.end_speech();
+  w.speak("three");
+  CHECK(w.asked.back().context == cancel_context);
+}
+
+TEST_CASE("the cancel context beats and clears the retry context", "[voice]") {
+  world w(brain_side::manner::asks);
+  w.speak("one");
+  w.answer("One?");
+  w.press('2');
+  w.speak("won");
+  CHECK(w.asked.back().context == retry_context);
+  w.answer("Won?");
+  w.press('2');
+  w.speak("once");
+  w.cancel_key();
+  w.speak("two");
+  CHECK(w.asked.back().context == cancel_context);
+  w.answer("Two?");
+  w.press('1');
+  w.end_speech();
+  w.speak("three");
+  CHECK(w.asked.back().context.empty());
+}
+
+TEST_CASE("a cancel through another door silences, tells the brain and sets the context", "[voice]") {
+  world w;
+  in_speech_of(w);
+  w.stop_elsewhere(1);
+  CHECK(w.speaker.empty());
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == 1);
+  CHECK(w.count(w.received, tag::speech_end) == 1);
+  CHECK(w.shown.back() == stopped_notice);
+  w.speak("next");
+  CHECK(w.asked.back().context == cancel_context);
+}
+
+TEST_CASE("what is cancelled elsewhere while another is asked leaves that one alone", "[voice]") {
+  world w;
+  w.speak("one");
+  w.recognise("two", true);
+  w.stop_elsewhere(2);
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == 0);
+  w.answer("One.");
+  CHECK(w.speeches.size() == 1);
+}
+
+TEST_CASE("words that stop are not asked, and how it went is spoken", "[voice]") {
+  world w;
+  w.judges_at_once = false;
+  in_speech_of(w);
+  w.recognise("stop", true);
+  REQUIRE(w.judging.size() == 2);
+  w.gateway.judged(w.judging[0].n, verdict::passes);
+  w.run();
+  w.answer("Once upon a time.");
+  w.chunk();
+  w.exchanges[w.judging[1].n] = ended::completed; // by the message rules
+  w.gateway.judged(w.judging[1].n, verdict::stops);
+  w.stop_elsewhere(w.judging[0].n);
+  CHECK(w.speaker.empty());
+  CHECK(w.count(w.to_brain, tag::transcript) == 1);
+  w.gateway.say("Stopped the story.");
+  w.run();
+  w.chunk("DDDD");
+  CHECK(w.speaker == "DDDD");
+}
+
+TEST_CASE("a client that leaves cancels at the brain and leaves its exchanges", "[voice]") {
+  world w;
+  in_speech_of(w);
+  w.gateway.client_gone();
+  w.run();
+  CHECK(w.count(w.to_brain, tag::brain_cancel) == 1);
+  CHECK(w.exchanges[1] == ended::left);
+  CHECK(w.speeches.empty());
+}
+
+TEST_CASE("a brain that leaves fails the exchange and ends the client", "[voice]") {
+  world w;
+  in_speech_of(w);
+  w.gateway.brain_gone("it crashed");
+  w.run();
+  CHECK(w.exchanges[1] == ended::failed);
+  CHECK(w.refusal.find("no_brain") != std::string::npos);
+  CHECK(w.is_closed);
+  CHECK(w.count(w.received, tag::speech_end) == 1);
+}
+
+TEST_CASE("a late hello ends the client with an error", "[voice]") {
+  world w;
+  w.gateway.client_said({tag::hello, "{}"});
+  w.run();
+  CHECK(w.refusal.find("bad_order") != std::string::npos);
+  CHECK(w.is_closed);
+}
+
+TEST_CASE("the summary leaves out what was cancelled", "[voice]") {
+  world w;
+  w.speak("one");
+  w.answer("First.");
+  w.end_speech();
+  w.speak("two");
+  w.answer("Second.");
+  w.chunk();
+  w.end_speech();
+  w.played();
+  w.cancel_key();
+  w.gateway.client_said({tag::summary_request, {}});
+  w.run();
+  CHECK(w.received.back() == frame{tag::summary, "You: one\nAI: First.\n"});
+}
