@@ -1,4 +1,4 @@
-// The flags of up, status, worker, events, audit, token, doctor, completion, help and version.
+// The flags of up, status, console, worker, events, audit, token, doctor, completion, help and version.
 #include "cli/declare.hpp"
 
 namespace quell::cli {
@@ -90,6 +90,9 @@ void declare_cluster(declaration& d) {
         add_text(app, "--config", o.config, "configuration of quelld")->type_name("FILE");
       });
   d.command<status_options>(d.app, "status", "The cluster in a few lines", [](CLI::App&, status_options&) {});
+  d.command<console_options>(
+      d.app, "console", "A link that signs a browser in to the web console, once",
+      [](CLI::App& app, console_options& o) { app.add_flag("--open", o.open, "open it in a browser"); });
   declare_worker(d);
   d.command<events_options>(
       d.app, "events", "What happened, or with -f what happens", [](CLI::App& app, events_options& o) {

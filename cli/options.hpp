@@ -119,6 +119,9 @@ struct scopes_options {
   bool live = false;
 };
 struct status_options {};
+struct console_options {
+  bool open = false;
+};
 struct events_options {
   text_option scope, types, after, operation;
   bool follow = false;
@@ -176,8 +179,8 @@ struct help_options {
 struct version_options {};
 
 using command_options =
-    std::variant<up_options, status_options, run_options, ps_options, show_options, logs_options, wait_options,
-                 say_options, chat_options, talk_options, approve_options, mcp_options, mcp_login_options,
+    std::variant<up_options, status_options, console_options, run_options, ps_options, show_options, logs_options,
+                 wait_options, say_options, chat_options, talk_options, approve_options, mcp_options, mcp_login_options,
                  mcp_logout_options, mcp_list_options, cancel_options, cancels_options, why_options, resolve_options,
                  scopes_options, events_options, audit_list_options, audit_export_options, audit_verify_options,
                  worker_add_options, worker_list_options, worker_show_options, worker_drain_options,

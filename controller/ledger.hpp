@@ -14,6 +14,7 @@
 #include "controller/actor_books.hpp"
 #include "controller/external_books.hpp"
 #include "controller/orders.hpp"
+#include "controller/tree_page.hpp"
 #include "storage/journal.hpp"
 
 namespace quell::controller {
@@ -152,6 +153,11 @@ class ledger {
   virtual std::vector<cancel_view> open_cancels(moment now) const = 0;
   virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live,
                                          const scope_path* after, std::size_t limit) const = 0;
+  /// A page of the live tree. Looks at some 20,000 operations at most, so a page may be short and have a next one.
+  virtual tree_page branches(const tree_question& q) const {
+    (void)q;
+    return {};
+  }
   virtual bool visible(const operation_id& id, const caller& by) const = 0;
   virtual std::uint64_t last_seq() const = 0;
   virtual std::map<std::string, std::uint64_t> live_by_status() const = 0;

@@ -13,6 +13,7 @@
 #include "controller/external_books.hpp"
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
+#include "controller/tree_page.hpp"
 
 namespace quell::controller {
 
@@ -76,6 +77,11 @@ class service {
   virtual void open_cancels(reply<std::vector<cancel_view>> done) = 0;
   virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after,
                       std::size_t limit, reply<std::vector<scope_view>> done) = 0;
+  /// A page of the live tree (ledger.hpp); who may see it is the caller's affair.
+  virtual void branches(tree_question question, reply<tree_page> done) {
+    (void)question;
+    done({});
+  }
   virtual void cluster(reply<cluster_view> done) = 0;
 
   virtual void workers(reply<std::vector<worker_view>> done) = 0;

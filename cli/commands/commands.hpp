@@ -8,6 +8,7 @@ namespace quell::cli {
 
 int execute(session& s, const up_options& o);
 int execute(session& s, const status_options& o);
+int execute(session& s, const console_options& o);
 int execute(session& s, const run_options& o);
 int execute(session& s, const ps_options& o);
 int execute(session& s, const show_options& o);

@@ -35,6 +35,7 @@ constexpr milliseconds start_patience{30'000};
 constexpr milliseconds stop_patience{60'000};
 constexpr milliseconds cancel_patience{3'000};
 constexpr milliseconds kill_patience{5'000};
+constexpr milliseconds link_patience{3'000};
 constexpr milliseconds between_worker_looks{100};
 constexpr milliseconds first_pause{500};
 constexpr milliseconds most_pause{10'000};
@@ -186,13 +187,20 @@ class up_command {
       for (const auto& worker : workers_) names.push_back(worker->process.name);
       return s_.print_line({{"type", "ready"}, {"url", api_->where().url}, {"state", state_}, {"workers", names}});
     }
+    // The link signs in once; without it the address and the token of client.json do.
+    api_->call("POST", "/v1/sessions/links", json::object(), link_patience, [this](const answer<json>& link) {
+      say_ready(link ? api_->where().url + text_of(*link, "path") : api_->where().url);
+    });
+  }
+
+  void say_ready(const std::string& console) {
     const auto defaults = state_directories(
         {}, [this](const char* name) { return std::string_view(name) == "QUELL_STATE" ? std::nullopt : s_.env(name); });
     const std::string quell = state_ == defaults.front() ? "quell" : "quell --state " + state_;
     s_.print("quell is up at " + api_->where().url + " with " + std::to_string(workers_.size()) +
-             " workers; state and logs in " + state_ + "\n" + "Try, in another terminal:\n" + "  " + quell +
-             " run -- sh -c 'echo hello from $QUELL_WORKER'\n" + "  " + quell + " ps --tree\n" + "  " + quell +
-             " cancel --scope default\n" + "Ctrl-C stops it all.\n");
+             " workers; state and logs in " + state_ + "\n" + "Console: " + console + "\n" +
+             "Try, in another terminal:\n" + "  " + quell + " run -- sh -c 'echo hello from $QUELL_WORKER'\n" + "  " +
+             quell + " ps --tree\n" + "  " + quell + " cancel --scope default\n" + "Ctrl-C stops it all.\n");
     std::fflush(stdout);
   }
 

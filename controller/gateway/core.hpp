@@ -14,6 +14,7 @@
 #include "controller/gateway/metrics_book.hpp"
 #include "controller/gateway/recent.hpp"
 #include "controller/gateway/server.hpp"
+#include "controller/gateway/sign_ins.hpp"
 #include "controller/gateway/store_reader.hpp"
 #include "controller/gateway/tokens.hpp"
 #include "controller/peer_budget.hpp"
@@ -51,6 +52,9 @@ struct core {
   std::unique_ptr<store_reader> store;
   token_book tokens;
   std::string admin_hash; ///< of the bootstrap token; "" = none
+  sign_in_book sign_ins;  ///< of browsers
+  std::uint64_t sign_in_changes = 0;
+  std::shared_ptr<sign_in_file> sign_in_writes = std::make_shared<sign_in_file>();
   event_hub hub;
   external_hub externals;
   metrics_book metrics;

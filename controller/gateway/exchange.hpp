@@ -44,6 +44,7 @@ struct exchange {
   request req;
   caller who;
   std::optional<token_id> token;      ///< of a stored token
+  std::optional<sign_in> signed_in;   ///< of a browser that came with a cookie
   std::string_view route = "";        ///< the pattern that the path matched
   std::vector<std::string> arguments; ///< of the path, decoded
   /// Set when the token asks too often and this request may yet turn out to be a cancel, which is never refused for
@@ -161,6 +162,12 @@ awaitable<response> remove_worker(exchange& x);
 awaitable<response> list_tokens(exchange& x); // token_handlers.cpp
 awaitable<response> create_token(exchange& x);
 awaitable<response> delete_token(exchange& x);
+awaitable<response> get_tree(exchange& x);       // tree.cpp
+awaitable<response> create_session(exchange& x); // sign_in_handlers.cpp
+awaitable<response> get_session(exchange& x);
+awaitable<response> delete_session(exchange& x);
+awaitable<response> create_session_link(exchange& x);
+awaitable<response> get_console(exchange& x); // console.cpp
 awaitable<response> list_scopes(exchange& x); // status.cpp
 awaitable<response> get_status(exchange& x);
 awaitable<response> get_health(exchange& x);

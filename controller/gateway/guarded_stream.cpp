@@ -20,13 +20,17 @@ struct holder {
   std::optional<token_id> token;
   std::optional<operation_id> task;
   std::string admin_hash;
+  std::string signed_in; ///< the sign-in of a browser; "" = it came with the token itself
 
-  std::string key() const { return token ? token->text() : task ? task->text() : "admin " + admin_hash; }
+  std::string key() const {
+    return (token ? token->text() : task ? task->text() : "admin " + admin_hash) + ' ' + signed_in;
+  }
 };
 
 bool has_ended(const core& gw, const holder& who) {
-  if (who.token)
-    return !gw.tokens.is_good(*who.token, std::chrono::floor<milliseconds>(std::chrono::system_clock::now()));
+  const auto now = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  if (!who.signed_in.empty() && !gw.sign_ins.is_open(who.signed_in, now)) return true;
+  if (who.token) return !gw.tokens.is_good(*who.token, now);
   return !who.task && gw.admin_hash != who.admin_hash;
 }
 
@@ -112,8 +116,8 @@ std::shared_ptr<token_watch> watch_of(core& gw, const holder& who) {
 } // namespace
 
 void end_with_token(exchange& x, response& answer) {
-  if (!answer.stream || x.req.authorization.empty()) return;
-  answer.stream = [&gw = x.gw, who = holder{x.token, x.who.task, x.gw.admin_hash},
+  if (!answer.stream || (x.req.authorization.empty() && !x.signed_in)) return;
+  answer.stream = [&gw = x.gw, who = holder{x.token, x.who.task, x.gw.admin_hash, x.signed_in ? x.signed_in->id : ""},
                    inner = std::move(answer.stream)](stream_writer& to) -> awaitable<> {
     const bool is_first = !gw.watched_tokens.contains(who.key());
     token_watch::writer writer(gw, who, to, watch_of(gw, who));

@@ -18,6 +18,8 @@ std::string_view reason_phrase(unsigned status) {
     return "Accepted";
   case 204:
     return "No Content";
+  case 304:
+    return "Not Modified";
   case 400:
     return "Bad Request";
   case 401:
@@ -59,7 +61,7 @@ std::string reply_head(const response& answer, body_form form) {
   head += "\r\nServer: quelld\r\n";
   if (!answer.content_type.empty()) head += "Content-Type: " + answer.content_type + "\r\n";
   if (answer.content_type == "text/event-stream") head += "Cache-Control: no-cache\r\n";
-  if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204)
+  if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204 && answer.status != 304)
     head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
   if (form == body_form::chunked || form == body_form::chunked_and_close) head += "Transfer-Encoding: chunked\r\n";
   if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";

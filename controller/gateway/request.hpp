@@ -24,6 +24,7 @@ struct request {
   std::vector<name_value> query; ///< decoded, in order
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
   std::string origin, asked_method; ///< of a web page: Origin, Access-Control-Request-Method
+  std::string host, cookie, accept_encoding, if_none_match;
   std::string body;
   // Only of requests to `/v1/chat/…`, whose services sign what they send:
   std::string raw_query;           ///< behind `?`, undecoded

@@ -5,6 +5,7 @@
 
 #include "controller/gateway/encoding.hpp"
 #include "controller/gateway/presenter.hpp"
+#include "controller/gateway/sign_in_handlers.hpp"
 
 namespace quell::controller::http {
 
@@ -69,6 +70,7 @@ awaitable<> authenticate(exchange& x) {
   bool is_bearer = header.size() > scheme.size();
   for (std::size_t i = 0; is_bearer && i < scheme.size(); ++i)
     is_bearer = (header[i] >= 'A' && header[i] <= 'Z' ? header[i] - 'A' + 'a' : header[i]) == scheme[i];
+  if (!is_bearer && header.empty() && authenticate_by_cookie(x)) co_return;
   if (!is_bearer)
     throw unauthenticated(
         "the request has no token; send the header 'Authorization: Bearer TOKEN' (QUELL_TOKEN, or client.json)");

@@ -10,6 +10,7 @@
 
 #include "controller/clock_now.hpp"
 #include "controller/gateway/audit_list.hpp"
+#include "controller/gateway/console.hpp"
 #include "controller/gateway/cors.hpp"
 #include "controller/gateway/guarded_stream.hpp"
 #include "controller/gateway/mcp_logins.hpp"
@@ -66,6 +67,11 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/chat/*/*", chat_call, access::open},
     {"GET", "/v1/events", get_events},
     {"GET", "/v1/scopes", list_scopes},
+    {"GET", "/v1/tree", get_tree},
+    {"POST", "/v1/sessions", create_session, access::open, body_kind::small},
+    {"GET", "/v1/sessions/current", get_session},
+    {"DELETE", "/v1/sessions/current", delete_session},
+    {"POST", "/v1/sessions/links", create_session_link, access::token, body_kind::small},
     {"GET", "/v1/status", get_status},
     {"GET", "/v1/workers", list_workers},
     {"POST", "/v1/workers", add_worker, access::token, body_kind::small},
@@ -112,6 +118,8 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
   }
 }
 
+constexpr route console_route{"GET", "/", get_console, access::open};
+
 /// The route, its arguments into `x`. Throws `not_found` or `method_not_allowed`.
 const route& find_route(exchange& x) {
   std::string allowed;
@@ -125,6 +133,11 @@ const route& find_route(exchange& x) {
     }
     if (!allowed.empty()) allowed += ", ";
     allowed += candidate.method;
+  }
+  const bool reads = x.req.method == "GET" || x.req.method == "HEAD";
+  if (allowed.empty() && reads && is_of_console(x.req.path, x.req.accept)) {
+    x.route = console_route.path;
+    return console_route;
   }
   if (allowed.empty())
     throw problem{.code = "not_found",

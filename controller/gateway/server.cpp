@@ -27,6 +27,7 @@
 #include "controller/gateway/listener.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/session.hpp"
+#include "controller/gateway/sign_in_handlers.hpp"
 #include "controller/gateway/tls_files.hpp"
 #include "controller/retention.hpp"
 
@@ -85,6 +86,7 @@ class running_gateway : public gateway {
     core_->store = std::move(*store);
     for (const auto& token : options.tokens) core_->tokens.put(token);
     if (!options.admin_token.empty()) core_->admin_hash = token_hash(options.admin_token);
+    restore_sign_ins(*core_);
     core_->controller.on_event([core = core_](const committed_event& e) {
       core->metrics.heard(e.event);
       core->hub.publish(e.event);

@@ -147,6 +147,10 @@ class session_loop final : public client_link {
     req.user_agent = header(beast::http::field::user_agent);
     req.origin = header(beast::http::field::origin);
     req.asked_method = header(beast::http::field::access_control_request_method);
+    req.host = header(beast::http::field::host);
+    req.cookie = header(beast::http::field::cookie);
+    req.accept_encoding = header(beast::http::field::accept_encoding);
+    req.if_none_match = header(beast::http::field::if_none_match);
     req.body = std::move(message.body());
     const auto target = read_target(text(message.target()), req);
     if (req.path.starts_with("/v1/chat/")) keep_whole(req, message);

@@ -90,6 +90,7 @@ awaitable<response> delete_token(exchange& x) {
     gw.tokens.put(kept); // on disk it is still good
     throw from_fault(done.error());
   }
+  gw.sign_ins.end_token(id.text());
   auto entry = audited(x, "token_revoke", token_text(kept), x.who);
   co_await std::move(entry);
   response answer;

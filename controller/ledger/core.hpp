@@ -89,6 +89,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   std::vector<cancel_view> open_cancels(moment now) const override;
   std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
                                  std::size_t limit) const override;
+  tree_page branches(const tree_question& q) const override;
   bool visible(const operation_id& id, const caller& by) const override;
   std::uint64_t last_seq() const override { return next_seq_ - 1; }
   std::map<std::string, std::uint64_t> live_by_status() const override;
@@ -204,6 +205,15 @@ class core final : public ledger, public actor_books, public question_books, pub
   void each_in_scope(index scope, const Visit& visit) const;
   bool is_below(index x, index ancestor) const; ///< along all edges
   bool sees(const caller& by, index x) const;
+
+  // branches.cpp
+  template <class Next, class IsThere, class IsBehind>
+  index behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const;
+  tree_branch branch_of(index x) const;
+  void list_children(index parent, const tree_question& q, tree_page& page) const;
+  void list_roots(index scope, const tree_question& q, tree_page& page) const;
+  void list_scope(index scope, const tree_question& q, tree_page& page) const;
+  bool list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const;
 
   // create.cpp
   std::optional<refusal> refuse_id(const create_order& order, const std::optional<scope_path>& scope, moment now) const;

@@ -253,6 +253,24 @@ def test_streams_send_events_of_the_documented_shape(world):
     connection.close()
 
 
+def test_sessions_and_the_live_tree(world):
+    c, _ = world
+    task, child = work(c)
+    for path in ("/v1/tree", "/v1/tree?by=parent&scope=doc&limit=1", "/v1/tree?scope=doc/work", f"/v1/tree?parent={task['id']}"):
+        assert c.api("GET", path).status == 200, path
+    assert c.api("GET", f"/v1/tree?parent={child['id']}").json["operations"] == [], "it has ended"
+    assert c.api("POST", "/v1/sessions/links", {}).status == 201
+    page = {"Authorization": None, "Origin": c.url}
+    made = c.api("POST", "/v1/sessions", {"token": c.token}, headers=page)
+    assert made.status == 201
+    page["Cookie"] = made.headers["Set-Cookie"].split(";")[0]
+    assert c.api("GET", "/v1/sessions/current", headers=page).json["id"] == made.json["id"]
+    assert c.api("DELETE", "/v1/sessions/current", headers={**page, "Origin": None}).status == 403
+    assert c.api("DELETE", "/v1/sessions/current", headers=page).status == 204
+    assert c.api("GET", "/v1/status", headers=page).status == 401
+    c.cancel(operation=task["id"])
+
+
 def test_nothing_in_the_document_went_unseen(world):
     """The last test of this file: every route was answered with success above. A new route needs a line here."""
     c, document = world

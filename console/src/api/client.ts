@@ -1,0 +1,65 @@
+// Requests to the API: JSON in and out, and every failure as one kind of error that says what a person can do.
+import type { Problem } from './types.ts';
+
+export class ApiError extends Error {
+  readonly status: number; // 0 = no answer at all
+  readonly code: string;
+  constructor(status: number, code: string, detail: string) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Called when the session is over, whoever notices first. */
+let on_signed_out: () => void = () => {};
+export function when_signed_out(act: () => void): void {
+  on_signed_out = act;
+}
+
+export async function error_of(answer: Response): Promise<ApiError> {
+  try {
+    const problem = (await answer.json()) as Problem;
+    const fields = (problem.errors ?? []).map((e) => `${e.pointer} ${e.message}`).join('; ');
+    return new ApiError(answer.status, problem.code, problem.detail || fields || problem.title);
+  } catch {
+    return new ApiError(answer.status, 'no_problem', `The server answered ${answer.status} without saying why.`);
+  }
+}
+
+export async function send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, { method, credentials: 'same-origin', ...init });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'unreachable', 'quelld does not answer. It is asked again by itself.');
+  }
+  if (answer.ok) return answer;
+  const problem = await error_of(answer);
+  if (answer.status === 401 && path !== '/v1/sessions') on_signed_out();
+  throw problem;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answer = await send('GET', path, signal ? { signal } : {});
+  return (await answer.json()) as T;
+}
+
+export async function post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
+  const answer = await send('POST', path, {
+    headers: { 'Content-Type': 'application/json', 'Quell-Channel': 'console' },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  });
+  return (await answer.json()) as T;
+}
+
+export async function remove(path: string): Promise<void> {
+  await send('DELETE', path);
+}
+
+/** What an error says, for people. */
+export function words_of(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+// Operations and stops as `quell` commands to copy. Pure.
+import type { Operation } from '../api/types.ts';
+
+export type StopTarget =
+  | { what: 'operation'; id: string; title: string }
+  | { what: 'operations'; ids: string[] }
+  | { what: 'scope'; scope: string }
+  | { what: 'owner'; owner: string; scope: string }
+  | { what: 'everything' };
+
+/** A word for a POSIX shell. */
+export function quoted(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+export function run_command(op: Operation): string {
+  if (op.kind !== 'task' || !op.task) return `quell show ${op.id}`;
+  const { task } = op;
+  const words = ['quell', 'run', '--scope', quoted(op.scope)];
+  if (op.title) words.push('--title', quoted(op.title));
+  for (const [key, value] of Object.entries(op.labels)) words.push('--label', quoted(`${key}=${value}`));
+  for (const [key, value] of Object.entries(task.on)) words.push('--on', quoted(`${key}=${value}`));
+  if (task.slots !== 1) words.push('--slots', String(task.slots));
+  if (op.timeout_ms) words.push('--timeout', `${op.timeout_ms}ms`);
+  if (op.grace_ms !== 2000) words.push('--grace', `${op.grace_ms}ms`);
+  if (task.cwd) words.push('--cwd', quoted(task.cwd));
+  if (task.pty) words.push('--pty');
+  for (const name of task.env_names) words.push('--env', quoted(name));
+  return [...words, '--', ...task.command.map(quoted)].join(' ');
+}
+
+export function stop_command(target: StopTarget): string {
+  switch (target.what) {
+    case 'operation':
+      return `quell cancel ${target.id}`;
+    case 'operations':
+      return `quell cancel ${target.ids.join(' ')}`;
+    case 'scope':
+      return `quell cancel --scope ${quoted(target.scope)}`;
+    case 'owner':
+      return `quell cancel --owner ${quoted(target.owner)}${target.scope ? ` --scope ${quoted(target.scope)}` : ''}`;
+    case 'everything':
+      return 'quell cancel --everything --yes';
+  }
+}
+
+export function target_name(target: StopTarget): string {
+  switch (target.what) {
+    case 'operation':
+      return target.title || `operation …${target.id.slice(-8)}`;
+    case 'operations':
+      return `${target.ids.length} chosen operations`;
+    case 'scope':
+      return `scope ${target.scope}`;
+    case 'owner':
+      return `all of ${target.owner}${target.scope ? ` in ${target.scope}` : ''}`;
+    case 'everything':
+      return 'everything that you may see';
+  }
+}

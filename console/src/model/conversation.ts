@@ -1,0 +1,92 @@
+// A conversation as it grows: what is kept of it, and what the events of its turns add. Pure.
+import type { ApiEvent, Message } from '../api/types.ts';
+
+export interface ToolRun {
+  call: string;
+  name: string;
+  input: unknown;
+  operation: string | null;
+  began_at: number;
+  elapsed_ms: number | null; // null: it runs
+  ok: boolean | null;
+  note: string;
+}
+
+export interface LiveTurn {
+  turn: string;
+  agent: string;
+  model: string;
+  text: string;
+  tools: ToolRun[];
+  end: '' | 'complete' | 'aborted';
+  reason: string;
+}
+
+interface TurnData {
+  turn?: string;
+  agent?: string;
+  model?: string;
+  offset?: number;
+  text?: string | null;
+  call?: string;
+  name?: string;
+  input?: unknown;
+  operation?: string | null;
+  elapsed_ms?: number;
+  duration_ms?: number;
+  timeout_ms?: number;
+  ok?: boolean;
+  cancelled?: boolean;
+  reason?: string;
+}
+
+/** Text at an offset in code points: what comes twice is not shown twice. */
+export function splice(text: string, offset: number, more: string): string {
+  const points = [...text];
+  return offset >= points.length ? text + more : points.slice(0, offset).join('') + more;
+}
+
+/** The turn that an event belongs to: the operation itself, or, for what a tool says, its root. */
+function turn_of(event: ApiEvent, turns: ReadonlyMap<string, LiveTurn>): string | null {
+  if (event.operation && turns.has(event.operation)) return event.operation;
+  return event.root && turns.has(event.root) ? event.root : event.operation;
+}
+
+export function apply_turn_event(turns: Map<string, LiveTurn>, event: ApiEvent): void {
+  const data = (event.data ?? {}) as TurnData;
+  const at = Date.parse(event.at);
+  const id = event.type === 'turn_start' ? (data.turn ?? event.operation) : turn_of(event, turns);
+  if (!id) return;
+  if (event.type === 'turn_start' && !turns.has(id)) turns.set(id, { turn: id, agent: data.agent ?? '', model: data.model ?? '', text: '', tools: [], end: '', reason: '' });
+  const turn = turns.get(id);
+  if (!turn) return;
+  const tool = turn.tools.find((t) => t.call === data.call);
+  switch (event.type) {
+    case 'text_delta':
+      turn.text = splice(turn.text, data.offset ?? turn.text.length, data.text ?? '');
+      break;
+    case 'tool_start':
+      if (!tool) turn.tools.push({ call: data.call ?? '', name: data.name ?? '', input: data.input, operation: data.operation ?? null, began_at: at, elapsed_ms: null, ok: null, note: '' });
+      break;
+    case 'tool_timeout':
+      if (tool) tool.note = `timed out after ${data.timeout_ms} ms`;
+      break;
+    case 'tool_result':
+      if (tool) Object.assign(tool, { elapsed_ms: data.duration_ms ?? at - tool.began_at, ok: data.ok ?? false, note: data.cancelled ? 'cancelled' : tool.note });
+      break;
+    case 'turn_abort':
+      turn.end = 'aborted';
+      turn.reason = data.reason ?? '';
+      break;
+    case 'turn_complete':
+      turn.end = 'complete';
+      if (data.text) turn.text = data.text;
+      break;
+  }
+}
+
+/** A turn whose words are in the kept history needs no live one. */
+export function still_live(turns: ReadonlyMap<string, LiveTurn>, kept: readonly Message[]): LiveTurn[] {
+  const told = new Set(kept.filter((m) => m.role === 'assistant').map((m) => m.turn));
+  return [...turns.values()].filter((t) => t.end === '' || !told.has(t.turn));
+}

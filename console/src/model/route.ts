@@ -1,0 +1,36 @@
+// Addresses of views: every view has one, with its filters in the query. Pure.
+
+export interface Route {
+  view: 'home' | 'tree' | 'operation' | 'cancel' | 'cancels' | 'ended' | 'conversation' | 'workers' | 'cluster' | 'audit' | 'tokens' | 'unknown';
+  id: string;
+  query: URLSearchParams;
+}
+
+const plain_views = ['tree', 'cancels', 'ended', 'conversation', 'workers', 'cluster', 'audit', 'tokens'] as const;
+
+export function parse_route(path: string, search: string): Route {
+  const query = new URLSearchParams(search);
+  const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+  const [first, second] = parts;
+  if (!first) return { view: 'home', id: '', query };
+  if (parts.length === 2 && second && first === 'operations') return { view: 'operation', id: second, query };
+  if (parts.length === 2 && second && first === 'cancels') return { view: 'cancel', id: second, query };
+  const view = plain_views.find((name) => name === first);
+  return { view: view && parts.length === 1 ? view : 'unknown', id: '', query };
+}
+
+export function operation_link(id: string): string {
+  return `/operations/${id}`;
+}
+
+export function cancel_link(id: string): string {
+  return `/cancels/${id}`;
+}
+
+/** The path with these parameters; empty ones are left out. */
+export function link(path: string, query: Record<string, string | undefined>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
+  const text = search.toString();
+  return text ? `${path}?${text}` : path;
+}

@@ -1,0 +1,55 @@
+// What is typed in a search box: `kind:task status:running worker:w1 some words`. Pure.
+import type { Operation } from '../api/types.ts';
+
+const fields = ['scope', 'kind', 'status', 'name', 'owner', 'label', 'worker', 'parent', 'root', 'cancel', 'error', 'since', 'until'] as const;
+export type Field = (typeof fields)[number];
+
+export interface Search {
+  fields: Map<Field, string[]>;
+  words: string[]; // in lower case
+}
+
+export function parse_search(text: string): Search {
+  const search: Search = { fields: new Map(), words: [] };
+  for (const part of text.match(/(?:[^\s"]+|"[^"]*")+/g) ?? []) {
+    const bare = part.replaceAll('"', '');
+    const colon = bare.indexOf(':');
+    const field = fields.find((name) => name === bare.slice(0, colon));
+    if (field && colon < bare.length - 1) search.fields.set(field, [...(search.fields.get(field) ?? []), bare.slice(colon + 1)]);
+    else if (bare) search.words.push(bare.toLowerCase());
+  }
+  return search;
+}
+
+export function is_empty(search: Search): boolean {
+  return search.fields.size === 0 && search.words.length === 0;
+}
+
+/** `1h`, `2d` before `now`, or an instant as it is. */
+export function instant_of(text: string, now: number): string {
+  const span = /^(\d+)(m|h|d)$/.exec(text);
+  if (!span) return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
+  const size = { m: 60_000, h: 3_600_000, d: 86_400_000 }[span[2] as 'm' | 'h' | 'd'];
+  return new Date(now - Number(span[1]) * size).toISOString();
+}
+
+/** The query of GET /v1/operations. `otherwise`: the status if none is asked for. */
+export function request_of(search: Search, otherwise: 'live' | 'ended', now: number): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [field, values] of search.fields) {
+    if (field === 'error') continue;
+    for (const value of values) query.append(field, field === 'since' || field === 'until' ? instant_of(value, now) : value);
+  }
+  if (!search.fields.has('status')) query.append('status', otherwise);
+  return query;
+}
+
+/** What the API does not filter: free words, and the code of an error. */
+export function matches(search: Search, op: Operation): boolean {
+  const errors = search.fields.get('error');
+  if (errors && !errors.includes(op.error?.code ?? '')) return false;
+  if (search.words.length === 0) return true;
+  const labels = Object.entries(op.labels).map(([k, v]) => `${k}=${v}`).join(' ');
+  const text = `${op.title} ${op.name} ${op.scope} ${op.id} ${op.worker ?? ''} ${op.owner.name ?? ''} ${labels} ${op.error?.message ?? ''} ${op.task?.command.join(' ') ?? ''}`.toLowerCase();
+  return search.words.every((word) => text.includes(word));
+}

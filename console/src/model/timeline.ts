@@ -1,0 +1,71 @@
+// A tree of operations as bars over time: waiting, running, being stopped. Pure.
+import type { Operation } from '../api/types.ts';
+
+export interface Bar {
+  operation: Operation;
+  depth: number;
+  /** Shares of the whole, 0 to 1, in order; `from` <= `to`. */
+  parts: { what: 'waits' | 'runs' | 'stops'; from: number; to: number }[];
+  state: Operation['status'] | 'not_yet'; // at the instant that is shown
+}
+
+export interface Timeline {
+  bars: Bar[];
+  begin: number;
+  end: number;
+}
+
+const at = (text: string | null | undefined) => (text ? Date.parse(text) : null);
+
+/** When it ends: of what lives, `now`. */
+export function span_of(operations: readonly Operation[], now: number): { begin: number; end: number } {
+  let begin = Infinity, end = -Infinity;
+  for (const op of operations) {
+    begin = Math.min(begin, Date.parse(op.created_at));
+    end = Math.max(end, at(op.ended_at) ?? now);
+  }
+  if (begin > end) return { begin: now, end: now + 1 };
+  return { begin, end: Math.max(end, begin + 1) };
+}
+
+function state_at(op: Operation, when: number): Bar['state'] {
+  const started = at(op.started_at), stopped = at(op.stop?.signalled_at), ended = at(op.ended_at);
+  if (Date.parse(op.created_at) > when) return 'not_yet';
+  if (ended !== null && ended <= when) return op.status;
+  if (stopped !== null && stopped <= when) return 'cancelling';
+  if (started !== null && started <= when) return op.status === 'paused' ? 'paused' : 'running';
+  return 'pending';
+}
+
+/** Parents before their children, children by their beginning. `when`: nothing later is drawn. */
+export function timeline(operations: readonly Operation[], root: string, when: number, now: number): Timeline {
+  const { begin, end } = span_of(operations, now);
+  const share = (ms: number) => Math.min(1, Math.max(0, (Math.min(ms, when) - begin) / (end - begin)));
+  const known = new Map(operations.map((op) => [op.id, op]));
+  const below = new Map<string, Operation[]>();
+  for (const op of operations) {
+    const above = op.id !== root && op.parent && known.has(op.parent) ? op.parent : '';
+    below.set(above, [...(below.get(above) ?? []), op]);
+  }
+  const bars: Bar[] = [];
+  const walk = (above: string, depth: number) => {
+    for (const op of (below.get(above) ?? []).sort((a, b) => a.seq - b.seq)) {
+      bars.push({ operation: op, depth, parts: parts_of(op, share, now), state: state_at(op, when) });
+      if (depth < 64) walk(op.id, depth + 1);
+    }
+  };
+  walk('', 0);
+  return { bars, begin, end };
+}
+
+function parts_of(op: Operation, share: (ms: number) => number, now: number): Bar['parts'] {
+  const created = Date.parse(op.created_at), ended = at(op.ended_at) ?? now;
+  const started = at(op.started_at) ?? ended;
+  const stopped = Math.min(ended, at(op.stop?.signalled_at) ?? ended);
+  const parts: Bar['parts'] = [
+    { what: 'waits', from: share(created), to: share(Math.min(started, stopped)) },
+    { what: 'runs', from: share(Math.min(started, stopped)), to: share(stopped) },
+    { what: 'stops', from: share(stopped), to: share(ended) },
+  ];
+  return parts.filter((part) => part.to > part.from || (part.what === 'runs' && ended === started));
+}

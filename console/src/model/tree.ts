@@ -1,0 +1,241 @@
+// The live tree as far as it is open: pages come in, events change it, rows come out. Pure.
+//
+// Only what somebody has opened is known here; of everything else there are counts. So 100,000 live operations cost what is on the screen.
+import type { ApiEvent, Operation, ScopeView, TreePage } from '../api/types.ts';
+
+export interface TreeNode {
+  key: string; // `s:SCOPE` or `o:ID`
+  above: TreeNode | null;
+  depth: number;
+  scope: string;
+  operation: Operation | null; // null: a scope
+  children: number; // live ones directly below; of a scope those in and below it
+  below: number;
+  cancelling: number; // of a scope
+  is_open: boolean;
+  is_loaded: boolean; // its first page is there
+  cursor: string | null; // of the next page
+  nodes: TreeNode[];
+  ended_at: number; // when we heard of its end; 0 = it lives
+  is_stale: boolean; // not seen since its place was read again
+}
+
+export const scope_key = (scope: string) => `s:${scope}`;
+export const operation_key = (id: string) => `o:${id}`;
+export const is_terminal = (status: Operation['status']) => status === 'completed' || status === 'failed' || status === 'cancelled';
+
+function node(key: string, above: TreeNode | null, scope: string): TreeNode {
+  return {
+    key, above, scope, depth: above ? above.depth + 1 : -1, operation: null, children: 0, below: 0, cancelling: 0, is_open: false, is_loaded: false,
+    cursor: null, nodes: [], ended_at: 0, is_stale: false,
+  };
+}
+
+export class TreeModel {
+  readonly by: 'scope' | 'parent';
+  readonly root: TreeNode;
+  readonly nodes = new Map<string, TreeNode>();
+  /** The highest seq that was seen: "only what I see" stops up to it. */
+  seen_seq = 0;
+  private flat: TreeNode[] | null = null;
+
+  constructor(by: 'scope' | 'parent', scope = '') {
+    this.by = by;
+    this.root = node('', null, scope);
+    this.root.is_open = true;
+  }
+
+  /** The request for the next page of this node. */
+  path_of(at: TreeNode, limit = 200): string {
+    const query = new URLSearchParams({ limit: String(limit) });
+    if (at.operation) query.set('parent', at.operation.id);
+    else {
+      query.set('by', this.by);
+      if (at.scope) query.set('scope', at.scope);
+    }
+    if (at.is_loaded && at.cursor) query.set('cursor', at.cursor);
+    return `/v1/tree?${query}`;
+  }
+
+  add_page(at: TreeNode, page: TreePage): void {
+    if (!at.is_loaded) this.clear(at);
+    at.is_loaded = true;
+    at.cursor = page.next_cursor;
+    if (!at.operation) {
+      at.children = page.live;
+      at.cancelling = page.cancelling;
+    }
+    for (const scope of page.scopes) this.put_scope(at, scope);
+    for (const { operation, children, below } of page.operations) {
+      const one = this.put_operation(at, operation);
+      one.children = children;
+      one.below = below;
+    }
+    if (!at.cursor) this.drop_stale(at);
+    this.flat = null;
+  }
+
+  /** The open nodes, from above, to be read again. */
+  open_nodes(): TreeNode[] {
+    return [this.root, ...[...this.nodes.values()].filter((n) => n.is_open)];
+  }
+
+  /** What was there before is forgotten; who is open stays so, if it still lives. */
+  forget(at: TreeNode): void {
+    at.is_loaded = false;
+    at.cursor = null;
+  }
+
+  toggle(at: TreeNode, open = !at.is_open): void {
+    at.is_open = open;
+    this.flat = null;
+  }
+
+  /** Whether rows were added or taken away. */
+  apply(batch: readonly ApiEvent[], now: number): void {
+    for (const event of batch) if (event.type.startsWith('operation_') && event.data) this.apply_one(event.data as Operation, event.type, now);
+  }
+
+  private apply_one(op: Operation, type: string, now: number): void {
+    this.seen_seq = Math.max(this.seen_seq, op.seq);
+    const known = this.nodes.get(operation_key(op.id));
+    if (type === 'operation_created') {
+      if (!known) this.created(op);
+      return;
+    }
+    if (type === 'operation_cancelling') this.count_cancelling(op.scope, 1);
+    if (known) {
+      if (known.ended_at) return;
+      known.operation = op;
+    }
+    if (is_terminal(op.status)) this.ended(op, known, now);
+  }
+
+  private created(op: Operation): void {
+    this.count_live(op.scope, 1);
+    const parent = op.parent ? this.nodes.get(operation_key(op.parent)) : undefined;
+    if (parent) {
+      parent.children += 1;
+      for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below += 1;
+      if (parent.is_loaded) this.put_operation(parent, op, 'first');
+      if (this.by === 'parent' || parent.scope === op.scope) return;
+    } else if (op.parent) return;
+    const home = this.by === 'parent' ? this.root : this.home_of(op.scope);
+    if (home?.is_loaded && !home.cursor) this.put_operation(home, op);
+  }
+
+  /** The node of this scope, made if the one above it is there. */
+  private home_of(scope: string): TreeNode | null {
+    if (scope === this.root.scope) return this.root;
+    const known = this.nodes.get(scope_key(scope));
+    if (known) return known;
+    const cut = scope.lastIndexOf('/');
+    const above = cut > 0 ? this.home_of(scope.slice(0, cut)) : this.root.scope === '' ? this.root : null;
+    if (!above?.is_loaded) return null;
+    const made = this.put_scope(above, { scope, live: 1, cancelling: 0, cutoff_seq: null, last_cancel: null });
+    return made;
+  }
+
+  private ended(op: Operation, known: TreeNode | undefined, now: number): void {
+    this.count_live(op.scope, -1);
+    if (op.stop) this.count_cancelling(op.scope, -1);
+    const parent = op.parent ? this.nodes.get(operation_key(op.parent)) : undefined;
+    if (parent) {
+      parent.children = Math.max(0, parent.children - 1);
+      for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below = Math.max(0, at.below - 1);
+    }
+    if (known) known.ended_at = now;
+  }
+
+  /** Takes away what ended before `before`, and scopes in which nothing is left. */
+  sweep(before: number): boolean {
+    let changed = false;
+    for (const one of [...this.nodes.values()]) {
+      const is_over = one.operation ? one.ended_at > 0 && one.ended_at < before && one.nodes.length === 0 : one.children === 0 && one.nodes.length === 0;
+      if (!is_over || !one.above) continue;
+      one.above.nodes.splice(one.above.nodes.indexOf(one), 1);
+      this.nodes.delete(one.key);
+      changed = true;
+    }
+    if (changed) this.flat = null;
+    return changed;
+  }
+
+  /** The rows from top to bottom. */
+  rows(): readonly TreeNode[] {
+    if (this.flat) return this.flat;
+    const rows: TreeNode[] = [];
+    const walk = (at: TreeNode) => {
+      for (const below of at.nodes) {
+        rows.push(below);
+        if (below.is_open) walk(below);
+      }
+    };
+    walk(this.root);
+    this.flat = rows;
+    return rows;
+  }
+
+  private clear(at: TreeNode): void {
+    for (const one of at.nodes) {
+      one.is_stale = true;
+      if (!one.is_open) this.drop(one); // who is open is read again by itself, and keeps its place
+    }
+    at.nodes = at.nodes.filter((one) => one.is_open);
+  }
+
+  private drop(one: TreeNode): void {
+    for (const below of one.nodes) this.drop(below);
+    this.nodes.delete(one.key);
+  }
+
+  private drop_stale(at: TreeNode): void {
+    for (const one of at.nodes) if (one.is_stale) this.drop(one);
+    at.nodes = at.nodes.filter((one) => !one.is_stale);
+  }
+
+  private put_scope(at: TreeNode, view: ScopeView): TreeNode {
+    const one = this.put(at, scope_key(view.scope), view.scope);
+    one.children = view.live;
+    one.cancelling = view.cancelling;
+    return one;
+  }
+
+  private put_operation(at: TreeNode, op: Operation, where: 'first' | 'last' = 'last'): TreeNode {
+    this.seen_seq = Math.max(this.seen_seq, op.seq);
+    const one = this.put(at, operation_key(op.id), op.scope, where);
+    one.operation = op;
+    return one;
+  }
+
+  private put(at: TreeNode, key: string, scope: string, where: 'first' | 'last' = 'last'): TreeNode {
+    const known = this.nodes.get(key);
+    if (known) known.is_stale = false;
+    if (known) return known;
+    const made = node(key, at, scope);
+    this.nodes.set(key, made);
+    if (key.startsWith('s:')) {
+      const before = at.nodes.findIndex((n) => n.operation !== null || n.scope > scope);
+      at.nodes.splice(before < 0 ? at.nodes.length : before, 0, made);
+    } else if (where === 'first') at.nodes.unshift(made);
+    else at.nodes.push(made);
+    this.flat = null;
+    return made;
+  }
+
+  private count_live(scope: string, change: number): void {
+    this.each_scope(scope, (n) => (n.children = Math.max(0, n.children + change)));
+  }
+
+  private count_cancelling(scope: string, change: number): void {
+    this.each_scope(scope, (n) => (n.cancelling = Math.max(0, n.cancelling + change)));
+  }
+
+  private each_scope(scope: string, act: (n: TreeNode) => void): void {
+    if (this.root.scope === '' || scope === this.root.scope || scope.startsWith(`${this.root.scope}/`)) act(this.root);
+    for (let end = scope.length; end > 0; end = scope.lastIndexOf('/', end - 1)) {
+      const at = this.nodes.get(scope_key(scope.slice(0, end)));
+      if (at) act(at);
+    }
+  }
+}

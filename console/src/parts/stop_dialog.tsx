@@ -1,0 +1,87 @@
+// Stop: one press opens this, one confirmation sends it. The preview loads beside and is never waited for.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { post, words_of } from '../api/client.ts';
+import type { Cancel, WouldStop } from '../api/types.ts';
+import { stop_command, target_name } from '../model/command.ts';
+import { preview_words } from '../model/report.ts';
+import { bodies_of, send_stop, stopping, type Stopping } from '../state/stopping.ts';
+import { LiveReport } from './report.tsx';
+import { Copy, Dot, Trouble } from './small.tsx';
+
+const most_previews = 20;
+
+function usePreview(asked: Stopping, only_seen: boolean) {
+  const [text, set_text] = useState('Counting what is live…');
+  const [some, set_some] = useState<WouldStop[]>([]);
+  useEffect(() => {
+    const stop = new AbortController();
+    const bodies = bodies_of(asked, { reason: '', at_once: false, only_seen }).slice(0, most_previews);
+    Promise.all(bodies.map((body) => post<Cancel>('/v1/cancels', { ...body, id: null, dry_run: true }, stop.signal))).then(
+      (answers) => {
+        const all = answers.flatMap((a) => (a.would_stop?.operations ?? []) as unknown as WouldStop[]);
+        const report = {
+          ...answers[0]!.report, operations: answers.reduce((sum, a) => sum + a.report.operations, 0), workers: [...new Set(answers.flatMap((a) => a.report.workers))],
+        };
+        set_some(all.slice(0, 6));
+        set_text(preview_words(report, all.filter((o) => o.kind === 'external').length));
+      },
+      (error) => stop.signal.aborted || set_text(words_of(error)),
+    );
+    return () => stop.abort();
+  }, [asked.ids, only_seen]);
+  return { text, some };
+}
+
+function Ask({ asked }: { asked: Stopping }) {
+  const [reason, set_reason] = useState('');
+  const [at_once, set_at_once] = useState(false);
+  const [only_seen, set_only_seen] = useState(false);
+  const preview = usePreview(asked, only_seen);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  const confirm = (event: Event) => {
+    event.preventDefault();
+    void send_stop({ reason, at_once, only_seen });
+  };
+  return (
+    <form onSubmit={confirm}>
+      <p class="preview" aria-live="polite">{preview.text}</p>
+      {preview.some.length > 0 && (
+        <ul class="preview-list">
+          {preview.some.map((o) => <li key={o.id}><Dot status={o.status} /> {o.title || o.kind} <span class="faint">{o.scope}{o.worker ? ` · ${o.worker}` : ''}</span></li>)}
+        </ul>
+      )}
+      <label class="stack">Why <input value={reason} maxLength={500} placeholder="for the record, if you like" onInput={(e) => set_reason(e.currentTarget.value)} /></label>
+      <label class="check"><input type="checkbox" checked={at_once} onChange={(e) => set_at_once(e.currentTarget.checked)} /> Kill at once, without grace</label>
+      <label class="check"><input type="checkbox" checked={only_seen} onChange={(e) => set_only_seen(e.currentTarget.checked)} /> Only what I see: leave what began since</label>
+      <Trouble words={asked.trouble} />
+      <div class="dialog-foot">
+        <Copy text={stop_command(asked.target)} label="Copy as quell command" />
+        <span class="grow" />
+        <button type="button" class="button" onClick={() => (stopping.value = null)}>Keep it running</button>
+        <button autofocus ref={button} type="submit" class="button danger" disabled={asked.phase === 'sent'}>{asked.phase === 'sent' ? 'Sending…' : asked.phase === 'failed' ? 'Try again' : 'Stop'}</button>
+      </div>
+    </form>
+  );
+}
+
+export function StopDialog() {
+  const asked = stopping.value;
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (asked && !box.current?.open) box.current?.showModal();
+    if (!asked && box.current?.open) box.current.close();
+  }, [asked !== null]);
+  if (!asked) return null;
+  return (
+    <dialog ref={box} class="dialog" aria-labelledby="stop-title" onClose={() => (stopping.value = null)}>
+      <h2 id="stop-title">Stop {target_name(asked.target)}?</h2>
+      {asked.phase === 'told' ? (
+        <>
+          {asked.cancels.map((c, i) => <LiveReport key={i} id={c.id ?? ''} first={c} with_link />)}
+          <div class="dialog-foot"><span class="grow" /><button type="button" class="button" onClick={() => (stopping.value = null)}>Close</button></div>
+        </>
+      ) : <Ask key={asked.ids[0]} asked={asked} />}
+    </dialog>
+  );
+}

@@ -1,0 +1,62 @@
+// The waterfall of an operation and all below it, and its replay.
+import { useState } from 'preact/hooks';
+import { get } from '../api/client.ts';
+import type { Operation } from '../api/types.ts';
+import { clock, duration, plain } from '../model/format.ts';
+import { operation_link } from '../model/route.ts';
+import { is_terminal } from '../model/tree.ts';
+import { span_of, timeline, type Bar } from '../model/timeline.ts';
+import { now } from '../state/clock.ts';
+import { use_resource } from '../state/resource.ts';
+import { Dot, op_title, Trouble } from './small.tsx';
+import { Virtual } from './virtual.tsx';
+
+const most_operations = 1000;
+const row_height = 26;
+
+function BarRow({ bar }: { bar: Bar }) {
+  const { operation: op } = bar;
+  const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
+  const told = op.ended_at ? duration(Date.parse(op.ended_at) - Date.parse(op.created_at)) : '';
+  return (
+    <div class={`bar-row${bar.state === 'not_yet' ? ' not-yet' : ''}`} role="listitem">
+      <a class="bar-name" href={operation_link(op.id)} title={`${op_title(op)} · ${plain(op.kind)} · ${plain(op.status)}`} style={{ paddingLeft: `${Math.min(bar.depth, 12) * 12}px` }}>
+        {bar.state === 'not_yet' ? <span class="dot" /> : <Dot status={bar.state} />} {op_title(op)}
+      </a>
+      <div class="bar-track" title={told}>
+        {bar.parts.map((part) => (
+          <i key={part.what} class={`part part-${part.what} st-${op.status}`} style={{ left: percent(part.from), width: `max(2px, ${percent(part.to - part.from)})` }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+export function TimelinePane({ root }: { root: Operation }) {
+  const path = `/v1/operations?below=${root.id}&order=asc&limit=${most_operations}`;
+  const is_over = is_terminal(root.status);
+  const [state] = use_resource(`timeline ${root.id} ${root.status}`, () => get<{ operations: Operation[]; next_cursor: string | null }>(path), is_over ? {} : { every_ms: 2000 });
+  const [at, set_at] = useState(1);
+  const found = state.value.value;
+  const operations = found?.operations.length ? found.operations : [root];
+  const { begin, end } = span_of(operations, now.value);
+  const when = at >= 1 ? Infinity : begin + at * (end - begin);
+  const drawn = timeline(operations, root.id, when, now.value);
+  const shown = Math.min(drawn.bars.length, 14);
+  return (
+    <section class="card">
+      <h2>Timeline <span class="faint">{duration(end - begin)}{found?.next_cursor ? ` · the first ${most_operations} of more` : ''}</span></h2>
+      <Trouble words={state.value.trouble} />
+      <div style={{ height: `${shown * row_height}px` }}>
+        <Virtual label="Timeline" count={drawn.bars.length} row_height={row_height} render={(i) => <BarRow key={drawn.bars[i]!.operation.id} bar={drawn.bars[i]!} />} />
+      </div>
+      <div class="legend"><span><i class="part-waits" /> waits</span><span><i class="part-runs" /> runs</span><span><i class="part-stops" /> being stopped</span></div>
+      {is_over && (
+        <label class="replay">Replay
+          <input type="range" min={0} max={1} step={0.001} value={at} onInput={(e) => set_at(Number(e.currentTarget.value))} />
+          <span class="num">{at >= 1 ? 'to its end' : clock(new Date(when).toISOString(), now.value)}</span>
+        </label>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,73 @@
+// Rows of the tree: a scope with its counts, an operation with what matters of it.
+import type { ComponentChildren } from 'preact';
+import { plain } from '../model/format.ts';
+import { link, operation_link } from '../model/route.ts';
+import { is_terminal, type TreeNode } from '../model/tree.ts';
+import { may } from '../state/session.ts';
+import { Dot, Elapsed, Id, op_title } from './small.tsx';
+
+interface RowProps {
+  node: TreeNode;
+  is_focused: boolean;
+  toggle: () => void;
+  stop: () => void;
+}
+
+function Twist({ node, toggle, name }: { node: TreeNode; toggle: () => void; name: string }) {
+  if (node.operation && node.children === 0 && node.nodes.length === 0) return <span class="twist" />;
+  return <button type="button" class="twist" tabIndex={-1} aria-label={`${node.is_open ? 'Close' : 'Open'} ${name}`} onClick={toggle}>{node.is_open ? '▾' : '▸'}</button>;
+}
+
+function Row({ node, is_focused, classes, children }: { node: TreeNode; is_focused: boolean; classes: string; children: ComponentChildren }) {
+  const has_more = !node.operation || node.children > 0 || node.nodes.length > 0;
+  return (
+    <div class={`row ${classes}${is_focused ? ' focused' : ''}`} role="treeitem" aria-level={node.depth + 1} aria-selected={is_focused} {...(has_more ? { 'aria-expanded': node.is_open } : {})}>
+      <span class="indent" style={{ width: `${Math.min(node.depth, 24) * 18}px` }} />
+      {children}
+    </div>
+  );
+}
+
+export function StopButton({ name, stop }: { name: string; stop: () => void }) {
+  if (!may.cancel.value) return null;
+  return <button type="button" class="stop" tabIndex={-1} aria-label={`Stop ${name}`} title={`Stop ${name}`} onClick={stop}>Stop</button>;
+}
+
+export function ScopeRow({ node, is_focused, toggle, stop }: RowProps) {
+  const name = node.scope.slice(node.scope.lastIndexOf('/') + 1);
+  return (
+    <Row node={node} is_focused={is_focused} classes="row-scope">
+      <Twist node={node} toggle={toggle} name={node.scope} />
+      <a class="row-title" href={link('/tree', { scope: node.scope })} title={node.scope}>{name}</a>
+      <span class="grow" />
+      {node.cancelling > 0 && <span class="pill st-cancelling">{node.cancelling.toLocaleString('en')} cancelling</span>}
+      <span class="pill num">{node.children.toLocaleString('en')} live</span>
+      <StopButton name={`scope ${node.scope}`} stop={stop} />
+    </Row>
+  );
+}
+
+export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose }: RowProps & { is_chosen: boolean; choose: () => void }) {
+  const op = node.operation!;
+  const title = op_title(op);
+  const over = is_terminal(op.status);
+  const detail = op.status === 'cancelling' ? `${plain(op.stop?.cause ?? 'cancel')}, not proven yet` : op.unreachable ? 'worker silent' : (op.waiting_for?.detail ?? '');
+  return (
+    <Row node={node} is_focused={is_focused} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
+      <Twist node={node} toggle={toggle} name={title} />
+      <input type="checkbox" tabIndex={-1} class="choose" aria-label={`Choose ${title}`} checked={is_chosen} onChange={choose} />
+      <Dot status={op.status} />
+      <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
+      {node.children > 0 && <span class="pill num">{node.below.toLocaleString('en')} below</span>}
+      <span class="row-detail" title={detail}>{detail}</span>
+      <span class="grow" />
+      <span class="col kind">{plain(op.kind)}</span>
+      <span class="col owner" title={op.owner.id}>{op.owner.name || op.owner.id}</span>
+      <span class="col worker">{op.worker ?? ''}</span>
+      <span class="col status">{plain(op.status)}</span>
+      <span class="col age"><Elapsed op={op} /></span>
+      <span class="col short"><Id id={op.id} /></span>
+      {over ? <span class="stop-room" /> : <StopButton name={title} stop={stop} />}
+    </Row>
+  );
+}

@@ -1,0 +1,63 @@
+// A list of rows of one height, of which only those on the screen are made.
+import type { ComponentChildren, Ref } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface VirtualProps {
+  count: number;
+  row_height: number;
+  render: (index: number) => ComponentChildren;
+  label: string;
+  role?: 'list' | 'tree' | 'grid' | 'log';
+  /** Kept in view when it changes; -1 = nothing. */
+  focus?: number;
+  /** Stay at the end while it grows, unless somebody scrolls up. */
+  follow?: boolean;
+  on_range?: (first: number, last: number) => void;
+  class?: string;
+  wide?: boolean;
+}
+
+const spare = 8;
+
+export function Virtual(p: VirtualProps) {
+  const box: Ref<HTMLDivElement> = useRef(null);
+  const [top, set_top] = useState(0);
+  const [height, set_height] = useState(600);
+  const at_end = useRef(true);
+
+  useLayoutEffect(() => {
+    const measure = () => box.current && set_height(box.current.clientHeight);
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const focus = p.focus ?? -1, el = box.current;
+    if (focus < 0 || !el) return;
+    const y = focus * p.row_height;
+    if (y < el.scrollTop) el.scrollTop = y;
+    else if (y + p.row_height > el.scrollTop + el.clientHeight) el.scrollTop = y + p.row_height - el.clientHeight;
+  }, [p.focus]);
+  useLayoutEffect(() => {
+    if (p.follow && at_end.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [p.count, p.follow, height]);
+
+  const first = Math.max(0, Math.min(Math.floor(top / p.row_height) - spare, p.count));
+  const last = Math.min(p.count, Math.ceil((top + height) / p.row_height) + spare);
+  useEffect(() => p.on_range?.(first, last), [first, last]);
+  const scrolled = (e: Event) => {
+    const el = e.currentTarget as HTMLDivElement;
+    at_end.current = el.scrollTop + el.clientHeight >= el.scrollHeight - 4;
+    set_top(el.scrollTop);
+  };
+  const rows = [];
+  for (let i = first; i < last; ++i) rows.push(p.render(i));
+  return (
+    <div class={`virtual ${p.class ?? ''}`} ref={box} onScroll={scrolled} role={p.role ?? 'list'} aria-label={p.label} tabIndex={0}>
+      <div class={p.wide ? 'virtual-all wide' : 'virtual-all'} role="presentation" style={{ height: `${p.count * p.row_height}px` }}>
+        <div class="virtual-seen" role="presentation" style={{ transform: `translateY(${first * p.row_height}px)` }}>{rows}</div>
+      </div>
+    </div>
+  );
+}

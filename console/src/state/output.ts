@@ -1,0 +1,69 @@
+// The end of an output stream, and what comes: read as bytes, from the offset that was reached.
+import { signal } from '@preact/signals';
+import { ApiError, send, words_of } from '../api/client.ts';
+import { AnsiReader } from '../model/ansi.ts';
+
+export type StreamName = 'stdout' | 'stderr';
+
+const tail_bytes = 512 * 1024;
+const most_lines = 50_000;
+const pause_ms = 1000;
+
+export class OutputTail {
+  readonly reader = new AnsiReader();
+  readonly version = signal(0);
+  readonly trouble = signal('');
+  /** Where what is shown begins. */
+  readonly begin = signal(0);
+  readonly is_over = signal(false);
+  private readonly stop = new AbortController();
+  private readonly decoder = new TextDecoder();
+  private offset = -1;
+  private is_planned = false;
+
+  constructor(private readonly id: string, private readonly name: StreamName) {
+    void this.follow();
+  }
+
+  close(): void {
+    this.stop.abort();
+  }
+
+  private async follow(): Promise<void> {
+    while (!this.stop.signal.aborted && !this.is_over.value) {
+      try {
+        await this.read();
+        this.trouble.value = '';
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        this.trouble.value = words_of(error);
+        if (error instanceof ApiError && error.status >= 400 && error.status < 500) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause_ms));
+    }
+  }
+
+  private async read(): Promise<void> {
+    const from = this.offset < 0 ? `tail_bytes=${tail_bytes}` : `offset=${this.offset}&follow=true`;
+    const answer = await send('GET', `/v1/operations/${this.id}/output?stream=${this.name}&${from}`, { signal: this.stop.signal });
+    const offset = Number(answer.headers.get('Quell-Offset') ?? 0);
+    if (this.offset < 0) this.begin.value = offset;
+    if (this.offset < 0 || offset > this.offset) this.offset = offset;
+    const is_end = answer.headers.get('Quell-End') === 'true';
+    const body = answer.body?.getReader();
+    for (let part = await body?.read(); part && !part.done; part = await body?.read()) this.add(part.value);
+    if (is_end) this.is_over.value = true;
+  }
+
+  private add(bytes: Uint8Array): void {
+    this.offset += bytes.length;
+    this.reader.add(this.decoder.decode(bytes, { stream: true }));
+    if (this.reader.lines.length > most_lines) this.reader.lines.splice(0, this.reader.lines.length - most_lines);
+    if (this.is_planned) return;
+    this.is_planned = true;
+    requestAnimationFrame(() => {
+      this.is_planned = false;
+      this.version.value += 1;
+    });
+  }
+}

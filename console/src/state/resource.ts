@@ -1,0 +1,45 @@
+// Something that is read from the API: the last good answer, whether it is being read, and what went wrong.
+import { useSignal, type ReadonlySignal } from '@preact/signals';
+import { useCallback, useEffect, useRef } from 'preact/hooks';
+import { words_of } from '../api/client.ts';
+import { listen, resync } from '../api/feed.ts';
+
+export interface Resource<T> {
+  value: T | null;
+  trouble: string;
+  is_loading: boolean;
+}
+
+/** Reads at once, when `key` changes, every `every_ms`, and soon after an event whose type begins with one of `types`. */
+export function use_resource<T>(key: string, read: () => Promise<T>, how: { every_ms?: number; types?: readonly string[] } = {}): [ReadonlySignal<Resource<T>>, () => void] {
+  const state = useSignal<Resource<T>>({ value: null, trouble: '', is_loading: true });
+  const latest = useRef(0);
+  const reader = useRef(read);
+  reader.current = read;
+  const reload = useCallback(() => {
+    const mine = ++latest.current;
+    reader.current().then(
+      (value) => mine === latest.current && (state.value = { value, trouble: '', is_loading: false }),
+      (error) => mine === latest.current && (state.value = { ...state.value, trouble: words_of(error), is_loading: false }),
+    );
+  }, []);
+  useEffect(() => {
+    state.value = { value: null, trouble: '', is_loading: true };
+    reload();
+    const timer = how.every_ms ? setInterval(() => !document.hidden && reload(), how.every_ms) : undefined;
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const later = () => (soon ??= setTimeout(() => ((soon = undefined), reload()), 300));
+    const { types } = how;
+    const unlisten = types ? listen((batch) => batch.some((e) => types.some((t) => e.type.startsWith(t))) && later()) : () => {};
+    const seen = resync.value;
+    const unsubscribe = resync.subscribe((n) => n !== seen && later());
+    return () => {
+      clearInterval(timer);
+      clearTimeout(soon);
+      unlisten();
+      unsubscribe();
+      latest.current++;
+    };
+  }, [key]);
+  return [state, reload];
+}

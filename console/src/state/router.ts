@@ -1,0 +1,39 @@
+// The address bar as a signal. Links are plain <a href>: clicks on them stay in the page.
+import { computed, signal } from '@preact/signals';
+import { parse_route } from '../model/route.ts';
+
+const place = signal(location.pathname + location.search);
+export const route = computed(() => {
+  const [path, search = ''] = place.value.split('?', 2);
+  return parse_route(path!, search);
+});
+export const address = computed(() => place.value);
+
+export function go(to: string, how: 'push' | 'replace' = 'push'): void {
+  if (to === place.value) return;
+  if (how === 'push') history.pushState(null, '', to);
+  else history.replaceState(null, '', to);
+  place.value = to;
+}
+
+/** One parameter of the query, the others as they are. Typing does not fill the history. */
+export function set_query(name: string, value: string): void {
+  const query = new URLSearchParams(location.search);
+  if (value) query.set(name, value);
+  else query.delete(name);
+  const search = query.toString();
+  go(location.pathname + (search ? `?${search}` : ''), 'replace');
+}
+
+export function follow_links(): void {
+  addEventListener('popstate', () => (place.value = location.pathname + location.search));
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = (event.target as Element).closest?.('a[href]');
+    if (!(link instanceof HTMLAnchorElement) || link.target || link.hasAttribute('download')) return;
+    if (link.origin !== location.origin || link.pathname.startsWith('/v1/')) return;
+    event.preventDefault();
+    go(link.pathname + link.search);
+    document.getElementById('main')?.focus({ preventScroll: true });
+  });
+}

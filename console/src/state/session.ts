@@ -1,0 +1,74 @@
+// Who is signed in, and what the role may do (docs/api.md). The page holds no token: the cookie is not for scripts.
+import { computed, signal } from '@preact/signals';
+import { ApiError, get, post, remove, when_signed_out, words_of } from '../api/client.ts';
+import { close_feed, open_feed } from '../api/feed.ts';
+import type { Session } from '../api/types.ts';
+
+export const session = signal<Session | null>(null);
+export const session_state = signal<'looking' | 'out' | 'in' | 'no_answer'>('looking');
+export const sign_in_trouble = signal('');
+
+const renewal_ms = 30 * 60_000;
+const retry_ms = 1500;
+
+const role = computed(() => session.value?.role ?? 'observer');
+export const may = {
+  cancel: computed(() => role.value !== 'observer'),
+  converse: computed(() => role.value === 'chat' || role.value === 'operator' || role.value === 'admin'),
+  cancel_everything: computed(() => role.value === 'operator' || role.value === 'admin'),
+  administer: computed(() => role.value === 'admin'),
+  run_cluster: computed(() => role.value === 'admin' && session.value?.scope === null),
+};
+
+function signed_in(as: Session): void {
+  session.value = as;
+  sign_in_trouble.value = '';
+  if (session_state.value !== 'in') {
+    session_state.value = 'in';
+    open_feed();
+  }
+}
+
+function signed_out(): void {
+  close_feed();
+  session.value = null;
+  session_state.value = 'out';
+}
+
+async function look(): Promise<void> {
+  try {
+    signed_in(await get<Session>('/v1/sessions/current'));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return signed_out();
+    if (session_state.value !== 'in') session_state.value = 'no_answer';
+    setTimeout(() => void look(), retry_ms);
+  }
+}
+
+export async function sign_in(by: { token: string } | { link: string }): Promise<void> {
+  try {
+    signed_in(await post<Session>('/v1/sessions', by));
+  } catch (error) {
+    sign_in_trouble.value = words_of(error);
+    if (session_state.value !== 'in') session_state.value = 'out';
+  }
+}
+
+export async function sign_out(): Promise<void> {
+  await remove('/v1/sessions/current').catch(() => {});
+  signed_out();
+}
+
+/** A link's secret leaves the address bar, and the history, before anything else happens. */
+export async function begin_session(): Promise<void> {
+  when_signed_out(() => session_state.value === 'in' && signed_out());
+  setInterval(() => session_state.value === 'in' && void look(), renewal_ms);
+  const link = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
+  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (link) await sign_in({ link });
+  if (session_state.value !== 'in') {
+    const trouble = sign_in_trouble.value;
+    await look();
+    if (session.value === null) sign_in_trouble.value = trouble;
+  }
+}

@@ -1,0 +1,61 @@
+// What is being stopped from this page: one press opens it, one confirmation sends it.
+import { signal } from '@preact/signals';
+import { post, words_of } from '../api/client.ts';
+import type { Cancel } from '../api/types.ts';
+import type { StopTarget } from '../model/command.ts';
+import { uuid7 } from '../model/uuid.ts';
+
+export interface Stopping {
+  target: StopTarget;
+  /** What was on the screen when it was opened; 0 = unknown. */
+  seen_seq: number;
+  phase: 'asked' | 'sent' | 'told' | 'failed';
+  ids: string[]; // of the cancels, chosen here, so that sending again stops nothing twice
+  cancels: Cancel[];
+  trouble: string;
+}
+
+export interface StopChoice {
+  reason: string;
+  at_once: boolean;
+  only_seen: boolean;
+}
+
+export const stopping = signal<Stopping | null>(null);
+/** The highest seq that any view has shown. */
+export const seen_seq = signal(0);
+
+export function saw(seq: number): void {
+  if (seq > seen_seq.value) seen_seq.value = seq;
+}
+
+export function ask_to_stop(target: StopTarget): void {
+  const ids = target.what === 'operations' ? target.ids.map(() => uuid7()) : [uuid7()];
+  stopping.value = { target, seen_seq: seen_seq.value, phase: 'asked', ids, cancels: [], trouble: '' };
+}
+
+/** The bodies of POST /v1/cancels. */
+export function bodies_of(s: Stopping, choice: StopChoice): object[] {
+  const common = {
+    reason: choice.reason || null, wait: 'fenced', ...(choice.at_once ? { grace_ms: 0 } : {}), ...(choice.only_seen && s.seen_seq ? { up_to_seq: s.seen_seq } : {}),
+  };
+  const { target } = s;
+  if (target.what === 'operations') return target.ids.map((operation, i) => ({ id: s.ids[i], operation, ...common }));
+  const id = s.ids[0];
+  if (target.what === 'operation') return [{ id, operation: target.id, ...common }];
+  if (target.what === 'scope') return [{ id, scope: target.scope, ...common }];
+  if (target.what === 'owner') return [{ id, owner: target.owner, ...(target.scope ? { scope: target.scope } : {}), ...common }];
+  return [{ id, everything: true, ...common }];
+}
+
+export async function send_stop(choice: StopChoice): Promise<void> {
+  const asked = stopping.value;
+  if (!asked || asked.phase === 'sent') return;
+  stopping.value = { ...asked, phase: 'sent', trouble: '' };
+  try {
+    const cancels = await Promise.all(bodies_of(asked, choice).map((body) => post<Cancel>('/v1/cancels', body)));
+    if (stopping.value?.ids === asked.ids) stopping.value = { ...stopping.value, phase: 'told', cancels };
+  } catch (error) {
+    if (stopping.value?.ids === asked.ids) stopping.value = { ...stopping.value, phase: 'failed', trouble: words_of(error) };
+  }
+}

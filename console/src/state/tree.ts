@@ -1,0 +1,73 @@
+// The tree's model fed from the API and the events. One frame, one change of what is shown.
+import { signal } from '@preact/signals';
+import { get, words_of } from '../api/client.ts';
+import { listen, resync } from '../api/feed.ts';
+import type { TreePage } from '../api/types.ts';
+import { TreeModel, type TreeNode } from '../model/tree.ts';
+import { saw } from './stopping.ts';
+
+const shown_after_end_ms = 4000;
+const sweep_ms = 1000;
+const refresh_ms = 30_000;
+
+export class LiveTree {
+  readonly model: TreeModel;
+  /** Grows when something to show has changed. */
+  readonly version = signal(0);
+  readonly trouble = signal('');
+  readonly is_loading = signal(true);
+  private readonly reading = new Set<TreeNode>();
+  private readonly ends: (() => void)[] = [];
+
+  constructor(by: 'scope' | 'parent', scope: string) {
+    this.model = new TreeModel(by, scope);
+    void this.load(this.model.root);
+    this.ends.push(listen((batch) => {
+      this.model.apply(batch, Date.now());
+      this.changed();
+    }));
+    const sweeper = setInterval(() => this.model.sweep(Date.now() - shown_after_end_ms) && this.changed(), sweep_ms);
+    // Counts of what is not open are carried along from events; now and then they are read.
+    const refresher = setInterval(() => !document.hidden && void this.reload(), refresh_ms);
+    const seen = resync.value;
+    this.ends.push(() => clearInterval(sweeper), () => clearInterval(refresher), resync.subscribe((n) => n !== seen && void this.reload()));
+  }
+
+  close(): void {
+    for (const end of this.ends) end();
+  }
+
+  /** The next page of this node. */
+  async load(at: TreeNode): Promise<void> {
+    if (this.reading.has(at) || (at.is_loaded && !at.cursor)) return;
+    this.reading.add(at);
+    try {
+      this.model.add_page(at, await get<TreePage>(this.model.path_of(at)));
+      this.trouble.value = '';
+    } catch (error) {
+      this.trouble.value = words_of(error);
+    } finally {
+      this.reading.delete(at);
+      this.is_loading.value = false;
+      this.changed();
+    }
+  }
+
+  async reload(): Promise<void> {
+    for (const at of this.model.open_nodes()) {
+      this.model.forget(at);
+      await this.load(at);
+    }
+  }
+
+  toggle(at: TreeNode, open?: boolean): void {
+    this.model.toggle(at, open);
+    if (at.is_open && !at.is_loaded) void this.load(at);
+    this.changed();
+  }
+
+  private changed(): void {
+    saw(this.model.seen_seq);
+    this.version.value += 1;
+  }
+}

@@ -1,0 +1,51 @@
+// Stops: all of them, newest first, and one with its report and what it covered.
+import { get } from '../api/client.ts';
+import type { Cancel } from '../api/types.ts';
+import { headline, target_words, verdict } from '../model/report.ts';
+import { cancel_link } from '../model/route.ts';
+import { LiveReport } from '../parts/report.tsx';
+import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { use_resource } from '../state/resource.ts';
+import { route, set_query } from '../state/router.ts';
+import { OperationList } from './operation_list.tsx';
+
+export function CancelsView() {
+  const only_open = route.value.query.get('open') === '1';
+  const [state, reload] = use_resource(`cancels ${only_open}`, () => get<{ cancels: Cancel[] }>(`/v1/cancels?limit=200${only_open ? '&status=open' : ''}`), { types: ['cancel_'], every_ms: 15_000 });
+  const { value, trouble } = state.value;
+  const toggle = (
+    <div class="switch" role="group" aria-label="Which">
+      <button type="button" aria-pressed={!only_open} onClick={() => set_query('open', '')}>All</button>
+      <button type="button" aria-pressed={only_open} onClick={() => set_query('open', '1')}>Not proven yet</button>
+    </div>
+  );
+  return (
+    <Page title="Stops" actions={toggle}>
+      <Trouble words={trouble} retry={reload} />
+      {!value && !trouble && <Loading what="stops" />}
+      {value?.cancels.length === 0 && <Empty title={only_open ? 'Every stop is proven' : 'Nothing has been stopped yet'}>A stop appears here the moment it is ordered, from wherever.</Empty>}
+      <ul class="cancels">
+        {value?.cancels.map((c) => (
+          <li key={c.id} class={`verdict-${verdict(c)}`}>
+            <i aria-hidden="true" />
+            <a href={cancel_link(c.id ?? '')}>{target_words(c)}</a>
+            <span>{headline(c)}</span>
+            <span class="grow" />
+            <span class="faint">{c.by.name || c.by.id} via {c.via.channel}</span>
+            <span class="faint"><When at={c.created_at} /></span>
+          </li>
+        ))}
+      </ul>
+    </Page>
+  );
+}
+
+export function CancelView({ id }: { id: string }) {
+  return (
+    <Page tall title="Stop">
+      <section class="card"><LiveReport key={id} id={id} /></section>
+      <h2 class="section">What it covers</h2>
+      <OperationList text={`cancel:${id} status:live status:ended`} which="ended" />
+    </Page>
+  );
+}

@@ -1,0 +1,85 @@
+// The cluster: how fast it stops and commits, what it holds, who its MCP servers are.
+import { useEffect } from 'preact/hooks';
+import { bytes, duration, exact_ms } from '../model/format.ts';
+import { value_of } from '../model/metrics.ts';
+import { Chart } from '../parts/chart.tsx';
+import { Field, Page, Trouble, When } from '../parts/small.tsx';
+import { looks, measures_trouble, watch_measures } from '../state/measures.ts';
+import { findings, status } from '../state/needs.ts';
+import { ClusterLine } from './home.tsx';
+
+const milliseconds = (seconds: number) => exact_ms(seconds * 1000);
+const each_second = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
+const whole = (value: number) => Math.round(value).toLocaleString('en');
+
+function Charts() {
+  const all = looks.value;
+  const times = all.map((l) => l.at);
+  return (
+    <div class="charts">
+      <Chart title="Stops, 99 %" times={times} unit={milliseconds} series={[
+        { name: 'fenced', colour: '--c-run', values: all.map((l) => l.fenced) }, { name: 'signalled', colour: '--c-wait', values: all.map((l) => l.signalled) },
+        { name: 'settled', colour: '--c-stop', values: all.map((l) => l.settled) }]} />
+      <Chart title="Commits, 99 %" times={times} unit={milliseconds} series={[{ name: 'commit', colour: '--c-good', values: all.map((l) => l.commit) }]} />
+      <Chart title="Starts and events" times={times} unit={each_second} series={[
+        { name: 'starts', colour: '--c-run', values: all.map((l) => l.starts) }, { name: 'events', colour: '--c-wait', values: all.map((l) => l.events) }]} />
+      <Chart title="Live operations" times={times} unit={whole} series={[{ name: 'live', colour: '--c-run', values: all.map((l) => l.live) }]} />
+      <Chart title="Oldest unproven" times={times} unit={(s) => duration(s * 1000)} series={[{ name: 'age', colour: '--c-stop', values: all.map((l) => l.oldest) }]} />
+    </div>
+  );
+}
+
+function Store() {
+  const samples = looks.value.at(-1)?.samples;
+  if (!samples) return null;
+  const low = value_of(samples, 'quell_store_low') > 0;
+  return (
+    <section class="card">
+      <h2>Store and connections</h2>
+      <dl class="fields">
+        <Field name="Store">{bytes(value_of(samples, 'quell_store_bytes'))}</Field>
+        <Field name="Free"><span class={low ? 'tone-stop' : ''}>{bytes(value_of(samples, 'quell_store_free_bytes'))}{low ? ', low: starts are refused' : ''}</span></Field>
+        <Field name="Rows written"><span class="num">{whole(value_of(samples, 'quell_journal_rows_total'))}</span></Field>
+        <Field name="Failed commits"><span class="num">{whole(value_of(samples, 'quell_journal_failures_total'))}</span></Field>
+        <Field name="Connections"><span class="num">{whole(value_of(samples, 'quell_http_connections'))}</span></Field>
+        <Field name="Event streams"><span class="num">{whole(value_of(samples, 'quell_http_event_streams'))}</span></Field>
+      </dl>
+    </section>
+  );
+}
+
+export function ClusterView() {
+  useEffect(watch_measures, []);
+  const s = status.value;
+  const { mcp, not_ready } = findings.value;
+  return (
+    <Page title="Cluster">
+      <Trouble words={measures_trouble.value} />
+      {not_ready && <div class="trouble">{not_ready}</div>}
+      <ClusterLine />
+      <Charts />
+      <div class="columns">
+        {s && (
+          <section class="card">
+            <h2>Controller</h2>
+            <dl class="fields">
+              <Field name="Version">{s.version} <code>{s.commit}</code></Field>
+              <Field name="Since"><When at={s.started_at} how="clock" /></Field>
+              <Field name="Cluster"><code class="wrap">{s.cluster}</code></Field>
+              <Field name="Epoch"><span class="num">{s.epoch}</span></Field>
+              <Field name="Seq"><span class="num">{s.seq.toLocaleString('en')}</span></Field>
+            </dl>
+          </section>
+        )}
+        <Store />
+        {mcp.length > 0 && (
+          <section class="card">
+            <h2>MCP servers</h2>
+            <ul class="plain">{mcp.map((m) => <li key={m.name}><b>{m.name}</b> <span class="faint">{m.kind}, one for each {m.per}</span> {m.login?.trouble ? <span class="tone-stop">{m.login.trouble}</span> : m.login ? (m.login.logged_in ? 'logged in' : 'not logged in') : ''}</li>)}</ul>
+          </section>
+        )}
+      </div>
+      <p class="faint">What this machine can and cannot promise: <code>quell doctor</code>.</p>
+    </Page>
+  );
+}

@@ -1,0 +1,156 @@
+// A conversation: what was said, what is being said, the tools that run, what waits, and the stop.
+import { useSignal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { get, post, words_of } from '../api/client.ts';
+import type { ApiEvent, Message, MessageDecision, Operation } from '../api/types.ts';
+import { apply_turn_event, still_live, type LiveTurn, type ToolRun } from '../model/conversation.ts';
+import { duration } from '../model/format.ts';
+import { link, operation_link } from '../model/route.ts';
+import { Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { now } from '../state/clock.ts';
+import { use_resource } from '../state/resource.ts';
+import { go, route } from '../state/router.ts';
+import { may, session } from '../state/session.ts';
+import { ask_to_stop } from '../state/stopping.ts';
+import { Approval } from './home.tsx';
+
+const turn_types = ['turn_start', 'text_delta', 'tool_start', 'tool_progress', 'tool_timeout', 'tool_result', 'turn_abort', 'turn_complete', 'message_decided', 'acknowledgement', 'approval_required', 'approval_resolved', 'operation_created'];
+
+function input_words(input: unknown): string {
+  const command = (input as { command?: unknown } | null)?.command;
+  return typeof command === 'string' ? command : JSON.stringify(input ?? {});
+}
+
+function Tool({ tool }: { tool: ToolRun }) {
+  const state = tool.ok === null ? 'running' : tool.ok ? 'completed' : tool.note === 'cancelled' ? 'cancelled' : 'failed';
+  return (
+    <div class={`tool st-${state}`}>
+      <i aria-hidden="true" />
+      {tool.operation ? <a href={operation_link(tool.operation)}>{tool.name}</a> : <b>{tool.name}</b>}
+      <code>{input_words(tool.input)}</code>
+      <span class="num faint">{duration(tool.elapsed_ms ?? Math.max(0, now.value - tool.began_at))}</span>
+      {tool.note && <span class="faint">{tool.note}</span>}
+    </div>
+  );
+}
+
+function Live({ turn }: { turn: LiveTurn }) {
+  return (
+    <article class="message of-assistant" aria-live="polite" aria-busy={turn.end === ''}>
+      <header><b>{turn.agent || 'assistant'}</b> <span class="faint">{turn.model}</span>{turn.end === 'aborted' && <span class="tone-stop"> broken off: {turn.reason}</span>}</header>
+      {turn.tools.map((tool) => <Tool key={tool.call} tool={tool} />)}
+      <p class="said">{turn.text}{turn.end === '' && <span class="caret" aria-hidden="true" />}</p>
+    </article>
+  );
+}
+
+function Kept({ message }: { message: Message }) {
+  const who = message.role === 'assistant' ? 'assistant' : message.role === 'tool' ? 'tools' : message.author?.name || message.author?.id || 'user';
+  return (
+    <article class={`message of-${message.role}${message.discarded ? ' discarded' : ''}`}>
+      <header><b>{who}</b> <span class="faint"><When at={message.at} how="clock" /></span>{message.interrupted && <span class="tone-stop"> interrupted</span>}{message.discarded && <span class="faint"> not answered</span>}</header>
+      {message.tool_calls.map((c) => <div key={c.call} class="tool st-completed"><i aria-hidden="true" />{c.operation ? <a href={operation_link(c.operation)}>{c.name}</a> : <b>{c.name}</b>}<code>{input_words(c.input)}</code></div>)}
+      {message.results.map((r) => <details key={r.call}><summary>{r.name} {r.cancelled ? 'was cancelled' : r.ok ? 'answered' : 'failed'}</summary><pre class="json" tabIndex={0}>{typeof r.result === 'string' ? r.result : JSON.stringify(r.result, null, 2)}</pre></details>)}
+      {message.text && <p class="said">{message.text}</p>}
+    </article>
+  );
+}
+
+function Say({ scope, said }: { scope: string; said: () => void }) {
+  const [text, set_text] = useState('');
+  const [note, set_note] = useState('');
+  const [trouble, set_trouble] = useState('');
+  const say = async () => {
+    if (!text.trim()) return;
+    const author = session.value!.owner;
+    try {
+      const d = await post<MessageDecision>('/v1/messages', { scope, text, author, on_disconnect: 'continue' });
+      set_note(d.decision === 'cancel' ? `Taken as a stop: ${d.cancel?.operations ?? 0} operations` : d.decision === 'ignored' ? `Not answered: ${d.why.replaceAll('_', ' ')}` : d.turn?.position ? `Waits behind ${d.turn.position}` : '');
+      set_text('');
+      set_trouble('');
+      said();
+    } catch (error) {
+      set_trouble(words_of(error));
+    }
+  };
+  return (
+    <form class="say" onSubmit={(e) => (e.preventDefault(), void say())}>
+      <Trouble words={trouble} />
+      <textarea aria-label="Message" placeholder={`Say something in ${scope}. Enter sends.`} rows={2} maxLength={65_536} value={text} onInput={(e) => set_text(e.currentTarget.value)} onKeyDown={(e) => e.key === 'Enter' && !e.shiftKey && (e.preventDefault(), void say())} />
+      <div class="say-foot"><span class="faint" role="status">{note}</span><span class="grow" /><button type="submit" class="button primary" disabled={!text.trim()}>Send</button></div>
+    </form>
+  );
+}
+
+function Talk({ scope }: { scope: string }) {
+  const query = new URLSearchParams({ scope, limit: '200', order: 'desc' });
+  const [kept, reload] = use_resource(`messages ${scope}`, () => get<{ messages: Message[] }>(`/v1/messages?${query}`));
+  const [waiting, reload_waiting] = use_resource(`talk ${scope}`, () => get<{ operations: Operation[] }>(`/v1/operations?${new URLSearchParams({ scope, status: 'live' })}&limit=200`), { every_ms: 5000 });
+  const turns = useSignal<ReadonlyMap<string, LiveTurn>>(new Map());
+  useEffect(() => {
+    turns.value = new Map();
+    const source = new EventSource(`/v1/events?${new URLSearchParams({ scope, types: turn_types.join(',') })}`);
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const receive = (message: MessageEvent<string>) => {
+      const event = JSON.parse(message.data) as ApiEvent;
+      if (event.scope !== scope) return;
+      const next = new Map(turns.value);
+      apply_turn_event(next, event);
+      turns.value = next;
+      if (event.type === 'text_delta' || event.type === 'tool_progress') return;
+      soon ??= setTimeout(() => ((soon = undefined), reload(), reload_waiting()), 200);
+    };
+    for (const type of turn_types) source.addEventListener(type, receive as (e: Event) => void);
+    return () => (source.close(), clearTimeout(soon));
+  }, [scope]);
+  const messages = [...(kept.value.value?.messages ?? [])].sort((a, b) => a.seq - b.seq);
+  const live = still_live(turns.value, messages);
+  const here = (waiting.value.value?.operations ?? []).filter((op) => op.scope === scope);
+  const queued = here.filter((op) => op.kind === 'turn' && op.status === 'pending');
+  const running = here.find((op) => op.kind === 'turn' && (op.status === 'running' || op.status === 'cancelling'));
+  return (
+    <>
+      <Trouble words={kept.value.trouble} retry={reload} />
+      <div class="talk" role="log" aria-label={`Conversation in ${scope}`} tabIndex={0}>
+        {kept.value.is_loading && messages.length === 0 && <Loading what="the conversation" />}
+        {!kept.value.is_loading && messages.length === 0 && live.length === 0 && <Empty title="Nothing said yet">Whatever is said in {scope} appears here.</Empty>}
+        {messages.map((m) => <Kept key={m.message} message={m} />)}
+        {live.map((t) => <Live key={t.turn} turn={t} />)}
+        {here.filter((op) => op.status === 'paused').map((op) => <section key={op.id} class="card"><h2>{op.name} asks to go on</h2><Approval op={op} /></section>)}
+      </div>
+      {(running || queued.length > 0) && (
+        <div class="turn-bar">
+          {running && <span>{running.status === 'cancelling' ? 'Being stopped, not proven yet' : `Answering since ${duration(Math.max(0, now.value - Date.parse(running.started_at ?? running.created_at)))}`}</span>}
+          {queued.length > 0 && <span class="faint">{queued.length} waiting</span>}
+          <span class="grow" />
+          {may.cancel.value && running && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operation', id: running.id, title: 'this answer' })}>Stop this answer…</button>}
+          {may.cancel.value && queued.length > 0 && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop all here…</button>}
+        </div>
+      )}
+      {may.converse.value && <Say scope={scope} said={() => (reload(), reload_waiting())} />}
+    </>
+  );
+}
+
+function Choose() {
+  const [state] = use_resource('conversations', () => get<{ operations: Operation[] }>('/v1/operations?kind=turn&limit=500'), { every_ms: 10_000 });
+  const [scope, set_scope] = useState('');
+  const last = new Map<string, Operation>();
+  for (const op of state.value.value?.operations ?? []) if (!last.has(op.scope)) last.set(op.scope, op);
+  return (
+    <>
+      <Trouble words={state.value.trouble} />
+      <form class="form-row" onSubmit={(e) => (e.preventDefault(), scope.trim() && go(link('/conversation', { scope: scope.trim() })))}>
+        <label class="stack">Scope <input value={scope} placeholder="chat/alice" onInput={(e) => set_scope(e.currentTarget.value)} /></label>
+        <button type="submit" class="button">Open</button>
+      </form>
+      {last.size === 0 && !state.value.is_loading && <Empty title="No conversations yet">They begin with a message, from here, a chat, or <code>quell chat</code>.</Empty>}
+      <ul class="cancels">{[...last].map(([name, op]) => <li key={name}><i class={`dot st-${op.status}`} aria-hidden="true" /><a href={link('/conversation', { scope: name })}>{name}</a><span class="faint">{op.turn?.agent}</span><span class="grow" /><span class="faint"><When at={op.created_at} /></span></li>)}</ul>
+    </>
+  );
+}
+
+export function ConversationView() {
+  const scope = route.value.query.get('scope') ?? '';
+  return <Page tall={scope !== ''} title={scope || 'Conversations'}>{scope ? <Talk key={scope} scope={scope} /> : <Choose />}</Page>;
+}

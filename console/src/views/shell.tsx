@@ -1,0 +1,150 @@
+// The frame of every view: navigation, the state of the connection, help on keys, and the stop dialog.
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { connection } from '../api/feed.ts';
+import { duration } from '../model/format.ts';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { saved_views } from '../parts/search_box.tsx';
+import { Empty } from '../parts/small.tsx';
+import { StopDialog } from '../parts/stop_dialog.tsx';
+import { now } from '../state/clock.ts';
+import { needs } from '../state/needs.ts';
+import { address, route } from '../state/router.ts';
+import { may, session, sign_out } from '../state/session.ts';
+import { AuditView } from './audit.tsx';
+import { CancelsView, CancelView } from './cancels.tsx';
+import { ClusterView } from './cluster.tsx';
+import { ConversationView } from './conversation.tsx';
+import { EndedView } from './ended.tsx';
+import { Home } from './home.tsx';
+import { OperationView } from './operation.tsx';
+import { TokensView } from './tokens.tsx';
+import { TreeView } from './tree.tsx';
+import { WorkersView } from './workers.tsx';
+
+export const is_help_open = signal(false);
+const is_menu_open = signal(false);
+
+const links: { to: string; name: string; icon: IconName; views: string[]; may?: { value: boolean } }[] = [
+  { to: '/', name: 'Needs me', icon: 'home', views: ['home'] },
+  { to: '/tree', name: 'Live', icon: 'tree', views: ['tree', 'operation'] },
+  { to: '/cancels', name: 'Stops', icon: 'stop', views: ['cancels', 'cancel'] },
+  { to: '/ended', name: 'Ended', icon: 'ended', views: ['ended'] },
+  { to: '/conversation', name: 'Conversations', icon: 'chat', views: ['conversation'] },
+  { to: '/workers', name: 'Workers', icon: 'workers', views: ['workers'] },
+  { to: '/cluster', name: 'Cluster', icon: 'cluster', views: ['cluster'] },
+  { to: '/audit', name: 'Audit', icon: 'audit', views: ['audit'], may: may.run_cluster },
+  { to: '/tokens', name: 'Tokens', icon: 'tokens', views: ['tokens'], may: may.administer },
+];
+
+function Navigation() {
+  const { view } = route.value;
+  const many = needs.value.length;
+  const who = session.value!;
+  return (
+    <nav class={is_menu_open.value ? 'nav open' : 'nav'} aria-label="Views" onClick={(e) => (e.target as Element).closest('a') && (is_menu_open.value = false)}>
+      <a class="brand" href="/"><img src="/icon.svg" alt="" width="22" height="22" /> quell</a>
+      <ul>
+        {links.filter((l) => l.may?.value ?? true).map((l) => (
+          <li key={l.to}>
+            <a href={l.to} {...(l.views.includes(view) ? { 'aria-current': 'page' as const } : {})}><Icon name={l.icon} />{l.name}{l.to === '/' && many > 0 && <b class="count num">{many}</b>}</a>
+          </li>
+        ))}
+      </ul>
+      {saved_views.value.length > 0 && (
+        <>
+          <h2>Saved</h2>
+          <ul>{saved_views.value.map((v) => <li key={v.to}><a href={v.to} {...(address.value === v.to ? { 'aria-current': 'page' as const } : {})}>{v.name}</a></li>)}</ul>
+        </>
+      )}
+      <span class="grow" />
+      <button type="button" class="key-hint" onClick={() => (is_help_open.value = true)}>Keys <kbd>?</kbd></button>
+      <div class="who">
+        <div><b>{who.token}</b><span class="faint">{who.role}{who.scope ? ` · ${who.scope}` : ''}</span></div>
+        <button type="button" class="button quiet" aria-label="Sign out" title="Sign out" onClick={() => void sign_out()}><Icon name="out" /></button>
+      </div>
+    </nav>
+  );
+}
+
+function ConnectionBar() {
+  const { state, since } = connection.value;
+  if (state !== 'lost') return null;
+  return <div class="lost" role="status">quelld does not answer, since {duration(Math.max(0, Math.floor((now.value - since) / 1000) * 1000))}. What you see is from then; it goes on by itself when quelld is back.</div>;
+}
+
+const keys: [string, string][] = [
+  ['/', 'Search'], ['j k', 'Down and up'], ['h l', 'Close and open a branch'], ['Enter', 'Open'], ['x', 'Choose, to stop several'], ['c', 'Stop what is marked; Enter confirms'],
+  ['g', 'Live tree'], ['n', 'Needs me'], ['Esc', 'Leave a field or dialog'], ['?', 'This'],
+];
+
+function Help() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (is_help_open.value) box.current?.showModal();
+  }, [is_help_open.value]);
+  if (!is_help_open.value) return null;
+  return (
+    <dialog ref={box} class="dialog" aria-labelledby="help-title" onClose={() => (is_help_open.value = false)}>
+      <h2 id="help-title">Keys</h2>
+      <dl class="fields">{keys.map(([key, words]) => <div key={key} class="field"><dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{words}</dd></div>)}</dl>
+      <div class="dialog-foot"><span class="grow" /><button type="button" class="button" onClick={() => box.current?.close()}>Close</button></div>
+    </dialog>
+  );
+}
+
+function View() {
+  const { view, id } = route.value;
+  switch (view) {
+    case 'home':
+      return <Home />;
+    case 'tree':
+      return <TreeView />;
+    case 'operation':
+      return <OperationView key={id} id={id} />;
+    case 'cancels':
+      return <CancelsView />;
+    case 'cancel':
+      return <CancelView key={id} id={id} />;
+    case 'ended':
+      return <EndedView />;
+    case 'conversation':
+      return <ConversationView />;
+    case 'workers':
+      return <WorkersView />;
+    case 'cluster':
+      return <ClusterView />;
+    case 'audit':
+      return may.run_cluster.value ? <AuditView /> : <NotForYou />;
+    case 'tokens':
+      return may.administer.value ? <TokensView /> : <NotForYou />;
+    case 'unknown':
+      return <Empty title="There is no such view">The navigation lists those that there are.</Empty>;
+  }
+}
+
+function NotForYou() {
+  return <Empty title="Not with this token">Sign in with an admin's token to see this.</Empty>;
+}
+
+export function view_name(): string {
+  return links.find((l) => l.views.includes(route.value.view))?.name ?? '';
+}
+
+export function Shell() {
+  return (
+    <>
+      <a class="skip" href="#main">Skip to the view</a>
+      <div class="shell">
+        <button type="button" class="menu" aria-label="Navigation" aria-expanded={is_menu_open.value} onClick={() => (is_menu_open.value = !is_menu_open.value)}><Icon name="menu" /></button>
+        <Navigation />
+        <div class="stage">
+          <ConnectionBar />
+          <main id="main" tabIndex={-1}><View /></main>
+        </div>
+      </div>
+      <StopDialog />
+      <Help />
+    </>
+  );
+}

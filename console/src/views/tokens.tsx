@@ -1,0 +1,83 @@
+// Tokens: a list, a new one whose secret is shown once, and their end.
+import { useState } from 'preact/hooks';
+import { get, post, remove, words_of } from '../api/client.ts';
+import type { Token } from '../api/types.ts';
+import { Copy, Empty, Loading, Page, Trouble, When } from '../parts/small.tsx';
+import { use_resource } from '../state/resource.ts';
+
+const roles = ['observer', 'chat', 'operator', 'admin'] as const;
+const lives = [['never', 0], ['a day', 1], ['a week', 7], ['30 days', 30], ['90 days', 90]] as const;
+
+function Create({ done }: { done: () => void }) {
+  const [name, set_name] = useState('');
+  const [role, set_role] = useState<(typeof roles)[number]>('observer');
+  const [scope, set_scope] = useState('');
+  const [days, set_days] = useState(30);
+  const [made, set_made] = useState<(Token & { token: string }) | null>(null);
+  const [trouble, set_trouble] = useState('');
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      const expires_at = days ? new Date(Date.now() + days * 86_400_000).toISOString() : null;
+      set_made(await post('/v1/tokens', { name: name.trim(), role, scope: scope.trim() || null, expires_at }));
+      set_name('');
+      set_trouble('');
+      done();
+    } catch (error) {
+      set_trouble(words_of(error));
+    }
+  };
+  return (
+    <section class="card">
+      <h2>New token</h2>
+      <form class="form-row" onSubmit={(e) => void submit(e)}>
+        <label class="stack">Name <input required maxLength={128} value={name} onInput={(e) => set_name(e.currentTarget.value)} /></label>
+        <label class="stack">Role <select value={role} onChange={(e) => set_role(e.currentTarget.value as (typeof roles)[number])}>{roles.map((r) => <option key={r}>{r}</option>)}</select></label>
+        <label class="stack">Scope <input placeholder="all" value={scope} onInput={(e) => set_scope(e.currentTarget.value)} /></label>
+        <label class="stack">Ends after <select value={days} onChange={(e) => set_days(Number(e.currentTarget.value))}>{lives.map(([words, n]) => <option key={n} value={n}>{words}</option>)}</select></label>
+        <button type="submit" class="button primary">Create</button>
+      </form>
+      <Trouble words={trouble} />
+      {made && (
+        <div class="secret" role="status">
+          <p>The secret of <b>{made.name}</b>. It is shown this once.</p>
+          <code class="wrap">{made.token}</code>
+          <div><Copy text={made.token} label="Copy" /> <button type="button" class="button quiet" onClick={() => set_made(null)}>I have it</button></div>
+        </div>
+      )}
+    </section>
+  );
+}
+
+export function TokensView() {
+  const [state, reload] = use_resource('tokens', () => get<{ tokens: Token[] }>('/v1/tokens?limit=1000'), { every_ms: 30_000 });
+  const [refused, set_refused] = useState('');
+  const { value, trouble } = state.value;
+  const revoke = async (token: Token) => {
+    if (!confirm(`Revoke ${token.name}? Whoever uses it is refused from now on.`)) return;
+    await remove(`/v1/tokens/${token.id}`).then(() => set_refused(''), (error) => set_refused(words_of(error)));
+    reload();
+  };
+  return (
+    <Page title="Tokens">
+      <Create done={reload} />
+      <Trouble words={trouble || refused} retry={reload} />
+      {!value && !trouble && <Loading what="tokens" />}
+      {value?.tokens.length === 0 && <Empty title="No tokens yet">Only the one of this installation. Give everybody who works here one of their own.</Empty>}
+      {value && value.tokens.length > 0 && (
+        <div class="scroll" tabIndex={0} role="group" aria-label="Table"><table>
+          <thead><tr><th>Name</th><th>Role</th><th>Scope</th><th>Owner</th><th>Created</th><th>Last used</th><th>Ends</th><th><span class="hidden">Revoke</span></th></tr></thead>
+          <tbody>
+            {value.tokens.map((t) => (
+              <tr key={t.id}>
+                <td>{t.name}</td><td>{t.role}</td><td>{t.scope ?? <span class="faint">all</span>}</td><td>{t.owner.name || t.owner.id}</td>
+                <td><When at={t.created_at} /></td><td><When at={t.last_used_at} /></td><td><When at={t.expires_at} /></td>
+                <td class="end"><button type="button" class="button quiet" onClick={() => void revoke(t)}>Revoke</button></td>
+              </tr>
+            ))}
+          </tbody>
+        </table></div>
+      )}
+    </Page>
+  );
+}

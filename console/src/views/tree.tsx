@@ -1,0 +1,111 @@
+// The live tree, by scope or by parent; with a search, a flat list of what matches.
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { TreeNode } from '../model/tree.ts';
+import { is_empty, parse_search } from '../model/search.ts';
+import { SearchBox, SavedViews } from '../parts/search_box.tsx';
+import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
+import { OperationRow, ScopeRow } from '../parts/tree_row.tsx';
+import { Virtual } from '../parts/virtual.tsx';
+import { go, route, set_query } from '../state/router.ts';
+import { may } from '../state/session.ts';
+import { ask_to_stop } from '../state/stopping.ts';
+import { LiveTree } from '../state/tree.ts';
+import { use_keys } from '../state/keys.ts';
+import { link, operation_link } from '../model/route.ts';
+import { OperationList } from './operation_list.tsx';
+
+export const row_height = 34;
+
+/** Stop for whatever a row is. */
+export function stop_node(at: TreeNode): void {
+  if (at.operation) ask_to_stop({ what: 'operation', id: at.operation.id, title: at.operation.title });
+  else ask_to_stop({ what: 'scope', scope: at.scope });
+}
+
+function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
+  const tree = useMemo(() => new LiveTree(by, scope), [by, scope]);
+  useEffect(() => () => tree.close(), [tree]);
+  const focus = useSignal(-1);
+  const chosen = useSignal<ReadonlySet<string>>(new Set());
+  void tree.version.value;
+  const rows = tree.model.rows();
+  const root = tree.model.root;
+  const at = () => rows[focus.value];
+  const choose = (id: string) => {
+    const next = new Set(chosen.value);
+    if (!next.delete(id)) next.add(id);
+    chosen.value = next;
+  };
+  use_keys({
+    j: () => (focus.value = Math.min(rows.length - 1, focus.value + 1)),
+    k: () => (focus.value = Math.max(0, focus.value - 1)),
+    l: () => at() && tree.toggle(at()!, true),
+    h: () => at() && (at()!.is_open ? tree.toggle(at()!, false) : (focus.value = Math.max(0, rows.indexOf(at()!.above!)))),
+    x: () => at()?.operation && choose(at()!.operation!.id),
+    c: () => {
+      if (!may.cancel.value) return;
+      if (chosen.value.size) ask_to_stop({ what: 'operations', ids: [...chosen.value] });
+      else if (at()) stop_node(at()!);
+    },
+    Enter: () => at() && (at()!.operation ? go(operation_link(at()!.operation!.id)) : tree.toggle(at()!)),
+  });
+  // Rows that come into view bring the rest of their list.
+  const ranged = (_: number, last: number) => {
+    const seen = rows[Math.min(last, rows.length) - 1];
+    for (let one: TreeNode | null = seen ?? root; one; one = one.above) if (one.cursor && last >= rows.length - 20) void tree.load(one);
+    if (seen?.above?.cursor) void tree.load(seen.above);
+  };
+  if (tree.is_loading.value) return <Loading what="the live tree" />;
+  return (
+    <>
+      <Trouble words={tree.trouble.value} retry={() => void tree.reload()} />
+      <div class="tree-count">
+        <b class="num" data-live={root.children}>{root.children.toLocaleString('en')}</b> live{root.cancelling > 0 && <span class="tone-stop"> · {root.cancelling.toLocaleString('en')} cancelling</span>}
+        {chosen.value.size > 0 && (
+          <span class="chosen">
+            {chosen.value.size} chosen
+            <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operations', ids: [...chosen.value] })}>Stop them…</button>
+            <button type="button" class="button quiet" onClick={() => (chosen.value = new Set())}>Clear</button>
+          </span>
+        )}
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
+      ) : (
+        <Virtual
+          label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={focus.value} on_range={ranged}
+          render={(i) => {
+            const one = rows[i]!;
+            const is_focused = i === focus.value;
+            const toggle = () => (tree.toggle(one), (focus.value = i));
+            return one.operation
+              ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={chosen.value.has(one.operation.id)} toggle={toggle} stop={() => stop_node(one)} choose={() => choose(one.operation!.id)} />
+              : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={() => stop_node(one)} />;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+export function TreeView() {
+  const { query } = route.value;
+  const text = query.get('q') ?? '';
+  const by = query.get('by') === 'parent' ? 'parent' : 'scope';
+  const scope = query.get('scope') ?? '';
+  const search = parse_search(text);
+  const stop_scope = scope && may.cancel.value && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {scope}…</button>;
+  return (
+    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {scope}</> : 'Live'} actions={stop_scope}>
+      <div class="toolbar">
+        <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, kind:task status:running worker:w1 owner:alice label:pr=1" />
+        <div class="switch" role="group" aria-label="Tree by">
+          {(['scope', 'parent'] as const).map((one) => <button type="button" key={one} aria-pressed={by === one} onClick={() => set_query('by', one === 'scope' ? '' : one)}>By {one}</button>)}
+        </div>
+        <SavedViews />
+      </div>
+      {is_empty(search) ? <Tree key={`${by} ${scope}`} by={by} scope={scope} /> : <OperationList text={scope ? `${text} scope:${scope}` : text} which="live" />}
+    </Page>
+  );
+}

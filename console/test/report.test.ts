@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { headline, next_words, preview_words, proof_shares, receipt_shares, verdict } from '../src/model/report.ts';
+import { cancel, report } from './made.ts';
+
+test('the word "stopped" is said with proof alone', () => {
+  const statuses = ['fenced', 'signalled', 'settled'] as const;
+  const outcomes = ['stopping', 'nothing_live', 'already_finished', 'joined', 'unknown_id'] as const;
+  for (const status of statuses)
+    for (const outcome of outcomes)
+      for (const proven of [true, false])
+        for (const operations of [0, 3])
+          for (const unproven_total of [0, 1]) {
+            const one = cancel({ status, outcome, report: report({ operations, proven, unproven_total: operations ? unproven_total : 0 }) });
+            const says = /\bstopped\b/i.test(headline(one));
+            assert.equal(says, verdict(one) === 'proven', headline(one));
+            if (says) assert.ok(status === 'settled' && proven && operations > 0);
+          }
+});
+
+test('what is settled without proof says how many nobody vouches for', () => {
+  const one = cancel({ status: 'settled', report: report({ operations: 5, receipts: { ...report().receipts, killed: 3, unconfirmed: 1, declared: 1 } }) });
+  assert.equal(verdict(one), 'unproven');
+  assert.match(headline(one), /2 operations nobody can vouch for/);
+});
+
+test('a stop under way counts what is proven', () => {
+  assert.equal(headline(cancel({ report: report({ operations: 1037, unproven_total: 37 }) })), 'Stopping: 1,000 of 1,037 operations proven');
+});
+
+test('shares leave out what is zero, the largest first', () => {
+  const r = report({ receipts: { ...report().receipts, killed: 2, terminated: 9 }, proofs: { ...report().proofs, cgroup_empty: 11 } });
+  assert.deepEqual(receipt_shares(r).map((s) => [s.key, s.count]), [['terminated', 9], ['killed', 2]]);
+  assert.deepEqual(proof_shares(r).map((s) => s.words), ['control group empty']);
+});
+
+test('the next step says when', () => {
+  const one = { operation: 'o', title: '', scope: 's', worker: 'w', why: 'in_grace', since_at: '', processes_total: 0, processes: [], next: { action: 'kill', at: '2026-11-20T10:00:02.000Z' }, dead_by: null } as const;
+  const now = Date.parse('2026-11-20T10:00:00.500Z');
+  assert.equal(next_words({ ...one, processes: [] }, now), 'it is killed in 1.5s');
+  assert.equal(next_words({ ...one, processes: [] }, now + 5000), 'it is killed any moment');
+});
+
+test('the preview counts operations, workers and what is external', () => {
+  assert.equal(preview_words(report({ operations: 37, workers: ['a', 'b', 'c', 'd'] }), 2), '37 operations on 4 workers, 2 of them external');
+  assert.equal(preview_words(report(), 0), 'Nothing is live there now');
+});

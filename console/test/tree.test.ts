@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Operation, TreePage } from '../src/api/types.ts';
+import { TreeModel } from '../src/model/tree.ts';
+import { event, operation } from './made.ts';
+
+const page = (more: Partial<TreePage>): TreePage => ({ live: 0, cancelling: 0, scopes: [], operations: [], next_cursor: null, ...more });
+const scope = (name: string, live = 1) => ({ scope: name, live, cancelling: 0, cutoff_seq: null, last_cancel: null });
+const entry = (op: Operation, children = 0, below = children) => ({ operation: op, children, below });
+const keys = (tree: TreeModel) => tree.rows().map((n) => n.key);
+
+test('pages become rows, in their order, below what is open', () => {
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 3, scopes: [scope('team', 3)] }));
+  const team = tree.nodes.get('s:team')!;
+  tree.add_page(team, page({ live: 3, scopes: [scope('team/x', 1)], operations: [entry(operation('a', { scope: 'team' }), 1)] }));
+  assert.deepEqual(keys(tree), ['s:team']);
+  tree.toggle(team);
+  assert.deepEqual(keys(tree), ['s:team', 's:team/x', 'o:a']);
+  assert.equal(tree.rows()[2]!.depth, 1);
+});
+
+test('what begins is counted up to the top, and shown where it is open', () => {
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 1, scopes: [scope('team', 1)] }));
+  tree.apply([event('operation_created', operation('b', { scope: 'team/x' }))], 0);
+  assert.equal(tree.root.children, 2);
+  assert.equal(tree.nodes.get('s:team')!.children, 2);
+  assert.equal(tree.nodes.has('o:b'), false);
+  tree.apply([event('operation_created', operation('c', { scope: 'fresh' }))], 0);
+  assert.deepEqual(keys(tree), ['s:fresh', 's:team']);
+});
+
+test('children are counted and inserted, and ends take them back', () => {
+  const tree = new TreeModel('parent');
+  tree.add_page(tree.root, page({ live: 1, operations: [entry(operation('a'))] }));
+  const a = tree.nodes.get('o:a')!;
+  tree.toggle(a);
+  tree.add_page(a, page({}));
+  const b = operation('b', { parent: 'a' });
+  tree.apply([event('operation_created', b), event('operation_created', b)], 0);
+  assert.deepEqual(keys(tree), ['o:a', 'o:b']);
+  assert.equal(a.children, 1);
+  assert.equal(a.below, 1);
+  const ended = { ...b, status: 'completed' as const };
+  tree.apply([event('operation_completed', ended), event('operation_completed', ended)], 1000);
+  assert.equal(a.children, 0);
+  assert.deepEqual(keys(tree), ['o:a', 'o:b'], 'an end is shown for a while');
+  assert.equal(tree.sweep(500), false);
+  assert.equal(tree.sweep(1500), true);
+  assert.deepEqual(keys(tree), ['o:a']);
+});
+
+test('what was missed is put right when its place is read again', () => {
+  const tree = new TreeModel('parent');
+  tree.add_page(tree.root, page({ operations: [entry(operation('a')), entry(operation('b'), 1)] }));
+  tree.toggle(tree.nodes.get('o:b')!);
+  tree.forget(tree.root);
+  tree.add_page(tree.root, page({ operations: [entry(operation('c'))] }));
+  assert.deepEqual(keys(tree), ['o:c']);
+  assert.equal(tree.nodes.size, 1);
+});
+
+test('a page goes on behind the one before', () => {
+  const tree = new TreeModel('scope', 'team');
+  assert.equal(tree.path_of(tree.root, 2), '/v1/tree?limit=2&by=scope&scope=team');
+  tree.add_page(tree.root, page({ operations: [entry(operation('a'))], next_cursor: 'more' }));
+  assert.match(tree.path_of(tree.root), /cursor=more/);
+  tree.add_page(tree.root, page({ operations: [entry(operation('b'))] }));
+  assert.deepEqual(keys(tree), ['o:a', 'o:b']);
+});
+
+test('100,000 rows and a batch of 2,000 changes take well under a frame or two', () => {
+  const tree = new TreeModel('parent');
+  const all = Array.from({ length: 100_000 }, (_, i) => operation(`op${i}`));
+  tree.add_page(tree.root, page({ live: all.length, operations: all.map((op) => entry(op)) }));
+  assert.equal(tree.rows().length, 100_000);
+  const batch = all.slice(0, 2000).map((op) => event('operation_cancelling', { ...op, status: 'cancelling' }));
+  const begin = performance.now();
+  tree.apply(batch, 0);
+  tree.rows();
+  assert.ok(performance.now() - begin < 1000);
+  assert.equal(tree.rows()[5]!.operation!.status, 'cancelling');
+});

@@ -1,0 +1,140 @@
+// Pages of the live tree. Each call looks at a bounded number of operations, so that nobody who looks holds up a stop:
+// a page may be short and still have a next one.
+#include <algorithm>
+
+#include "controller/ledger/core.hpp"
+
+namespace quell::controller::heart {
+
+namespace {
+
+/// Operations that one page may look at: about a millisecond.
+constexpr std::size_t most_looks = 20'000;
+
+} // namespace
+
+/// The first behind `place` in a list that is ordered by seq. An operation that still stands in the list says it at
+/// once; behind one that has left, the list is walked, which ends after `most_looks`.
+template <class Next, class IsThere, class IsBehind>
+index core::behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const {
+  if (place.seq == 0) return head;
+  if (place.slot < operations_.end_index() && is_same(place.slot, place.seq) && is_there(place.slot))
+    return next(place.slot);
+  std::size_t looks = 0;
+  while (head != none && looks++ < most_looks && !is_behind(operations_[head].seq, place.seq)) head = next(head);
+  return head;
+}
+
+tree_branch core::branch_of(index x) const {
+  const operation_node& n = operations_[x];
+  return {n.id, n.children, n.live_below - 1};
+}
+
+tree_page core::branches(const tree_question& q) const {
+  tree_page page;
+  if (q.what == branches_of::operation) {
+    const index at = q.operation ? find(*q.operation) : none;
+    page.is_live = at != none;
+    if (page.is_live) list_children(at, q, page);
+    return page;
+  }
+  const index at = q.scope ? scopes_.find(q.scope->text()) : scope_tree::root;
+  if (at == none) return page;
+  page.live = scopes_[at].live;
+  page.cancelling = stopping_in(at);
+  if (q.what == branches_of::roots)
+    list_roots(at, q, page);
+  else
+    list_scope(at, q, page);
+  return page;
+}
+
+void core::list_children(index parent, const tree_question& q, tree_page& page) const {
+  page.live = operations_[parent].children;
+  const auto next = [this](index x) { return operations_[x].next_sibling; };
+  const auto is_there = [&](index x) { return operations_[x].parent == parent; };
+  const auto is_older = [](std::uint64_t seq, std::uint64_t than) { return seq < than; };
+  index x = behind(operations_[parent].first_child, q.after.value_or(tree_place{}), next, is_there, is_older);
+  index last = none;
+  for (; x != none && page.operations.size() < q.limit; x = next(x)) {
+    page.operations.push_back(branch_of(x));
+    last = x;
+  }
+  if (x != none && last != none) page.next = tree_place{"", last, operations_[last].seq, false};
+}
+
+/// The slots in their order: who lives all the while is seen once.
+void core::list_roots(index scope, const tree_question& q, tree_page& page) const {
+  index x = q.after && q.after->seq > 0 ? std::min(q.after->slot, operations_.end_index()) : 0;
+  if (q.after && q.after->seq > 0 && x < operations_.end_index()) ++x;
+  std::size_t looks = 0;
+  for (; x < operations_.end_index(); ++x) {
+    if (page.operations.size() == q.limit || looks++ == most_looks) {
+      page.next = tree_place{"", x - 1, 1, false};
+      return;
+    }
+    const operation_node& n = operations_[x];
+    if (n.seq > 0 && n.parent == none && scopes_.is_at_or_below(n.scope, scope))
+      page.operations.push_back(branch_of(x));
+  }
+}
+
+void core::list_scope(index scope, const tree_question& q, tree_page& page) const {
+  const tree_place from = q.after.value_or(tree_place{});
+  if (from.seq == 0 && !list_inner_scopes(scope, from.scope, q.limit, page)) return;
+  const auto next = [this](index x) { return operations_[x].scope_next; };
+  const auto is_newer = [](std::uint64_t seq, std::uint64_t than) { return seq > than; };
+  std::size_t looks = 0;
+  index last = none;
+  for (const bool stopping : {true, false}) {
+    if (from.seq > 0 && stopping && !from.is_stopping) continue; // they came on an earlier page
+    const auto is_there = [&](index x) {
+      return operations_[x].scope == scope && operations_[x].is_stopped == stopping;
+    };
+    const index head = stopping ? scopes_[scope].stopped.head : scopes_[scope].plain.head;
+    index x = from.is_stopping == stopping ? behind(head, from, next, is_there, is_newer) : head;
+    for (; x != none; x = next(x)) {
+      const operation_node& n = operations_[x];
+      if (page.scopes.size() + page.operations.size() >= q.limit || looks++ == most_looks) {
+        page.next = last == none
+                        ? tree_place{page.scopes.back().scope.text(), 0, 0, false}
+                        : tree_place{"", last, operations_[last].seq, static_cast<bool>(operations_[last].is_stopped)};
+        return;
+      }
+      last = x;
+      if (n.parent == none || operations_[n.parent].scope != scope) page.operations.push_back(branch_of(x));
+    }
+  }
+}
+
+/// The scopes directly in this one with live work, by name, from behind `after`. False: the page is full.
+bool core::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
+  const auto& all = scopes_.by_text();
+  const std::string above = scope == scope_tree::root ? "" : scopes_[scope].path.text() + "/";
+  auto at = after.empty() ? all.lower_bound(above) : all.upper_bound(after);
+  while (at != all.end() && at->first.starts_with(above)) {
+    const auto end = at->first.find('/', above.size());
+    if (end != std::string::npos) { // it lies deeper: on behind all of that
+      at = all.lower_bound(at->first.substr(0, end) + static_cast<char>('/' + 1));
+      continue;
+    }
+    const scope_node& node = scopes_[at->second];
+    if (node.live > 0) {
+      if (page.scopes.size() == limit) {
+        page.next = tree_place{page.scopes.back().scope.text(), 0, 0, false};
+        return false;
+      }
+      scope_view v;
+      v.scope = node.path;
+      v.live = node.live;
+      v.cancelling = stopping_in(at->second);
+      v.cutoff_seq = node.cutoff;
+      if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
+      page.scopes.push_back(std::move(v));
+    }
+    ++at;
+  }
+  return true;
+}
+
+} // namespace quell::controller::heart

@@ -1,0 +1,42 @@
+// A browser that does what it is told, a line of JSON at a time: {"code", "args"} -> {"value"} or {"error"}.
+// `code` is the body of an async function of (page, context, args). usage: driver.mjs CONSOLE PROFILE
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+
+const [folder, profile] = process.argv.slice(2);
+const { chromium } = createRequire(join(folder, 'package.json'))('playwright-core');
+const patience = Number(process.env.QUELL_TEST_PATIENCE ?? 1) * 15_000;
+
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.env.QUELL_CHROMIUM ?? '/usr/bin/chromium',
+  headless: true,
+  viewport: { width: 1360, height: 860 },
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+context.setDefaultTimeout(patience);
+const page = context.pages()[0] ?? (await context.newPage());
+/** What must not happen on any page: errors that nobody caught, requests to others, what the policy forbids, dialogs of injected scripts. */
+const wrong = [];
+const watch = (one) => {
+  one.on('pageerror', (error) => wrong.push(`error: ${error.message}`));
+  one.on('console', (line) => /Content Security Policy|TrustedHTML/.test(line.text()) && wrong.push(`policy: ${line.text()}`));
+  one.on('request', (request) => !request.url().startsWith('http://127.0.0.1:') && !request.url().startsWith('data:') && wrong.push(`foreign: ${request.url()}`));
+  one.on('dialog', (dialog) => (wrong.push(`dialog: ${dialog.message()}`), void dialog.dismiss()));
+};
+watch(page);
+context.on('page', watch);
+
+const Action = Object.getPrototypeOf(async () => {}).constructor;
+process.stdout.write(JSON.stringify({ value: 'ready' }) + '\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  const { code, args } = JSON.parse(line);
+  let answer;
+  try {
+    answer = { value: (await new Action('page', 'context', 'args', 'wrong', code)(page, context, args, wrong)) ?? null };
+  } catch (error) {
+    answer = { error: String(error?.message ?? error) };
+  }
+  process.stdout.write(JSON.stringify(answer) + '\n');
+}
+await context.close();

@@ -1,0 +1,89 @@
+"""A real browser (Debian's Chromium through Playwright) that a test tells what to do, in JavaScript, a step at a time."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
+CONSOLE = os.path.join(ROOT, "console")
+DRIVER = os.path.join(HERE, "../console/driver.mjs")
+
+
+class BrowserFailed(AssertionError):
+    pass
+
+
+class Browser:
+    """`with Browser(url) as b: b("await page.goto(args.url)")`. At its end nothing may have gone wrong on any page (see driver.mjs)."""
+
+    def __init__(self, url):
+        self.url = url
+        self.profile = tempfile.mkdtemp(prefix="quell-test-browser-")
+
+    def __enter__(self):
+        self.errors = open(os.path.join(self.profile, "driver.log"), "w+b")
+        self.process = subprocess.Popen(["node", DRIVER, CONSOLE, os.path.join(self.profile, "profile")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors)
+        assert self.answer() == "ready"
+        return self
+
+    def __exit__(self, kind, value, trace):
+        wrong = [] if kind else self("return wrong")
+        self.process.stdin.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+        assert not wrong, wrong
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.errors.seek(0)
+            raise BrowserFailed("the browser's driver ended: " + self.errors.read().decode(errors="replace")[-2000:])
+        answer = json.loads(line)
+        if "error" in answer:
+            raise BrowserFailed(answer["error"])
+        return answer["value"]
+
+    def __call__(self, code, **args):
+        self.process.stdin.write(json.dumps({"code": code, "args": {"url": self.url, **args}}).encode() + b"\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    # ---- words of the tests ----------------------------------------------------------------------------------------
+    def go(self, path):
+        self("await page.goto(args.url + args.path)", path=path)
+
+    def sees(self, text, where="body"):
+        """Waits until the text is shown there; fails with what is."""
+        try:
+            self("await page.locator(args.where).filter({ hasText: args.text }).first().waitFor()", text=text, where=where)
+        except BrowserFailed:
+            raise BrowserFailed(f"waited for {text!r} in {where}; the page shows:\n{self.text()}") from None
+
+    def text(self, where="body"):
+        return self("return await page.locator(args.where).first().innerText()", where=where)
+
+    def press(self, name, within="body"):
+        self("await page.locator(args.within).getByRole('button', { name: args.name }).first().click()", name=name, within=within)
+
+    def sign_in(self, cluster, token=None):
+        """By a link, as `quell console` prints it."""
+        made = cluster.api("POST", "/v1/sessions/links", {}, token=token)
+        assert made.status == 201, made.body
+        self.go(made.json["path"])
+        self.sees("quell", "nav")
+
+    def flaws(self):
+        """What axe-core finds that is serious or worse."""
+        with open(os.path.join(CONSOLE, "node_modules/axe-core/axe.min.js")) as f:
+            axe = f.read()
+        return self("""await page.evaluate(args.axe);
+            const found = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+            return found.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+              .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);""", axe=axe)

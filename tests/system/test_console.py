@@ -1,0 +1,221 @@
+"""The web console in a real browser, against the real programs: watch, stop with proof, approve, lose the server, be refused, be attacked."""
+import os
+import re
+import shutil
+
+import pytest
+
+from harness.browser import Browser, CONSOLE
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}\"'>"
+SCRIPT = [
+    {"when": {"user": "asks"}, "steps": [{"calls": [{"name": "exec", "input": {"command": "echo approved > " + "marker"}}]}]},
+    {"when": {"user": "evil"}, "text": EVIL + " [x](javascript:alert(3))"},
+    {"when": {"result": ""}, "text": "Done."},
+    {"text": "You said {{text}}."},
+]
+ASKS = '[[approval]]\ntool = "exec"\n'
+STAY = "trap 'exit 0' TERM; while :; do sleep 0.2 & wait $!; done"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with TurnCluster(SCRIPT, config=ASKS, workers=2) as c:
+        yield c
+
+
+@pytest.fixture
+def browser(cluster):
+    with Browser(cluster.url) as b:
+        yield b
+
+
+def tree_of_work(c, scope, children=6):
+    root = c.start("bash", "-c", STAY, scope=scope, title="lead")
+    for i in range(children):
+        c.start("bash", "-c", STAY, scope=scope, parent=root["id"], title=f"scout {i}")
+    until(lambda: len(c.operations(scope=scope, status="running")) == children + 1, "the tree to run")
+    return root
+
+
+def test_a_token_is_exchanged_and_nothing_of_it_stays_in_the_page(cluster, browser):
+    browser.go("/tree?q=status:running")
+    browser.sees("Sign in", ".sign-in")
+    assert browser.flaws() == []
+    browser("await page.getByLabel('Token').fill('qk_wrong'); await page.getByRole('button', { name: 'Sign in' }).click()")
+    browser.sees("unknown or revoked", "[role=alert]")
+    browser("await page.getByLabel('Token').fill(args.token); await page.getByRole('button', { name: 'Sign in' }).click()", token=cluster.token)
+    browser.sees("Live", "h1")
+    held = browser("return await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.body.innerHTML)")
+    assert cluster.token not in held
+    assert browser("return page.url()").endswith("/tree?q=status:running"), "the link that was asked for is kept"
+    browser("await page.getByRole('button', { name: 'Sign out' }).click()")
+    browser.sees("Sign in", ".sign-in")
+
+
+def test_a_link_signs_in_once_and_leaves_the_address_bar(cluster, browser):
+    made = cluster.quell("console", check=0).stdout.decode().strip()
+    assert re.fullmatch(re.escape(cluster.url) + r"/#link=ql_[\w-]{43}", made), made
+    browser("await page.goto(args.link)", link=made)
+    browser.sees("Nothing needs you", "h1")
+    assert "#" not in browser("return page.url()")
+    browser.press("Sign out")
+    browser("await page.goto('about:blank'); await page.goto(args.link)", link=made)
+    browser.sees("the link was used", "[role=alert]")
+
+
+def test_a_tree_is_watched_stopped_half_way_and_proven(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=watched")
+    browser.sees("Nothing lives here")
+    root = tree_of_work(cluster, "watched")
+    browser.sees("lead", "[role=treeitem]")
+    browser.press("Open lead")
+    browser.sees("scout 5", "[role=treeitem]")
+    browser.sees("7 live", ".tree-count")
+    assert browser.flaws() == []
+    browser.press("Stop watched…")
+    browser.sees("7 operations on", ".preview")
+    assert browser.flaws() == []
+    assert "stopped" not in browser.text("dialog").lower()
+    browser("await page.getByLabel('Why').fill('wrong branch'); await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
+    browser.sees("Stopped: 7 operations, each with proof", "[data-verdict=proven]")
+    assert cluster.operation(root["id"])["status"] == "cancelled"
+    report = browser.text(".report")
+    for words in ("fenced", "signalled", "settled", "wrong branch", "What proves it"):
+        assert words in report, report
+    browser.press("Close", "dialog")
+    browser.sees("Nothing lives here")
+    browser.go(f"/operations/{root['id']}")
+    browser.sees("cancelled", "h1")
+    browser.sees("wrong branch", ".operation-side")
+    assert browser.flaws() == []
+
+
+def test_the_word_stopped_waits_for_the_proof(cluster, browser):
+    stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", scope="stubborn", title="deaf", grace_ms=60000)
+    until(lambda: cluster.api("GET", f"/v1/operations/{stubborn['id']}/output").body == b"deaf\n", "it to be deaf")
+    browser.sign_in(cluster)
+    browser.go(f"/operations/{stubborn['id']}")
+    browser("await page.keyboard.press('c'); await page.locator('dialog').waitFor(); await page.keyboard.press('Enter')")
+    browser.sees("Stopping: 0 of 1 operation", "[data-verdict=under_way]")
+    browser.sees("it has been asked and may still tidy up", ".unproven")
+    assert "stopped" not in browser.text("dialog").lower().replace("nothing stopped", "")
+    browser.press("Close", "dialog")
+    browser.press("Stop…")
+    browser("await page.getByLabel('Kill at once').check(); await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+
+
+def test_keys_search_and_output(cluster, browser):
+    op = cluster.start("bash", "-c", r"printf '\033[31mred alert\033[0m\nplain\n'; for i in $(seq 500); do echo line $i; done; " + STAY, scope="keys", title="noisy")
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=keys")
+    browser.sees("noisy", "[role=treeitem]")
+    browser("await page.keyboard.press('j'); await page.keyboard.press('Enter')")
+    browser.sees("noisy", "h1")
+    browser.sees("line 500", ".output")
+    browser("await page.getByLabel('Search the output').fill('red alert')")
+    browser.sees("red alert", ".line.hit .a-fg1")
+    browser("await page.getByLabel('Search the output').blur(); await page.keyboard.press('?')")
+    browser.sees("Keys", "dialog h2")
+    browser("await page.keyboard.press('Escape'); await page.keyboard.press('g'); await page.locator('#search').waitFor(); await page.keyboard.press('/'); await page.keyboard.type('noisy')")
+    browser.sees("noisy", "[role=listitem]")
+    assert "q=noisy" in browser("await page.waitForURL('**q=noisy**'); return page.url()")
+    cluster.cancel(operation=op["id"])
+
+
+def test_an_approval_is_seen_everywhere_and_given(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/conversation?scope=chat/mia")
+    browser("await page.getByLabel('Message').fill('asks'); await page.keyboard.press('Enter')")
+    browser.sees("echo approved", ".command")
+    assert browser.flaws() == []
+    browser("await page.keyboard.press('Escape')")
+    browser.go("/")
+    browser.sees("1 thing needs you", "h1")
+    browser("await page.waitForFunction(() => document.title.startsWith('(1) '))")
+    browser.sees("echo approved", ".need .command")
+    assert browser.flaws() == []
+    browser.press("Approve")
+    browser.sees("Nothing needs you", "h1")
+    browser.go("/conversation?scope=chat/mia")
+    browser.sees("Done.", ".message")
+    assert os.path.exists(os.path.join(cluster.workspace, "marker"))
+
+
+def test_the_server_goes_and_comes_back_without_a_reload(cluster, browser):
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=after")
+    browser.sees("Nothing lives here")
+    browser("await page.evaluate(() => { window.is_the_same_page = true; })")
+    cluster.kill_controller()
+    browser.sees("quelld does not answer, since", ".lost")
+    cluster.start_controller()
+    browser("await page.locator('.lost').waitFor({ state: 'detached' })")
+    until(lambda: cluster.worker("w1")["status"] == "ready", "the worker to be back")
+    op = cluster.start("bash", "-c", STAY, scope="after", title="back again")
+    browser.sees("back again", "[role=treeitem]")
+    assert browser("return await page.evaluate(() => window.is_the_same_page)") is True
+    cluster.cancel(operation=op["id"])
+
+
+def test_rights_shape_what_is_shown(cluster, browser):
+    op = cluster.start("bash", "-c", STAY, scope="mine/a", title="theirs to see")
+    other = cluster.start("bash", "-c", STAY, scope="other", title="not theirs")
+    made = cluster.api("POST", "/v1/tokens", {"name": "eve", "role": "observer", "scope": "mine"}).json
+    browser.sign_in(cluster, token=made["token"])
+    browser.go("/tree?scope=mine/a")
+    browser.sees("theirs to see", "[role=treeitem]")
+    assert browser("return await page.getByRole('button', { name: /^Stop/ }).count()") == 0
+    assert "Tokens" not in browser.text("nav") and "Audit" not in browser.text("nav")
+    browser.go(f"/operations/{other['id']}")
+    browser.sees("not for this token to see", "[role=alert]")
+    browser.go("/tokens")
+    browser.sees("Not with this token")
+    assert cluster.api("DELETE", f"/v1/tokens/{made['id']}").status == 204
+    browser.go("/workers")
+    browser.sees("Sign in", ".sign-in")
+    for one in (op, other):
+        cluster.cancel(operation=one["id"])
+
+
+def test_no_text_becomes_code(cluster, browser):
+    op = cluster.start("bash", "-c", f"printf %s\\\\n \"$EVIL\"; printf %s\\\\n \"$EVIL\" >&2; {STAY}", scope="evil", title=EVIL, labels={"k" + EVIL[:90]: EVIL}, task_env={"EVIL": EVIL},
+                       owner={"id": "mallory", "name": EVIL})
+    until(lambda: cluster.api("GET", f"/v1/operations/{op['id']}/output").body, "its output")
+    cluster.post("evil", "evil " + EVIL)
+    cluster.api("POST", "/v1/tokens", {"name": EVIL[:120], "role": "observer"})
+    browser.sign_in(cluster)
+    for path, shown in (("/tree?scope=evil", EVIL), (f"/operations/{op['id']}", EVIL), ("/conversation?scope=evil", "javascript:alert(3)"), ("/tokens", EVIL[:60]), ("/audit", "token"),
+                        ("/tree?q=" + "%3Cscript%3Ealert(4)%3C/script%3E", "Nothing matches"), ("/cluster", "Controller"), ("/workers", "w1")):
+        browser.go(path)
+        browser.sees(shown)
+        assert browser("return await page.locator('#app script, #app img[src=x], #app a[href^=javascript]').count()") == 0, path
+    browser.go(f"/operations/{op['id']}")
+    browser.sees(EVIL, ".output")
+    browser.press("Stop…")
+    browser("await page.getByLabel('Why').fill(args.evil); await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()", evil=EVIL)
+    browser.sees("each with proof", "[data-verdict=proven]")
+    browser.go("/cancels")
+    browser.sees("each with proof")
+    browser.go("/ended?q=scope:evil")
+    browser.sees(EVIL, "[role=listitem]")
+
+
+def test_every_view_stands_on_a_phone_and_in_the_dark(cluster, browser):
+    op = cluster.start("true", scope="views", title="a short one")
+    cluster.wait_status(op["id"], "completed")
+    browser.sign_in(cluster)
+    browser("await page.setViewportSize({ width: 390, height: 844 }); await page.emulateMedia({ colorScheme: 'dark' })")
+    for path in ("/", "/tree", "/cancels", "/ended", f"/operations/{op['id']}", "/conversation", "/workers", "/cluster", "/audit", "/tokens"):
+        browser.go(path)
+        browser.sees("", "h1")
+        browser("await page.waitForFunction(() => !document.querySelector('.loading'))")
+        assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)"), path
+        assert browser.flaws() == [], path
