@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The fuzzers: `fuzz.sh build FOLDER`, `fuzz.sh short FOLDER` (a few seconds each, in parallel, always with the same
-# seed: a test that finds what it did not find before finds it in the change), `fuzz.sh long FOLDER`
+# The fuzzers: `fuzz.sh build FOLDER`, `fuzz.sh short FOLDER` (the same number of inputs each, in parallel, always with
+# the same seed: what it finds and did not find before was brought by the change), `fuzz.sh long FOLDER`
 # (FUZZ_SECONDS each; what is new and small goes into the corpus with `fuzz.sh minimise FOLDER`).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,11 +20,11 @@ only=${FUZZ_ONLY:-$targets}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 one() {
-  local name=$1 seconds=$2 seed=$3
+  local name=$1 seconds=$2 seed=$3 runs=$4
   local found="$build/found/$name" fresh="$build/fresh/$name" dictionary=()
   mkdir -p "$found" "$fresh"
   [ -e "$here/dictionaries/$name.dict" ] && dictionary=("-dict=$here/dictionaries/$name.dict")
-  if ! "$build/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-16384}" -artifact_prefix="$found/" \
+  if ! "$build/fuzz_$name" -runs="$runs" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-16384}" -artifact_prefix="$found/" \
     -seed="$seed" -print_final_stats=1 "${dictionary[@]}" "$fresh" "$here/corpus/$name" >"$build/$name.log" 2>&1; then
     echo "$name: FOUND something, see $build/$name.log and $found"
     grep -aE "broken promise|ERROR: |runtime error|SUMMARY" "$build/$name.log" | head -5
@@ -38,9 +38,12 @@ export here build
 
 case $what in
 short | long)
-  seconds=${FUZZ_SECONDS:-$([ "$what" = short ] && echo 6 || echo 600)}
-  seed=$([ "$what" = short ] && echo 1 || echo 0) # 0: a random one
-  printf '%s\n' $only | xargs -P "$jobs" -I{} bash -c "one {} $seconds $seed"
+  if [ "$what" = short ]; then # as many inputs on a slow machine as on a fast one, unless it is very slow
+    seconds=${FUZZ_SECONDS:-30} seed=1 runs=${FUZZ_RUNS:-20000}
+  else # a random seed, and time alone is the limit
+    seconds=${FUZZ_SECONDS:-600} seed=0 runs=-1
+  fi
+  printf '%s\n' $only | xargs -P "$jobs" -I{} bash -c "one {} $seconds $seed $runs"
   ;;
 minimise)
   for name in $only; do
