@@ -186,7 +186,7 @@ def test_rights_shape_what_is_shown(cluster, browser):
 
 
 def test_no_text_becomes_code(cluster, browser):
-    op = cluster.start("bash", "-c", f"printf %s\\\\n \"$EVIL\"; printf %s\\\\n \"$EVIL\" >&2; {STAY}", scope="evil", title=EVIL, labels={"k" + EVIL[:90]: EVIL}, task_env={"EVIL": EVIL},
+    op = cluster.start("bash", "-c", f"printf %s\\\\n \"$EVIL\"; printf %s\\\\n \"$EVIL\" >&2; {STAY}", scope="evil", title=EVIL, labels={"k" + EVIL.replace("=", "")[:90]: EVIL}, task_env={"EVIL": EVIL},
                        owner={"id": "mallory", "name": EVIL})
     until(lambda: cluster.api("GET", f"/v1/operations/{op['id']}/output").body, "its output")
     cluster.post("evil", "evil " + EVIL)

@@ -7,7 +7,7 @@ export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return '';
   if (ms < 0) return '0s';
   if (ms < 1000) return `${Math.round(ms)}ms`;
-  if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
+  if (ms < 10_000) return `${Math.floor(ms / 100) / 10}s`;
   for (let i = 0; i < units.length; ++i) {
     const [size, name] = units[i]!;
     if (ms < size) continue;

@@ -9,7 +9,7 @@ export interface Series {
 }
 
 const colour_of = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const height = 150;
+const height = 140;
 
 export function Chart({ title, times, series, unit }: { title: string; times: number[]; series: Series[]; unit: (value: number) => string }) {
   const box = useRef<HTMLDivElement>(null);
@@ -22,7 +22,7 @@ export function Chart({ title, times, series, unit }: { title: string; times: nu
     plot.current = new uPlot(
       {
         width: el.clientWidth || 300, height, legend: { show: false }, cursor: { y: false },
-        axes: [axis, { ...axis, size: 62, values: (_, ticks) => ticks.map(unit) }],
+        axes: [{ ...axis, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleTimeString('en-GB')), space: 90, size: 28 }, { ...axis, size: 62, values: (_, ticks) => ticks.map(unit) }],
         scales: { y: { range: (_, __, max) => [0, Math.max(max || 0, 1e-9) * 1.15] } },
         series: [{}, ...series.map((s) => ({ label: s.name, stroke: colour_of(s.colour), width: 2, spanGaps: true, points: { show: times.length < 3 } }))],
       },

@@ -75,7 +75,7 @@ export function StopDialog() {
   if (!asked) return null;
   return (
     <dialog ref={box} class="dialog" aria-labelledby="stop-title" onClose={() => (stopping.value = null)}>
-      <h2 id="stop-title">Stop {target_name(asked.target)}?</h2>
+      <h2 id="stop-title">{asked.phase === 'told' ? `Stop of ${target_name(asked.target)}` : `Stop ${target_name(asked.target)}?`}</h2>
       {asked.phase === 'told' ? (
         <>
           {asked.cancels.map((c, i) => <LiveReport key={i} id={c.id ?? ''} first={c} with_link />)}

@@ -165,7 +165,7 @@ http_reply http_client::read_reply() {
     answer.trailers = trailers_;
   } else if (const auto length = answer.header("content-length"); !length.empty()) {
     answer.body = take(std::stoul(length));
-  } else if (answer.status != 204) {
+  } else if (answer.status != 204 && answer.status != 304) {
     while (fill()) {
     }
     answer.body.swap(buffer_);
