@@ -5,17 +5,15 @@
 
 namespace quell::integrations::voice {
 
-namespace does = client_effects;
-
 void client_side::open(voice::menu which) {
   if (menu_ == which) return;
   menu_ = which;
-  effect(does::show_menu{which});
+  effect(client_effects::show_menu{which});
 }
 
 /// Nothing of the exchange is left here.
 void client_side::forget() {
-  if (is_playing_ || is_replaying_) effect(does::silence{});
+  if (is_playing_ || is_replaying_) effect(client_effects::silence{});
   has_spoken_ = is_asked_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
   open(menu::none);
 }
@@ -25,10 +23,10 @@ void client_side::begin_talking() {
   is_talking_ = true;
   if (is_playing_) { // talking over the answer ends it, and changes nothing else
     send(tag::interrupt_speech);
-    effect(does::silence{});
+    effect(client_effects::silence{});
     is_playing_ = false;
   }
-  if (is_replaying_) effect(does::silence{});
+  if (is_replaying_) effect(client_effects::silence{});
   is_replaying_ = false;
   open(menu::none);
   send(tag::resume);
@@ -58,19 +56,19 @@ void client_side::cancel() {
   if (was_speech) send(tag::interrupt_speech);
   send(tag::cancel);
   ++owed_;
-  effect(does::show{"Cancelled. Listening again."});
+  effect(client_effects::show{"Cancelled. Listening again."});
 }
 
 void client_side::choose(char key) {
   if (menu_ == menu::none) return;
   if (key == '4') return cancel();
   if (key == '3' && !answer_.empty()) {
-    if (is_replaying_) effect(does::silence{});
+    if (is_replaying_) effect(client_effects::silence{});
     is_replaying_ = true;
-    return effect(does::play{answer_});
+    return effect(client_effects::play{answer_});
   }
   if (menu_ != menu::before_speech || (key != '1' && key != '2')) return;
-  if (std::exchange(is_replaying_, false)) effect(does::silence{});
+  if (std::exchange(is_replaying_, false)) effect(client_effects::silence{});
   send(tag::choice, std::string(1, key == '1' ? '\1' : '\0'));
   is_asked_ = key == '1';
   open(menu::none);
@@ -83,7 +81,7 @@ void client_side::said(const std::string& text) {
     is_asked_ = true;
     has_spoken_ = false;
   }
-  effect(does::show{text});
+  effect(client_effects::show{text});
 }
 
 void client_side::noticed(const std::string& text) {
@@ -93,7 +91,7 @@ void client_side::noticed(const std::string& text) {
   }
   if (text == stopped_notice && owed_ == 0) forget();
   if (text.starts_with(nothing_heard_notice) && owed_ == 0) has_spoken_ = is_asked_ = false;
-  effect(does::show{text});
+  effect(client_effects::show{text});
 }
 
 void client_side::gateway_said(const frame& f) {
@@ -106,7 +104,7 @@ void client_side::gateway_said(const frame& f) {
     is_playing_ = true;
     is_asked_ = is_whole_ = false;
     answer_ += f.payload;
-    return effect(does::play{f.payload});
+    return effect(client_effects::play{f.payload});
   case tag::speech_end:
     if (owed_ > 0) return;
     is_asked_ = false;
@@ -115,14 +113,14 @@ void client_side::gateway_said(const frame& f) {
   case tag::feedback:
     if (owed_ > 0) return;
     is_asked_ = false;
-    effect(does::show{f.payload});
+    effect(client_effects::show{f.payload});
     return open(menu::before_speech);
   case tag::summary:
-    return effect(does::show{f.payload});
+    return effect(client_effects::show{f.payload});
   case tag::notice:
     return noticed(f.payload);
   case tag::error:
-    return effect(does::refused{f.payload});
+    return effect(client_effects::refused{f.payload});
   default:
     return;
   }
