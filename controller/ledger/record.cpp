@@ -1,6 +1,7 @@
 // What leaves for the journal: rows, events, numbers. Rows of cancels are written once per batch, however often their
 // counts changed.
 #include "controller/ledger/core.hpp"
+#include "controller/ledger/sentences.hpp"
 
 namespace quell::controller::heart {
 
