@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_file_bytes = 64 * 1024;
 
-std::string trimmed(std::string text) {
+std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return text;
 }
@@ -114,7 +114,7 @@ answer<connection> find_connection(const connection_flags& flags, const environm
     if (!path || !c.token.empty()) return true;
     auto text = file_text(*path, most_file_bytes);
     if (!text) return refuse("usage", where + " " + *path + ": " + text.error().detail);
-    c.token = trimmed(*text);
+    c.token = without_line_end(*text);
     if (c.token.empty()) return refuse("usage", where + " " + *path + " is empty: it must hold a token");
     return true;
   };
