@@ -257,7 +257,7 @@ response problem_answer(const problem& p, const request_id& id) {
 }
 
 awaitable<response> answer_request(core& gw, request req) {
-  exchange x{.gw = gw, .req = std::move(req), .who = {}, .token = {}, .arguments = {}};
+  exchange x{.gw = gw, .req = std::move(req), .who = {}, .token = {}, .signed_in = {}, .arguments = {}};
   response answer;
   try {
     auto preflight = preflight_answer(gw.options, x.req);

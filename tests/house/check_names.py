@@ -49,11 +49,12 @@ def declarations(code: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def parameters(text: str) -> str:
-    """The types of a parameter list, without names and defaults."""
+    """The types of a parameter list, without names, defaults, const and references: by value or by reference, a call fits both."""
     types = []
     for one in re.split(r",(?![^<(]*[>)])", text):
         one = re.sub(r"=.*|\[\[.*?\]\]", "", one).strip()
-        types.append(re.sub(r"\s+", "", re.sub(r"(?<=[&*> ])\s*\w+$", "", one) if re.search(r"[&*> ]\s*\w+$", one) else one))
+        one = re.sub(r"\bconst\b", "", one)
+        types.append(re.sub(r"\s+|&+$", "", re.sub(r"(?<=[&*> ])\s*\w+$", "", one) if re.search(r"[&*> ]\s*\w+$", one) else one))
     return "(" + ",".join(types) + ")"
 
 
