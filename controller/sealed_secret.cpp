@@ -18,7 +18,7 @@ using cipher_context = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 /// Not the key itself, with which tokens are made.
-std::array<unsigned char, 32> own_key(std::string_view key) {
+std::array<unsigned char, 32> sealing_key(std::string_view key) {
   constexpr std::string_view purpose = "quell: secrets of tasks";
   std::array<unsigned char, 32> out{};
   unsigned size = out.size();
@@ -32,7 +32,7 @@ std::optional<std::string> seal_secret(std::string_view key, std::string_view na
   std::string out(nonce_bytes + tag_bytes + contents.size(), '\0');
   auto* at = reinterpret_cast<unsigned char*>(out.data());
   if (::RAND_bytes(at, static_cast<int>(nonce_bytes)) != 1) return std::nullopt;
-  const auto secret = own_key(key);
+  const auto secret = sealing_key(key);
   const cipher_context with(::EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   int size = 0;
   if (!with || ::EVP_EncryptInit_ex(with.get(), EVP_aes_256_gcm(), nullptr, secret.data(), at) != 1 ||
@@ -47,7 +47,7 @@ std::optional<std::string> seal_secret(std::string_view key, std::string_view na
 
 std::optional<std::string> open_secret(std::string_view key, std::string_view name, std::string_view sealed) {
   if (sealed.size() < nonce_bytes + tag_bytes) return std::nullopt;
-  const auto secret = own_key(key);
+  const auto secret = sealing_key(key);
   const auto body = sealed.substr(nonce_bytes + tag_bytes);
   std::string tag(sealed.substr(nonce_bytes, tag_bytes));
   std::string out(body.size(), '\0');

@@ -314,10 +314,12 @@ result<void> process::start_gateway() {
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
-  g.look_at_keys = [keys = std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(),
-                                                     [this](auto what) {
-                                                       caf::anon_send(handle_, actors::asked<core>{std::move(what)});
-                                                     })] { return keys->look(); };
+  const auto on_actor = [this](std::function<void(core&)> what) {
+    caf::anon_send(handle_, actors::asked<core>{std::move(what)});
+  };
+  const auto keys =
+      std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
+  g.look_at_keys = [keys] { return keys->look(); };
   g.turns = swarm_.get();
   g.chat = [this](const std::string& name, integrations::chat::web_call call,
                   std::function<void(integrations::chat::web_answer)> done) {
