@@ -149,8 +149,7 @@ class actor_service final : public service {
          });
   }
   void branches(tree_question question, reply<tree_page> done) override {
-    with(std::move(done),
-         [question = std::move(question)](ledger& l, fleet&, moment) { return l.branches(question); });
+    with(std::move(done), [question = std::move(question)](ledger& l, fleet&, moment) { return l.branches(question); });
   }
   void cluster(reply<cluster_view> done) override {
     with(std::move(done), [cluster = cluster_, epoch = epoch_](ledger& l, fleet& f, moment now) {

@@ -29,10 +29,18 @@ def cluster():
         yield c
 
 
-@pytest.fixture
-def browser(cluster):
+@pytest.fixture(scope="module")
+def one_browser(cluster):
     with Browser(cluster.url) as b:
         yield b
+
+
+@pytest.fixture
+def browser(one_browser):
+    """As if it had never been here: nobody signed in, light and wide."""
+    one_browser.forget()
+    yield one_browser
+    assert one_browser("return wrong.splice(0)") == []
 
 
 def tree_of_work(c, scope, children=6):
@@ -102,6 +110,7 @@ def test_the_word_stopped_waits_for_the_proof(cluster, browser):
     until(lambda: cluster.api("GET", f"/v1/operations/{stubborn['id']}/output").body == b"deaf\n", "it to be deaf")
     browser.sign_in(cluster)
     browser.go(f"/operations/{stubborn['id']}")
+    browser.sees("deaf", "h1")
     browser("await page.keyboard.press('c'); await page.locator('dialog').waitFor(); await page.keyboard.press('Enter')")
     browser.sees("Stopping: 0 of 1 operation", "[data-verdict=under_way]")
     browser.sees("it has been asked and may still tidy up", ".unproven")

@@ -55,6 +55,12 @@ class Browser:
         self.process.stdin.flush()
         return self.answer()
 
+    def forget(self):
+        self("""await context.clearCookies();
+            await page.goto('about:blank');
+            await page.setViewportSize({ width: 1360, height: 860 });
+            await page.emulateMedia({ colorScheme: 'light' });""")
+
     # ---- words of the tests ----------------------------------------------------------------------------------------
     def go(self, path):
         self("await page.goto(args.url + args.path)", path=path)
