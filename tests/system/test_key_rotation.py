@@ -10,9 +10,8 @@ import pytest
 import zmq
 
 from harness import processes, trees
-from harness.cluster import BIN, Cluster
+from harness.cluster import BIN, Cluster, marker
 from harness.peer import Peer
-from harness.processes import marker
 from harness.waiting import until
 
 
@@ -73,7 +72,7 @@ def test_a_worker_changes_its_key_under_running_tasks(cluster):
     first = given_pair(cluster, "w1")
     before = cluster.worker("w1")
     assert before["key_changed_at"] is None
-    m = marker()
+    m = marker("keys")
     task = cluster.start(*trees.sleeper(m))
     cluster.wait_status(task["id"], "running")
     pids = until(lambda: processes.marked(m), "the task to run")
@@ -128,7 +127,7 @@ def test_cancels_meet_no_gap_while_keys_change(cluster):
     try:
         # The controller takes ten changes at once and then one a minute; cancels come during all of them.
         for _ in range(15):
-            m = marker()
+            m = marker("keys")
             op = cluster.start(*trees.term_ignored(m), scope="keys/in/motion")
             until(lambda: len(processes.marked(m)) >= 2, "the tree to run")
             report = cluster.cancel(scope="keys/in/motion", grace_ms=0)
@@ -334,7 +333,7 @@ def test_cancels_in_the_instant_of_quellds_change_are_not_lost(cluster):
         next = zmq.curve_public(secret_in(cluster, "controller.key.next")).decode()
         trees_running = []
         for i in range(12):
-            m = marker()
+            m = marker("keys")
             trees_running.append((m, cluster.start(*trees.term_ignored(m), scope=f"keys/k{i}")))
         for m, _op in trees_running:
             until(lambda: len(processes.marked(m)) >= 2, "the trees to run")
