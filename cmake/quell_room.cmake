@@ -53,7 +53,6 @@ function(quell_test room)
   # Test code itself is not what is measured: compile it fast.
   target_compile_options(test_${room} PRIVATE -O0)
   quell_precompiled(test_${room} test)
-  quell_batches(test_${room})
   add_test(NAME ${room} COMMAND test_${room})
   set_tests_properties(${room} PROPERTIES LABELS ${room})
   quell_timeout(${room} 300)

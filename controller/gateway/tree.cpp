@@ -61,8 +61,8 @@ awaitable<response> get_tree(exchange& x) {
   need(x, right::look_at_workers);
   const auto q = read_question(x);
   if (q.operation) co_await visible_row(x, *q.operation);
-  const auto page =
-      co_await gw.answer<tree_page>([&gw, q](auto reply) { gw.controller.branches(q, std::move(reply)); });
+  const auto ask = [&gw, q](auto reply) { gw.controller.branches(q, std::move(reply)); };
+  const auto page = co_await gw.answer<tree_page>(ask);
   std::vector<operation_id> ids;
   for (const auto& branch : page.operations) ids.push_back(branch.id);
   auto rows = co_await find_rows(gw, std::move(ids));
