@@ -161,6 +161,9 @@ class virtual_line final : public agent_line {
   void decide(const operation_id& call, bool approved, const std::string& reason) override {
     to_->take([=](agent& it) { it.human_decided(call, approved, reason); });
   }
+  void waits(const operation_id& call, bool for_human) override {
+    to_->take([call, for_human](agent& it) { it.call_waits(call, for_human); });
+  }
   void die() override { to_->die(); }
 
  private:

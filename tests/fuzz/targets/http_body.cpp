@@ -83,7 +83,7 @@ void run(std::string_view bytes) {
     return message(body);
   case 10: {
     const auto said = read_decision(body, true);
-    if (taken(said)) expect(said->reason.size() <= 4 * 500, "a reason is short");
+    if (taken(said)) expect(said->word.reason.size() <= 4 * 500, "a reason is short");
     return;
   }
   default:
