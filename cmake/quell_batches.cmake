@@ -4,7 +4,7 @@
 option(QUELL_BATCHES "compile several sources of a folder at once" ON)
 set(QUELL_BATCH_SIZE 6 CACHE STRING "sources in one batch: more compile faster from nothing, fewer after a change")
 
-file(GLOB_RECURSE mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt
+file(GLOB_RECURSE mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt ${CMAKE_SOURCE_DIR}/tests/mutations/guardian/*.txt
      ${CMAKE_SOURCE_DIR}/tests/simulation/mutations/*.txt)
 set(QUELL_MUTATED)  # sources that mutations replace
 set(QUELL_CATCHERS) # patterns of the test sources that a mutant is linked with
