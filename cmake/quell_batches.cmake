@@ -6,13 +6,14 @@ set(QUELL_BATCH_SIZE 6 CACHE STRING "sources in one batch: more compile faster f
 
 file(GLOB_RECURSE mutations CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/mutations/unit/*.txt ${CMAKE_SOURCE_DIR}/tests/mutations/guardian/*.txt
      ${CMAKE_SOURCE_DIR}/tests/simulation/mutations/*.txt)
-set(QUELL_MUTATED)  # sources that mutations replace
+# Sources that others replace at the link: mutations, and the simulation (docs/decisions/089).
+set(QUELL_REPLACED ${CMAKE_SOURCE_DIR}/protocol/fresh_id.cpp)
 set(QUELL_CATCHERS) # patterns of the test sources that a mutant is linked with
 foreach(mutation ${mutations})
   file(STRINGS ${mutation} lines REGEX "^(file|objects): ")
   foreach(line ${lines})
     if(line MATCHES "^file: (.*)")
-      list(APPEND QUELL_MUTATED ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_1})
+      list(APPEND QUELL_REPLACED ${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_1})
     elseif(line MATCHES "^objects: (.*)")
       list(APPEND QUELL_CATCHERS ${CMAKE_MATCH_1})
     endif()
@@ -30,7 +31,7 @@ function(quell_batches target)
   set(folder_before)
   set(count 0)
   foreach(source ${sources})
-    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST QUELL_MUTATED OR source MATCHES "${QUELL_CATCHERS}")
+    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST QUELL_REPLACED OR source MATCHES "${QUELL_CATCHERS}")
       continue()
     endif()
     get_filename_component(folder ${source} DIRECTORY)
