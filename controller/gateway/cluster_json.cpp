@@ -55,6 +55,7 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   to.field("version", text_or_null(record.version)).field("address", text_or_null(record.address));
   to.field("incarnation", record.incarnation).field("joined_at", record.joined_at);
   to.field("last_heard_at", record.last_heard_at).field("lease_expires_at", worker.lease_expires_at);
+  to.field("key_changed_at", record.key_changed_at).field("knows_controller_key", worker.knows_controller_key);
   write_object_or_null(to, "unreachable", worker.unreachable_since,
                        [&](const auto& since) { to.field("since_at", since).field("dead_by", worker.dead_by); });
   write_object_or_null(to, "trouble", worker.trouble,
@@ -62,7 +63,6 @@ void write_worker_open(json_writer& to, const worker_view& worker) {
   write_object_or_null(to, "rival", worker.rival, [&](const auto& rival) {
     to.field("since_at", rival.since).field("last_at", rival.last).field("address", rival.address);
   });
-  to.field("key_changed_at", record.key_changed_at).field("knows_controller_key", worker.knows_controller_key);
   write_object_or_null(to, "drain", record.drain, [&](const auto& drain) {
     to.field("since_at", drain.since).field("reason", drain.reason).field("deadline_at", drain.deadline_at);
   });

@@ -36,8 +36,8 @@ TEST_CASE("tags are unique over both sockets and stay what they are", "[codec]")
   std::set<int> all(control.begin(), control.end());
   all.insert(bulk.begin(), bulk.end());
   CHECK(all.size() == control.size() + bulk.size());
-  CHECK(all ==
-        std::set<int>{1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25, 26, 27, 40, 60, 61, 62, 63, 64, 65, 66, 67, 68});
+  CHECK(all == std::set<int>{1,  2,  3,  4,  5,  6,  7,  8,  9,  20, 21, 22, 23, 24, 25,
+                             26, 27, 28, 29, 40, 60, 61, 62, 63, 64, 65, 66, 67, 68});
 }
 
 TEST_CASE("every control message survives the wire", "[codec]") {
