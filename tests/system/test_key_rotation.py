@@ -61,10 +61,10 @@ def ready(cluster, name="w1"):
 
 def restart_killed(cluster, name="w1"):
     """SIGKILL, and the next life: the controller shows the dead one as ready until it hears of the next."""
-    dead = cluster.worker(name)["incarnation"]
     w = cluster.workers[name]
     w.process.kill()
     w.process.wait()
+    dead = cluster.worker(name)["incarnation"]
     cluster.add_worker(name, wait=False)
     until(lambda: cluster.worker(name)["incarnation"] != dead, f"the next life of {name}", 40)
     return ready(cluster, name)
