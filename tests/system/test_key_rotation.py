@@ -59,6 +59,17 @@ def ready(cluster, name="w1"):
     return until(lambda: (lambda w: w if w["status"] == "ready" else None)(cluster.worker(name)), f"{name} to be ready", 40)
 
 
+def restart_killed(cluster, name="w1"):
+    """SIGKILL, and the next life: the controller shows the dead one as ready until it hears of the next."""
+    w = cluster.workers[name]
+    w.process.kill()
+    w.process.wait()
+    dead = cluster.worker(name)["incarnation"]
+    cluster.add_worker(name, wait=False)
+    until(lambda: cluster.worker(name)["incarnation"] != dead, f"the next life of {name}", 40)
+    return ready(cluster, name)
+
+
 def log_of(cluster, name):
     return processes.read(os.path.join(cluster.directory, name + ".log")).decode()
 
@@ -73,7 +84,7 @@ def test_a_worker_changes_its_key_under_running_tasks(cluster):
     before = cluster.worker("w1")
     assert before["key_changed_at"] is None
     m = marker("keys")
-    task = cluster.start(*trees.sleeper(m))
+    task = cluster.start("bash", "-c", 'exec -a "$0" sleep 1000', m)  # one process from its first moment on
     cluster.wait_status(task["id"], "running")
     pids = until(lambda: processes.marked(m), "the task to run")
     said = rotate(w)
@@ -159,10 +170,7 @@ def test_whoever_dies_at_any_moment_of_a_change_comes_back(cluster, who):
             for _ in range(30 * (step - 2)):  # a little longer each time
                 keys_of(w)
         if who == "worker":
-            w.process.kill()
-            w.process.wait()
-            cluster.add_worker("w1", wait=False)
-            ready(cluster)
+            restart_killed(cluster)
         else:
             cluster.kill_controller()
             cluster.start_controller()
@@ -298,11 +306,7 @@ def test_quelld_changes_its_key_while_tasks_run(cluster):
         good.events(zmq.Event.HANDSHAKE_SUCCEEDED)
     cluster.add_worker("w3")
     for name in ("w1", "w2"):
-        w = cluster.workers[name]
-        w.process.kill()
-        w.process.wait()
-        cluster.add_worker(name, wait=False)
-        ready(cluster, name)
+        restart_killed(cluster, name)
     works(cluster)
     assert "holds no next key" in quelld(cluster, "--finish-key", code=1)
 
