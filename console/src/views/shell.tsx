@@ -140,7 +140,7 @@ export function Shell() {
         <Navigation />
         <div class="stage">
           <ConnectionBar />
-          <main id="main" tabIndex={-1}><View /></main>
+          <main id="main" tabIndex={0}><View /></main>
         </div>
       </div>
       <StopDialog />
