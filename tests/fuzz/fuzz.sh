@@ -39,7 +39,7 @@ export here build
 case $what in
 short | long)
   if [ "$what" = short ]; then # as many inputs on a slow machine as on a fast one, unless it is very slow
-    seconds=${FUZZ_SECONDS:-30} seed=1 runs=${FUZZ_RUNS:-20000}
+    seconds=${FUZZ_SECONDS:-60} seed=1 runs=${FUZZ_RUNS:-3000}
   else # a random seed, and time alone is the limit
     seconds=${FUZZ_SECONDS:-600} seed=0 runs=-1
   fi
