@@ -85,7 +85,8 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   if (m.left) return std::nullopt;
   if (m.home_claims_it && *m.home_claims_it > now_.boot && h.state_id != m.record.home_state)
     return lease_runs ? std::max(*dead_by, *m.home_claims_it) : *m.home_claims_it;
-  if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() < m.last_session->time())
+  // Each hello proposes a later session, so the same one again is a copy of the one that began the last session.
+  if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() <= m.last_session->time())
     return lease_runs ? dead_by : m.expiry;
   // A life whose successor has been here is over, whatever the wall clock of its machine made of the ids since.
   if (std::find(m.past_lives.begin(), m.past_lives.end(), h.incarnation) != m.past_lives.end())
