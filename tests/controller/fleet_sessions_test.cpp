@@ -171,16 +171,14 @@ TEST_CASE("a late hello is history as long as a task with a longer lease may run
 TEST_CASE(
     "a copy of the hello of a session that is over is history as long as a task with a longer lease may run there") {
   fleet_world c;
-  auto own = c.hello_of("w1", 2);
-  own.proposed = session_id{make_uuid7(c.now.wall, {9})};
-  c.f->frame("first-route", key_of("w1"), {own.proposed, 0, 0, own}, c.now);
-  c.settle();
-  REQUIRE(c.f->session_of_key(key_of("w1")) == own.proposed);
+  auto& w = c.worker_joins("w1");
+  auto copy = c.hello_of("w1", 2);
+  copy.proposed = w.session();
   const auto task = c.placed(c.needs(), 60s);
   REQUIRE(c.where(task) == "w1");
   c.silence(13s);
   REQUIRE(c.status_of("w1") == "lost");
-  c.f->frame("late-route", key_of("w1"), {own.proposed, 0, 0, own}, c.now);
+  c.f->frame("late-route", key_of("w1"), {copy.proposed, 0, 0, copy}, c.now);
   c.settle();
   CHECK(c.ledger.reconciled.size() == 1);
   CHECK(std::get<wire::refuse>(c.history.back().frame.body).code == "lease_held");
