@@ -50,7 +50,7 @@ fuzz-corpus: everything  ## write the seeds, and keep what fuzzing found new
 SEEDS ?= 20000
 sim: deps $(BUILD)/build.ninja  ## play SEEDS (20000) fresh scenarios of the simulated cluster
 	@ninja -C $(BUILD) -j $(JOBS) sim
-	@QUELL_SIM_SEEDS=$(SEEDS) python3 tests/simulation/run_simulation.py $(BUILD)/tests/simulation/sim
+	@QUELL_SIM_SEED=$${QUELL_SIM_SEED:-clock} QUELL_SIM_SEEDS=$(SEEDS) python3 tests/simulation/run_simulation.py $(BUILD)/tests/simulation/sim
 
 model: deps  ## the protocol's models, searched exhaustively with SPIN at larger sizes (minutes, 4 GB)
 	@tests/model/check_code_names.py . && tests/model/run_model.py full

@@ -3,7 +3,6 @@
 #include "controller/core.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "controller/audit.hpp"
@@ -14,13 +13,6 @@ namespace {
 
 /// Ticks come at least once a second. After a longer silence this process itself has not run (or its host slept).
 constexpr std::chrono::seconds stalled_after{5};
-
-/// Rows of conversations: inserts, and results of which the first stays. No newer row can have overtaken them.
-bool is_history(const storage::entry& e) {
-  return std::holds_alternative<storage::put_message>(e) || std::holds_alternative<storage::put_call>(e) ||
-         std::holds_alternative<storage::put_call_result>(e) || std::holds_alternative<storage::discard_message>(e) ||
-         std::holds_alternative<storage::acknowledge_message>(e);
-}
 
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
 
@@ -253,10 +245,8 @@ void core::submit_turn() {
     if (reserving_ && limit < reserving_) batch_.emplace_back(storage::reserve_seq{*reserving_});
     turn_.reserves = reserving_;
     if (!unwritten_.empty()) unwritten_.overtaken_by(row_keys(batch_));
-    if (turn_.creates)
-      turn_.keys = row_keys(batch_);
-    else
-      turn_.retry = batch_;
+    if (turn_.creates) turn_.keys = row_keys(batch_);
+    if (!turn_.creates || turn_.took_up) turn_.retry = batch_;
     submitted_ = edges_.submit(std::exchange(batch_, {}));
   }
   turn_.ticket = submitted_;
@@ -317,7 +307,7 @@ void core::release(gated& g, moment now) {
     for (const auto& event : g.events) edges_.publish(event);
   if (durable) {
     for (const auto& [worker, id] : g.stored)
-      if (!unwritten_.take_result(worker, id)) fleet_->result_stored(worker, id, now);
+      if (!is_acknowledged_later(worker, id)) fleet_->result_stored(worker, id, now);
     for (const auto& e : g.ended) {
       edges_.output_closes(e.id);
       edges_.ended(e);
@@ -328,43 +318,6 @@ void core::release(gated& g, moment now) {
     keep_for_later(g);
   }
   absorb(now);
-}
-
-/// What stands behind it in the gate is newer: it may reach the disk first.
-void core::keep_for_later(gated& g) {
-  // A mismatch means that newer rows of the same operations were written meanwhile.
-  if (g.failure->code == "store_mismatch") std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
-  if (g.retry.empty() && g.stored.empty() && g.ended.empty()) return;
-  unwritten_.add({std::move(g.retry), std::move(g.stored), std::move(g.ended)});
-  for (const auto& later : gate_) {
-    unwritten_.overtaken_by(row_keys(later.retry));
-    unwritten_.overtaken_by(later.keys);
-  }
-}
-
-void core::write_again(moment now) {
-  end_turn(now);
-  if (unwritten_.empty()) return; // the end of that turn took it along
-  take_up_unwritten();
-  end_turn(now);
-}
-
-/// In front of this turn and in one transaction with it: what ends now may build on an end that was refused.
-void core::take_up_unwritten() {
-  auto refused = unwritten_.take();
-  std::vector<storage::entry> rows;
-  for (auto& row : refused.rows) {
-    // Later events have been told meanwhile, and numbers grow.
-    if (auto* event = std::get_if<storage::put_event>(&row))
-      ledger_->add_event(std::move(event->record), now_);
-    else
-      rows.push_back(std::move(row));
-  }
-  std::move(batch_.begin(), batch_.end(), std::back_inserter(rows));
-  batch_ = std::move(rows);
-  turn_.stored.insert(turn_.stored.begin(), refused.stored.begin(), refused.stored.end());
-  turn_.ended.insert(turn_.ended.begin(), refused.ended.begin(), refused.ended.end());
-  absorb(now_);
 }
 
 std::optional<boot_time> core::tick(moment now) {

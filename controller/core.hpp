@@ -102,6 +102,10 @@ class core {
   bool quiet() const { return gate_.empty(); }
   bool sweeping() const { return sweeping_ && may_sweep(); }
 
+  /// How an operation stands that is live, or whose end is perhaps not on disk yet. nullopt: its row is the whole
+  /// truth, at the latest when everything that was submitted so far is on disk.
+  std::optional<storage::operation_hot> beyond_disk(const operation_id& id, moment now) const;
+
   ledger& books() { return *ledger_; }
   fleet& workers() { return *fleet_; }
 
@@ -116,9 +120,10 @@ class core {
     std::vector<actor_signal> signals;
     std::vector<external_signal> owner_signals;
     std::vector<std::function<void(bool durable)>> answers;
-    std::vector<storage::entry> retry; ///< a copy of the batch while it holds only cancels and ends, for a second try
-    std::vector<std::string> keys;     ///< of the rows of a batch that holds creates, of which there is no copy
+    std::vector<storage::entry> retry; ///< a copy of the batch: for a second try, if it holds only cancels and ends
+    std::vector<std::string> keys;     ///< of the rows of a batch that holds creates
     bool creates = false;
+    bool took_up = false;                  ///< holds rows that were refused before
     std::optional<std::uint64_t> reserves; ///< a limit of numbers
     std::optional<fault> failure;
   };
@@ -136,6 +141,7 @@ class core {
   void submit_turn();
   void release(gated& g, moment now);
   void keep_for_later(gated& g);
+  bool is_acknowledged_later(const std::string& worker, const operation_id& id);
   void write_again(moment now);
   void take_up_unwritten();
 

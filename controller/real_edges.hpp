@@ -110,6 +110,16 @@ inline turns::heart_link link_over(std::shared_ptr<swarm_line> line, const stora
                  clock_now());
         }});
   };
+  link.beyond_disk = [line](std::vector<operation_id> ids, std::function<void(turns::known_ends)> answer) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::asked<core>{[ids = std::move(ids), answer = std::move(answer)](core& c) {
+                     turns::known_ends known;
+                     for (const auto& id : ids)
+                       if (auto hot = c.beyond_disk(id, clock_now())) known.emplace(id, std::move(*hot));
+                     c.turn([&](ledger&, fleet&, moment) { return [answer, known] { answer(known); }; }, clock_now());
+                   }});
+  };
   link.judge = [line](std::function<turns::heart_link::judgement(ledger&, moment)> what) {
     const std::lock_guard lock(line->guard);
     if (!line->to) return;

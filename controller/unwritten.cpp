@@ -42,6 +42,20 @@ std::vector<std::string> row_keys(const std::vector<storage::entry>& rows) {
   return keys;
 }
 
+bool holds_end_of(const std::vector<storage::entry>& rows, const operation_id& id) {
+  return std::any_of(rows.begin(), rows.end(), [&](const storage::entry& row) {
+    const auto* update = std::get_if<storage::update_operation>(&row);
+    return update && update->id == id && (update->hot.ended_seq != 0 || update->hot.own_end);
+  });
+}
+
+const storage::operation_hot* newest_row(const std::vector<storage::entry>& rows, const operation_id& id) {
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row)
+    if (const auto* update = std::get_if<storage::update_operation>(&*row); update && update->id == id)
+      return &update->hot;
+  return nullptr;
+}
+
 std::optional<std::uint64_t> reservation(const std::vector<storage::entry>& rows) {
   std::optional<std::uint64_t> limit;
   for (const auto& row : rows)
@@ -53,6 +67,12 @@ void unwritten::overtaken_by(const std::vector<std::string>& keys) {
   if (turns_.empty() || keys.empty()) return;
   const std::unordered_set<std::string> newer(keys.begin(), keys.end());
   for (auto& t : turns_) std::erase_if(t.rows, [&](const auto& row) { return newer.contains(row_key(row)); });
+}
+
+const storage::operation_hot* unwritten::find(const operation_id& id) const {
+  for (auto t = turns_.rbegin(); t != turns_.rend(); ++t)
+    if (const auto* hot = newest_row(t->rows, id)) return hot;
+  return nullptr;
 }
 
 unwritten::turn unwritten::take() {
@@ -68,11 +88,7 @@ unwritten::turn unwritten::take() {
 
 bool unwritten::take_result(const std::string& worker, const operation_id& id) {
   for (auto& t : turns_) {
-    const bool is_here = std::any_of(t.rows.begin(), t.rows.end(), [&](const storage::entry& row) {
-      const auto* update = std::get_if<storage::update_operation>(&row);
-      return update && update->id == id && (update->hot.ended_seq != 0 || update->hot.own_end);
-    });
-    if (!is_here) continue;
+    if (!holds_end_of(t.rows, id)) continue;
     const std::pair<std::string, operation_id> result{worker, id};
     if (std::find(t.stored.begin(), t.stored.end(), result) == t.stored.end()) t.stored.push_back(result);
     return true;

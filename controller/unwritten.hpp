@@ -20,6 +20,11 @@ namespace quell::controller {
 std::string row_key(const storage::entry& row);
 std::vector<std::string> row_keys(const std::vector<storage::entry>& rows);
 
+/// Whether these rows end the operation, or its own work.
+bool holds_end_of(const std::vector<storage::entry>& rows, const operation_id& id);
+/// The newest of these rows that says how the operation stands; nullptr = none of them does.
+const storage::operation_hot* newest_row(const std::vector<storage::entry>& rows, const operation_id& id);
+
 /// The limit of numbers that these rows reserve.
 std::optional<std::uint64_t> reservation(const std::vector<storage::entry>& rows);
 
@@ -37,6 +42,8 @@ class unwritten {
   void overtaken_by(const std::vector<std::string>& keys);
   /// If the end of this operation is kept here, its result is acknowledged with that and not before. False: it is not.
   bool take_result(const std::string& worker, const operation_id& id);
+  /// How the operation stands by what is kept here; nullptr = nothing of it is.
+  const storage::operation_hot* find(const operation_id& id) const;
   /// Everything, to be tried again now as one turn: since newer rows made older ones void, single turns are no longer
   /// whole, and an event or a settled cancel could be on disk before the end that it speaks of.
   turn take();

@@ -5,21 +5,14 @@
 
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
+#include "controller/refused_with.hpp"
 
 namespace quell::controller::heart {
-
-namespace {
-
-tl::unexpected<refusal> refuse(std::string code, std::string detail) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, {}});
-}
-
-} // namespace
 
 outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].has_own_end)
-    return refuse("already_terminal", "operation " + id.text() + " has ended");
+    return refused_with("already_terminal", "operation " + id.text() + " has ended");
   if (const auto stop = stop_of(x))
     return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
   begin(x, now.wall, now);
@@ -40,13 +33,13 @@ bool core::pause(const operation_id& id, moment now) {
 outcome<operation_id> core::decide(const operation_id& id, const decision& d,
                                    const storage::call_outcome& denied_result, moment now) {
   const index x = find(id);
-  if (x == none) return refuse("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
   operation_node& n = operations_[x];
   if (n.now != status::paused || stop_of(x))
-    return refuse("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
+    return refused_with("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
   if (asks(x))
-    return refuse("not_paused", "operation " + id.text() + " asks question " + n.more->question->id.text() +
-                                    ": say that it is this one that is answered");
+    return refused_with("not_paused", "operation " + id.text() + " asks question " + n.more->question->id.text() +
+                                          ": say that it is this one that is answered");
   go_on(x);
   write_told("approval_resolved", d.told, x, now);
   write_row(x);

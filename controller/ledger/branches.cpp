@@ -124,13 +124,7 @@ bool core::list_inner_scopes(index scope, const std::string& after, std::size_t 
         page.next = tree_place{page.scopes.back().scope.text(), 0, 0, false};
         return false;
       }
-      scope_view v;
-      v.scope = node.path;
-      v.live = node.live;
-      v.cancelling = stopping_in(at->second);
-      v.cutoff_seq = node.cutoff;
-      if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
-      page.scopes.push_back(std::move(v));
+      page.scopes.push_back(view_of_scope(at->second));
     }
     ++at;
   }

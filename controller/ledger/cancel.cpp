@@ -4,14 +4,11 @@
 
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
+#include "controller/refused_with.hpp"
 
 namespace quell::controller::heart {
 
 namespace {
-
-tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
-}
 
 /// The caller's rights applied to a scope in the order: nullopt = it lies outside of them.
 std::optional<std::optional<scope_path>> narrowed(const std::optional<scope_path>& named, const caller& by) {
@@ -27,12 +24,12 @@ outcome<storage::cancel_target> core::resolve_target(const cancel_order& order) 
   storage::cancel_target target = order.target;
   if (std::holds_alternative<storage::target_operation>(target)) return target;
   if (order.by_token.task)
-    return refuse("forbidden", "a task's token cancels single operations below its own; name one by its id");
+    return refused_with("forbidden", "a task's token cancels single operations below its own; name one by its id");
   const auto outside = [&](const scope_path& scope) {
-    return refuse("scope_forbidden",
-                  "scope " + scope.text() + " lies outside " + order.by_token.prefix->text() +
-                      ", which this token is for",
-                  "/scope");
+    return refused_with("scope_forbidden",
+                        "scope " + scope.text() + " lies outside " + order.by_token.prefix->text() +
+                            ", which this token is for",
+                        "/scope");
   };
   if (auto* s = std::get_if<storage::target_scope>(&target)) {
     if (!narrowed(s->scope, order.by_token)) return outside(s->scope);
@@ -84,8 +81,9 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
     const auto* known = open != run_of_.end() ? &runs_.at(open->second).record : settled_.find(*order.id);
     if (known != nullptr) {
       if (known->fingerprint != order.fingerprint)
-        return refuse("id_conflict",
-                      "cancel " + order.id->text() + " exists already with another body; choose a fresh id", "/id");
+        return refused_with("id_conflict",
+                            "cancel " + order.id->text() + " exists already with another body; choose a fresh id",
+                            "/id");
       return *view_cancel(known->id, now);
     }
   }
@@ -113,9 +111,10 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
     // A dry run does not tell what others have from what nobody has.
     const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
     if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
-    if (!sees(order.by_token, x)) return refuse("operation_not_found", "there is no operation " + id.text());
+    if (!sees(order.by_token, x)) return refused_with("operation_not_found", "there is no operation " + id.text());
     if (order.by_token.task && id == *order.by_token.task)
-      return refuse("forbidden", "a task's token cancels what lies below its own operation, not the operation itself");
+      return refused_with("forbidden",
+                          "a task's token cancels what lies below its own operation, not the operation itself");
   }
   cancel_run run = draft(order, std::move(r));
   const auto let_go = [this](const cancel_run& unused) {
@@ -143,7 +142,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
 
 outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::cancel_record r, const operation_id& id,
                                          moment now) {
-  const auto unknown = [&] { return refuse("operation_not_found", "there is no operation " + id.text()); };
+  const auto unknown = [&] { return refused_with("operation_not_found", "there is no operation " + id.text()); };
   const caller& by = order.by_token;
   bool leaves_tombstone = false;
   cancel_run run;
@@ -173,8 +172,9 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
     const auto used = tombstones_of_.find(by.token_id);
     if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
         used->second >= settings_.max_tombstones_per_token)
-      return refuse("too_many_operations", "this token has cancelled " + std::to_string(used->second) +
-                                               " unknown operations, which is the limit; their tombstones expire");
+      return refused_with("too_many_operations",
+                          "this token has cancelled " + std::to_string(used->second) +
+                              " unknown operations, which is the limit; their tombstones expire");
   }
   run.record = std::move(r);
   if (order.dry_run) return dry_view(std::move(run));

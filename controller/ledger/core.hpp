@@ -322,6 +322,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   unproven_operation unproven_of(const cancel_run& run, index x, moment now) const;
   std::vector<index> oldest_left(const cancel_run& run, std::size_t limit) const;
   std::uint64_t stopping_in(index scope) const;
+  scope_view view_of_scope(index scope) const;
 
   // recovery.cpp
   void recover(storage::recovered_state& recovered, moment now);

@@ -1,16 +1,9 @@
 // What begun calls ask humans: asked, answered, taken back, or dropped with a stop or an end.
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
+#include "controller/refused_with.hpp"
 
 namespace quell::controller::heart {
-
-namespace {
-
-tl::unexpected<refusal> refuse_answer(std::string code, std::string detail) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, {}});
-}
-
-} // namespace
 
 bool core::ask(const operation_id& id, asked_question what, moment now) {
   const index x = find(id);
@@ -36,10 +29,10 @@ bool core::take_back(const operation_id& id, const operation_id& question, momen
 
 outcome<operation_id> core::answer(const operation_id& id, const human_answer& what, moment now) {
   const index x = find(id);
-  if (x == none) return refuse_answer("operation_not_found", "there is no live operation " + id.text());
+  if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
   if (operations_[x].now != status::paused || stop_of(x) || !asks(x) ||
       operations_[x].more->question->id != what.question)
-    return refuse_answer("not_paused", "operation " + id.text() + " does not ask this (any more)");
+    return refused_with("not_paused", "operation " + id.text() + " does not ask this (any more)");
   go_on(x);
   write_told("approval_resolved", what.told, x, now);
   write_row(x);

@@ -65,15 +65,20 @@ std::vector<scope_view> core::scopes(const std::optional<scope_path>& prefix, bo
     const scope_node& node = scopes_[at->second];
     if (prefix && !node.path.is_at_or_below(*prefix)) continue;
     if (node.live == 0 && (only_live || node.cutoff == 0)) continue;
-    scope_view v;
-    v.scope = node.path;
-    v.live = node.live;
-    v.cancelling = stopping_in(at->second);
-    v.cutoff_seq = node.cutoff;
-    if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
-    found.push_back(std::move(v));
+    found.push_back(view_of_scope(at->second));
   }
   return found;
+}
+
+scope_view core::view_of_scope(index scope) const {
+  const scope_node& node = scopes_[scope];
+  scope_view v;
+  v.scope = node.path;
+  v.live = node.live;
+  v.cancelling = stopping_in(scope);
+  v.cutoff_seq = node.cutoff;
+  if (node.cutoff > 0) v.last_cancel = node.cutoff_cancel;
+  return v;
 }
 
 std::optional<cancel_view> core::view_cancel(const cancel_id& id, moment now) const {

@@ -1,6 +1,7 @@
 // A human's word on a call: whether it may begin, or what it asks.
 #include "controller/turns/decisions.hpp"
 
+#include "controller/refused_with.hpp"
 #include "controller/turns/approvers.hpp"
 #include "controller/turns/turn_json.hpp"
 #include "integrations/mcp/form.hpp"
@@ -14,10 +15,6 @@ using the_parts = std::shared_ptr<shared_parts>;
 constexpr std::chrono::milliseconds swarm_look_interval{20};
 constexpr int most_swarm_looks = 250; ///< 5 s until what waited for a human has its agent again
 
-tl::unexpected<refusal> refuse_word(std::string code, std::string detail, std::string pointer = {}) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
-}
-
 void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
   parts->heart.ask(
       [parts, call, tries, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
@@ -26,8 +23,8 @@ void decide_soon(const the_parts& parts, operation_id call, decision d, int trie
         if (!agent && seen && seen->hot.now == status::paused) { // after a restart: it is being picked up
           if (tries == 0)
             return [done] {
-              done(refuse_word("not_ready",
-                               "its turn is still being picked up after a restart; nothing was decided, try again"));
+              done(refused_with("not_ready",
+                                "its turn is still being picked up after a restart; nothing was decided, try again"));
             };
           return [parts, call, tries, d, done] {
             parts->later->run_after(swarm_look_interval, [parts, call, tries, d, done](storage::queries&) {
@@ -56,14 +53,14 @@ void decide_call(const the_parts& parts, operation_id call, decision d, reply<ou
 void answer_question(const the_parts& parts, operation_id call, human_answer said, reply<outcome<operation_id>> done) {
   const auto open = parts->questions.find(said.question);
   if (!open || open->call != call)
-    return done(refuse_word("not_paused", "operation " + call.text() + " does not ask this (any more)"));
+    return done(refused_with("not_paused", "operation " + call.text() + " does not ask this (any more)"));
   if (said.accepts) {
     auto filled = integrations::filled_form(open->form, said.values);
     if (!filled)
-      return done(refuse_word("invalid_values",
-                              filled.error().detail + ". The question stays open: quell approve " + call.text() +
-                                  " --question " + said.question.text() + " --set NAME=VALUE",
-                              "/values" + filled.error().pointer));
+      return done(refused_with("invalid_values",
+                               filled.error().detail + ". The question stays open: quell approve " + call.text() +
+                                   " --question " + said.question.text() + " --set NAME=VALUE",
+                               "/values" + filled.error().pointer));
     said.values = std::move(*filled);
   }
   said.told = approval_resolved(call, said.accepts, said.by, said.reason, said.question).data;
@@ -88,8 +85,8 @@ void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope
     const auto asked = parts->questions.find(call);
     const auto question = asked ? std::optional(std::exchange(call, asked->call)) : std::nullopt;
     const auto row = store.operation(call);
-    if (!row) return done(refuse_word("storage_unavailable", row.error().detail));
-    if (!*row) return done(refuse_word("operation_not_found", "nothing of that id waits for approval here"));
+    if (!row) return done(refused_with("storage_unavailable", row.error().detail));
+    if (!*row) return done(refused_with("operation_not_found", "nothing of that id waits for approval here"));
     if (auto why = why_not_decide(parts->settings.chat, {place, d.by.id, account}, **row))
       return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
     if (question)

@@ -58,18 +58,34 @@ bool is_outcome_unknown(const storage::operation_record& call) {
   return hot.stop->how == receipt::unconfirmed || hot.stop->how == receipt::declared;
 }
 
-history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own,
-                       storage::queries& store) {
+std::vector<operation_id> open_turns(const std::vector<storage::kept_message>& kept, const operation_id& own,
+                                     storage::queries& store) {
+  std::set<operation_id> open, seen{own};
+  for (const auto& m : kept) {
+    if (m.message.discarded || !m.message.turn || !seen.insert(*m.message.turn).second) continue;
+    const auto row = store.operation(*m.message.turn);
+    if (row && *row && !is_terminal((*row)->hot.now)) open.insert(*m.message.turn);
+  }
+  return {open.begin(), open.end()};
+}
+
+history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own, storage::queries& store,
+                       const known_ends& known) {
+  const auto row_of = [&](const operation_id& id) {
+    auto row = store.operation(id);
+    if (const auto newer = known.find(id); row && *row && newer != known.end()) (*row)->hot = newer->second;
+    return row;
+  };
   history_facts facts;
   for (const auto& m : kept) {
     if (m.message.discarded || !m.message.turn) continue;
     const auto& turn = *m.message.turn;
     if (turn != own && !facts.turns.contains(turn))
-      if (const auto row = store.operation(turn); row && *row) facts.turns.emplace(turn, ending_of(**row));
+      if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending_of(**row));
     if (m.message.role != storage::message_role::tool) continue;
     for (const auto& call : m.calls) {
       if (!call.outcome || call.outcome->ok) continue;
-      if (const auto row = store.operation(call.operation); row && *row && is_outcome_unknown(**row))
+      if (const auto row = row_of(call.operation); row && *row && is_outcome_unknown(**row))
         facts.unknown.insert(call.operation);
     }
   }

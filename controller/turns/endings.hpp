@@ -26,9 +26,16 @@ turn_ending ending_of(const storage::operation_record& turn);
 /// The call began, was not left to its end, and there is no proof of what became of it.
 bool is_outcome_unknown(const storage::operation_record& call);
 
+/// What the ledger knows of operations beyond their rows.
+using known_ends = std::map<operation_id, storage::operation_hot>;
+
+/// Turns that have messages in `kept`, are not `own`, and are not over by their rows: their ends may wait for the disk.
+std::vector<operation_id> open_turns(const std::vector<storage::kept_message>& kept, const operation_id& own,
+                                     storage::queries& store);
+
 /// Of the messages in `kept`, but for those of `own` turn. Rows that cannot be read say nothing.
-history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own,
-                       storage::queries& store);
+history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own, storage::queries& store,
+                       const known_ends& known = {});
 
 /// What the model is told behind the messages of a turn with this ending; "" = nothing.
 std::string note_of(const turn_ending& ending, bool was_answered, bool was_cut);

@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/ledger.hpp"
+#include "controller/turns/endings.hpp"
 
 namespace quell::controller::turns {
 
@@ -20,6 +22,9 @@ struct heart_link {
     std::function<void(bool durable)> then;
   };
   std::function<void(std::function<judgement(ledger&, moment)> what)> judge;
+  /// How these operations stand that are live, or whose end is perhaps not on disk yet. Of the others the rows are the
+  /// whole truth by the time of the answer.
+  std::function<void(std::vector<operation_id> ids, std::function<void(known_ends)> answer)> beyond_disk;
   /// Whether such a worker is enrolled.
   std::function<void(std::string worker, std::function<void(bool)> answer)> knows_worker;
   /// The disk is almost full: nothing new is begun.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "controller/audit.hpp"
+#include "controller/refused_with.hpp"
 #include "controller/turns/interrupted.hpp"
 #include "controller/turns/turn_json.hpp"
 #include "protocol/utf8.hpp"
@@ -19,29 +20,25 @@ constexpr std::chrono::hours repeat_window{24};
 constexpr std::size_t most_waiting = 1000; ///< turns of one scope
 constexpr std::size_t title_bytes = 80, reason_bytes = 200;
 
-tl::unexpected<refusal> refuse(std::string code, std::string detail, std::string pointer = {}) {
-  return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), std::move(pointer)}, {}, {}});
-}
-
 /// The agent that would answer, or why there is none.
 tl::expected<const agent_settings*, refusal> agent_of(const turn_settings& settings, const message_order& order) {
   const auto* agent = agent_for(settings, order.scope, order.agent);
   if (!agent && order.agent)
-    return refuse("invalid_field",
-                  settings.agent(*order.agent)
-                      ? "agent " + *order.agent + " does not serve scope " + order.scope.text() +
-                            "; name one that does, or none ([[agents]] scopes)"
-                      : "there is no agent " + *order.agent + " configured",
-                  "/agent");
+    return refused_with("invalid_field",
+                        settings.agent(*order.agent)
+                            ? "agent " + *order.agent + " does not serve scope " + order.scope.text() +
+                                  "; name one that does, or none ([[agents]] scopes)"
+                            : "there is no agent " + *order.agent + " configured",
+                        "/agent");
   if (!agent)
-    return refuse("invalid_field",
-                  "no agent serves scope " + order.scope.text() +
-                      "; configure one ([[agents]] scopes), or name one in /agent",
-                  "/scope");
+    return refused_with("invalid_field",
+                        "no agent serves scope " + order.scope.text() +
+                            "; configure one ([[agents]] scopes), or name one in /agent",
+                        "/scope");
   if (agent->is_command())
-    return refuse("invalid_field",
-                  "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
-                  "/agent");
+    return refused_with("invalid_field",
+                        "agent " + agent->name + " is a command: it can be spawned by others, but answers no messages",
+                        "/agent");
   return agent;
 }
 
@@ -146,7 +143,7 @@ void message_desk::look_for_repeat(message_order order, answer done) {
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](storage::queries& store) mutable {
         if (order.client_id.empty()) return self->judge(std::move(order), std::move(done));
         auto known = store.message_of_client(order.scope, order.client_id);
-        if (!known) return done(refuse("storage_unavailable", known.error().detail));
+        if (!known) return done(refused_with("storage_unavailable", known.error().detail));
         const auto now = self->parts_->heart.now().wall;
         if (*known && now - (*known)->at <= repeat_window) return self->repeat(**known, store, order, std::move(done));
         self->judge(std::move(order), std::move(done));
@@ -304,11 +301,13 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   if (!agent) return [done = std::move(done), error = agent.error()] { done(tl::unexpected(error)); };
   if (parts_->heart.is_low())
     return [done = std::move(done)] {
-      done(refuse("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
+      done(refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun"));
     };
   const auto before = line_.length(order.scope);
   if (before >= most_waiting)
-    return [done = std::move(done)] { done(refuse("too_many_operations", "1,000 turns of this scope wait already")); };
+    return [done = std::move(done)] {
+      done(refused_with("too_many_operations", "1,000 turns of this scope wait already"));
+    };
   kept_decision kept;
   kept.why = why.why;
   kept.cancel_word = why.word;

@@ -67,6 +67,8 @@ class real_swarm final : public swarm {
   };
   void begin(const queued& next);
   void prepare(const queued& next, storage::queries& store);
+  void prepare_with(const queued& next, const storage::operation_record& row,
+                    const std::vector<storage::kept_message>& kept, const history_facts& facts);
   void launch(const queued& next, const storage::operation_record& row, told_history told, tool_set tools);
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
@@ -112,8 +114,7 @@ const agent_settings* real_swarm::agent_of(const storage::operation_record& row)
 void real_swarm::prepare(const queued& next, storage::queries& store) {
   auto row = store.operation(next.turn);
   if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
-  const auto* agent = agent_of(**row);
-  if (!agent) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
+  if (!agent_of(**row)) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
   storage::message_filter f;
   f.scope = next.scope;
   f.ascending = false;
@@ -121,18 +122,32 @@ void real_swarm::prepare(const queued& next, storage::queries& store) {
   auto kept = store.messages(f);
   if (!kept) return give_up(next, kept.error().detail);
   std::reverse(kept->begin(), kept->end());
-  auto told = history_for(*kept, next.turn, facts_of(*kept, next.turn, store));
+  auto open = open_turns(*kept, next.turn, store);
+  if (open.empty()) return prepare_with(next, **row, *kept, facts_of(*kept, next.turn, store));
+  // A stop that the disk has refused so far is one all the same: the ledger knows it.
+  parts_->heart.beyond_disk(std::move(open),
+                            [this, next, row = std::move(**row), kept = std::move(*kept)](known_ends known) mutable {
+                              parts_->later->run([this, next, row = std::move(row), kept = std::move(kept),
+                                                  known = std::move(known)](storage::queries& again) {
+                                prepare_with(next, row, kept, facts_of(kept, next.turn, again, known));
+                              });
+                            });
+}
+
+void real_swarm::prepare_with(const queued& next, const storage::operation_record& row,
+                              const std::vector<storage::kept_message>& kept, const history_facts& facts) {
+  auto told = history_for(kept, next.turn, facts);
   if (told.messages.empty()) return give_up(next, "its message is not there");
-  put_before_message(told, context_of((*row)->block));
+  put_before_message(told, context_of(row.block));
   const auto what =
-      is_refused_stop(next.turn, *kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
-  parts_->heart.ask(
-      [this, turn = next.turn, what, owner = (*row)->owner.id, scope = next.scope](ledger& l, moment now) {
-        if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
-        return std::function<void()>([] {});
-      });
-  find_tools(parts_, *agent, {next.turn, next.turn, (*row)->owner},
-             [this, next, row = **row, told = std::move(told)](tool_set tools) mutable {
+      is_refused_stop(next.turn, kept) ? message_desk::turn_of::refused_stop : message_desk::turn_of::message;
+  parts_->heart.ask([this, turn = next.turn, what, owner = row.owner.id, scope = next.scope](ledger& l, moment now) {
+    if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
+    return std::function<void()>([] {});
+  });
+  const auto* agent = agent_of(row);
+  find_tools(parts_, *agent, {next.turn, next.turn, row.owner},
+             [this, next, row, told = std::move(told)](tool_set tools) mutable {
                if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
                launch(next, row, std::move(told), std::move(tools));
              });

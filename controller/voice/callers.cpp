@@ -51,6 +51,19 @@ std::string text_in(const json& from, const char* key) {
 
 } // namespace
 
+turns::message_order spoken_order(const speaker& who, const std::optional<operation_id>& exchange, std::string text) {
+  turns::message_order order;
+  order.by = who.by;
+  order.via_channel = "voice";
+  order.scope = who.scope;
+  order.text = std::move(text);
+  order.author = who.author;
+  order.modality = turns::modality::voice;
+  order.humans_present = who.humans_present;
+  order.exchange = exchange;
+  return order;
+}
+
 speaker nobody_in_particular(const voice_settings& settings, const std::string& session) {
   speaker s;
   s.scope = scope_path::parse(settings.scope.text() + "/" + session).value_or(settings.scope);

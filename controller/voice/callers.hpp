@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "controller/orders.hpp"
+#include "controller/turns/message_order.hpp"
 #include "controller/voice/settings.hpp"
 
 namespace quell::controller::voice {
@@ -16,6 +17,9 @@ struct speaker {
   storage::person author;
   std::optional<std::uint32_t> humans_present{};
 };
+
+/// What a speaker said during an exchange, as a message for the swarm.
+turns::message_order spoken_order(const speaker& who, const std::optional<operation_id>& exchange, std::string text);
 
 /// A client on loopback without a hello.
 speaker nobody_in_particular(const voice_settings& settings, const std::string& session);

@@ -67,16 +67,8 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void ask(const said_by::brain_effects::ask& q) {
     open_ = query{q.n};
-    turns::message_order order;
-    order.by = who_.by;
-    order.via_channel = "voice";
-    order.scope = who_.scope;
-    order.text = q.text;
-    order.author = who_.author;
+    auto order = spoken_order(who_, hooks_.exchange ? hooks_.exchange() : std::nullopt, q.text);
     if (!house_->settings.agent.empty()) order.agent = house_->settings.agent;
-    order.modality = turns::modality::voice;
-    order.humans_present = who_.humans_present;
-    order.exchange = hooks_.exchange ? hooks_.exchange() : std::nullopt;
     order.context = q.context;
     order.wants = turns::message_order::wish::only_turn;
     house_->swarm.take(std::move(order), [loop = house_->loop, weak = weak_from_this(),

@@ -155,16 +155,8 @@ void session::perform(const does::judge& e) {
   const auto at = operations_.find(e.n);
   if (at == operations_.end()) return;
   house_->exchanges->transcribed(at->second, e.text);
-  turns::message_order order;
-  order.by = who_.by;
-  order.via_channel = "voice";
-  order.scope = who_.scope;
-  order.text = e.text;
-  order.author = who_.author;
-  order.modality = turns::modality::voice;
+  auto order = spoken_order(who_, at->second, e.text);
   order.confidence = e.confidence;
-  order.humans_present = who_.humans_present;
-  order.exchange = at->second;
   order.apart.assign(house_->recognisers.begin(), house_->recognisers.end());
   order.wants = turns::message_order::wish::only_stop;
   const auto n = e.n;

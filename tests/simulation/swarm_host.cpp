@@ -104,6 +104,14 @@ heart_link virtual_link(const std::shared_ptr<swarm_life>& life) {
              now);
     });
   };
+  link.beyond_disk = [life](std::vector<operation_id> ids, std::function<void(known_ends)> answer) {
+    to_controller(life, [life, ids = std::move(ids), answer = std::move(answer)](core& c, moment now) {
+      known_ends known;
+      for (const auto& id : ids)
+        if (auto hot = c.beyond_disk(id, now)) known.emplace(id, std::move(*hot));
+      c.turn([&](ledger&, fleet&, moment) -> std::function<void()> { return [answer, known] { answer(known); }; }, now);
+    });
+  };
   link.is_low = [life] { return life->at.disk.low(); };
   link.now = [life] { return life->at.controller.now(); };
   return link;
