@@ -1,4 +1,4 @@
-// Reply and sub-agent actors: one line per message around an agent.
+// Reply and sub-agent actors: one handler per message, around an agent.
 #include "actors/agent_actor.hpp"
 
 #include <caf/all.hpp>
@@ -55,7 +55,7 @@ class actor_loop final : public agent_loop {
   std::map<call_number, tool_actor> tools_;
 };
 
-/// Timers cannot be taken back, so an overtaken one is told by its number.
+/// Timers cannot be cancelled, so each one carries a number that identifies a timer that has been replaced.
 void arm(agent_pointer self) {
   auto& s = self->state;
   if (s.is_over) return;
@@ -137,7 +137,7 @@ std::shared_ptr<agent_line> spawn_agent(caf::actor_system& system, agent_start s
   auto shared = std::make_shared<agent_start>(std::move(start));
   const auto over = shared->over;
   auto actor = system.spawn(agent_behavior, shared);
-  // An end without `over` is a death.
+  // An actor that ends without calling `over` has died.
   caf::actor_cast<caf::actor>(actor)->attach_functor([over](const caf::error& why) {
     if (why && why != caf::exit_reason::user_shutdown) over(true);
   });

@@ -1,4 +1,4 @@
-// Starting the actors that do the swarm's own work: reply and sub-agent actors.
+// Starts the actors that do quell's own work: reply and sub-agent actors.
 #pragma once
 
 #include <memory>

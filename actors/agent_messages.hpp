@@ -1,5 +1,5 @@
-// Local messages of the actors that do the swarm's own work: reply, sub-agent and tool actors. A cancel is urgent: it
-// overtakes everything that waits in a mailbox.
+// Local messages of the actors that do quell's own work: reply, sub-agent and tool actors. A cancel is urgent: it
+// overtakes every message that waits in a mailbox.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -12,13 +12,13 @@
 
 namespace quell::actors {
 
-/// Stop what you do, and what you have started. URGENT, down the links.
+/// Stops the receiver's work and everything that it has started. URGENT, down the links.
 struct cancel_now {
   abort_reason why = abort_reason::user;
   std::string reason;
 };
 
-/// One call alone was told to stop; its turn goes on. URGENT.
+/// One call alone was stopped; its turn goes on. URGENT.
 struct call_cancelled {
   operation_id call;
   std::string reason;
@@ -31,26 +31,26 @@ struct human_said {
   std::string reason;
 };
 
-/// A call that runs waits for a human's answer, or has it.
+/// A running call waits for a human's answer, or has received it.
 struct call_waits {
   operation_id call;
   bool for_human = false;
 };
 
-/// UP: a tool's work is over, and this is its one result.
+/// UP: a tool's work is over; carries its only result.
 struct tool_over {
   call_number number = 0;
   tool_result stands;
 };
 
-/// INTERNAL: an answer of a port came back, or the work of a tool has ended; runs on the actor's thread.
+/// INTERNAL: an answer of a port has come back, or the work of a tool has ended; runs on the actor's thread.
 struct continued {
   continued() = default;
   explicit continued(std::function<void()> then) : what(handed_over(std::move(then))) {}
   std::function<void()> what;
 };
 
-/// INTERNAL: the clock reached what the turn waits for.
+/// INTERNAL: the clock has reached the instant for which the turn waits.
 struct turn_ticked {
   std::uint64_t generation = 0;
 };

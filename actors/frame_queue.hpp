@@ -1,8 +1,8 @@
 // Control frames of one worker on their way from the socket's thread to the controller actor.
 //
-// Each worker has a queue of its own and at most one message in the actor's mailbox, which says "there is something"
-// and is sent again for as long as there is. So the actor takes a portion from each worker in turn, and however much
-// one of them sends, an order in the mailbox waits for one portion of each at most.
+// Each worker has its own queue and at most one message in the actor's mailbox. That message says that the queue is not
+// empty, and it is sent again for as long as that is so. The actor therefore takes one portion from each worker in
+// turn: however much one worker sends, an order in the mailbox waits for at most one portion of each.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct arrived_frame {
   std::string public_key;
   wire::envelope content;
   boot_time arrived{};
-  std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version; content is empty
+  std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version, with empty content
 };
 
 /// Thread safe.
@@ -30,8 +30,8 @@ class frame_queue {
   static constexpr std::size_t portion = 64;
 
   enum class outcome : std::uint8_t { announce, queued, full };
-  /// `announce`: send the actor a message about this queue. `full`: the frame is dropped, and a numbered one will be
-  /// sent again by its sender.
+  /// `announce`: send the actor a message about this queue. `full`: the frame is dropped; the sender will repeat it if
+  /// it is numbered.
   outcome put(arrived_frame f, std::size_t encoded_bytes) {
     const std::lock_guard lock(guard_);
     if (!frames_.empty() && bytes_ + encoded_bytes > most_bytes) return outcome::full;
@@ -40,7 +40,7 @@ class frame_queue {
     return std::exchange(announced_, true) ? outcome::queued : outcome::announce;
   }
 
-  /// At most `portion` frames, in order. Call `more` when they are worked off.
+  /// Returns at most `portion` frames, in order. Call `more` after processing them.
   std::vector<arrived_frame> take() {
     const std::lock_guard lock(guard_);
     std::vector<arrived_frame> taken;
@@ -51,7 +51,7 @@ class frame_queue {
     }
     return taken;
   }
-  /// True: announce the queue again. False: the next `put` will ask for that.
+  /// True: announce the queue again. False: the next `put` will ask for an announcement.
   bool more() {
     const std::lock_guard lock(guard_);
     announced_ = !frames_.empty();
@@ -59,7 +59,7 @@ class frame_queue {
   }
 
  private:
-  static constexpr std::size_t most_bytes = 32 * 1024 * 1024; // several hellos of the largest kind
+  static constexpr std::size_t most_bytes = 32 * 1024 * 1024; // several hellos of the maximum size
 
   std::mutex guard_;
   std::deque<std::pair<arrived_frame, std::size_t>> frames_;

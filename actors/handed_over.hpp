@@ -11,9 +11,9 @@
 
 namespace quell::actors {
 
-/// `what`, for the actor's thread: what was written before is there when it runs. The mailbox sees to that; the thread
-/// sanitizer, which cannot look into CAF's library, is told so by an atomic, or it would think about each byte that is
-/// read there.
+/// Wraps `what` for the actor's thread; everything written before is visible when it runs. The mailbox guarantees this.
+/// The atomic is only for the thread sanitizer, which cannot see into CAF's library and would otherwise report a race
+/// for every byte read there.
 template <class... Args>
 std::function<void(Args...)> handed_over(std::function<void(Args...)> what) {
 #if defined(__SANITIZE_THREAD__)

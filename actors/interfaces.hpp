@@ -1,4 +1,5 @@
-// Every actor's interface in one place: what it takes, one line above each message.
+// The interfaces of all actors in one place: the messages that each one takes, with one comment line above each
+// message.
 #pragma once
 
 #include <caf/typed_actor.hpp>
@@ -16,7 +17,7 @@ namespace quell::actors {
 
 /// The owner of ledger and fleet: one thread, one at a time.
 using controller_actor = caf::typed_actor<
-    // An order or a look from the front; answers through the closure's own callback.
+    // A command or a query from the front; answers through the closure's own callback.
     caf::reacts_to<asked<controller::core>>,
     // From the control socket.
     caf::reacts_to<frames_arrived>,
@@ -29,16 +30,16 @@ using controller_actor = caf::typed_actor<
     // INTERNAL: end of a burst of messages.
     caf::reacts_to<turn_over>>;
 
-/// A reply actor (one turn) or a sub-agent actor: above it the controller's swarm or a tool actor, below it tool
-/// actors.
+/// A reply actor (one turn) or a sub-agent actor. Above it is the controller's turn scheduler or a tool actor; below it
+/// are tool actors.
 using agent_actor = caf::typed_actor<
-    // From above, for a stop of the whole.
+    // From above: the whole turn was stopped.
     caf::reacts_to<cancel_now>,
-    // From above, for a stop of one call.
+    // From above: one call was stopped.
     caf::reacts_to<call_cancelled>,
-    // From above, for a call that waits.
+    // From above: a human decided about a waiting call.
     caf::reacts_to<human_said>,
-    // From above, for a call that runs and asks.
+    // From above: a running call waits for a human, or no longer does.
     caf::reacts_to<call_waits>,
     // From below.
     caf::reacts_to<tool_over>,
@@ -47,7 +48,7 @@ using agent_actor = caf::typed_actor<
     // INTERNAL: timers.
     caf::reacts_to<turn_ticked>>;
 
-/// One running tool call. It ends with its work, whether or not anybody still waits for it.
+/// One running tool call. It ends when its work ends, even if nobody waits for it any longer.
 using tool_actor = caf::typed_actor<
     // From the agent above.
     caf::reacts_to<cancel_now>,

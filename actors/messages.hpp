@@ -1,5 +1,5 @@
-// Local messages between actors of one process. Never serialised, so they may carry callbacks; what travels between
-// machines is in protocol/messages.hpp.
+// Local messages between actors of one process. They are never serialised, so they can carry callbacks; messages
+// between machines are in protocol/messages.hpp.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -16,20 +16,20 @@
 
 namespace quell::actors {
 
-/// There are frames in this queue: take a portion, in order, and announce the queue again if there is more.
+/// This queue holds frames: take a portion, in order, and announce the queue again if more remain.
 struct frames_arrived {
   std::shared_ptr<frame_queue> from;
 };
 
-/// The journal has taken (or refused) everything up to this ticket.
+/// The journal has committed (or refused) everything up to this ticket.
 struct batch_committed {
   std::uint64_t ticket = 0;
   bool failed = false;
-  std::string code, detail; ///< why, when failed
+  std::string code, detail; ///< the reason, if it failed
 };
 
-/// Somebody asks the actor's state to do or to say something; the closure runs on the actor's thread and answers
-/// through its own callback.
+/// A command or query for the actor's state; the closure runs on the actor's thread and answers through its own
+/// callback.
 template <class State>
 struct asked {
   asked() = default;
@@ -37,15 +37,15 @@ struct asked {
   std::function<void(State&)> what;
 };
 
-/// INTERNAL: the clock moved to where the actor wanted to be called.
+/// INTERNAL: the clock has reached the instant at which the actor asked to be called.
 struct clock_ticked {
   std::uint64_t generation = 0;
 };
 
-/// INTERNAL: the mailbox has been worked through: end the turn.
+/// INTERNAL: the mailbox has been worked through: end the step.
 struct turn_over {};
 
-/// A planned stop: hand over to the workers, then quit.
+/// A planned stop: send the handover to the workers, then quit.
 struct shut_down {
   std::function<void()> done;
 };

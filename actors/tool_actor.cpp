@@ -1,4 +1,4 @@
-// A tool actor: one line per message around a tool run.
+// A tool actor: one handler per message, around a tool run.
 #include "actors/tool_actor.hpp"
 
 #include <caf/all.hpp>

@@ -1,4 +1,4 @@
-// Starting a tool actor below an agent.
+// Starts a tool actor below an agent.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct tool_start {
   agent_actor agent;
 };
 
-/// Linked to `above`: it dies with an agent that dies of an error.
+/// Linked to `above`: it dies if the agent dies of an error.
 tool_actor spawn_tool(caf::scheduled_actor& above, tool_start start);
 
 } // namespace quell::actors

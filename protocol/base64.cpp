@@ -1,4 +1,4 @@
-// Six bits at a time.
+// Encodes six bits at a time.
 #include "protocol/base64.hpp"
 
 #include <cstdint>

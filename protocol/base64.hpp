@@ -1,5 +1,5 @@
-// Bytes as base64 (RFC 4648): with padding, and for addresses without. What reads it judges its own input, so that it
-// can say what is wrong; the digits are here for that. Pure.
+// Bytes as base64 (RFC 4648), padded, and as base64url, not padded. Readers check their own input, so that they can say
+// what is wrong with it; the digits are declared here for them. Pure.
 #pragma once
 
 #include <string>

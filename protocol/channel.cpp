@@ -1,4 +1,4 @@
-// How the two halves of the ordered channel count, keep, acknowledge and send again.
+// How the two halves of the ordered channel count, keep, acknowledge and resend frames.
 #include "protocol/channel.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ bool channel_sender::acknowledged(std::uint64_t number, boot_time now) {
   const auto count = static_cast<std::ptrdiff_t>(number - last_acknowledged_);
   unacknowledged_.erase(unacknowledged_.begin(), unacknowledged_.begin() + count);
   last_acknowledged_ = number;
-  // The peer makes progress: what is the oldest now gets its full wait, else a long queue would be sent again for
-  // nothing.
+  // The peer makes progress: the frame that is now the oldest gets its full wait; otherwise a long queue would be
+  // resent for nothing.
   last_transmission_ = now;
   answered_gap_at_.reset();
   return true;
@@ -28,8 +28,8 @@ bool channel_sender::acknowledged(std::uint64_t number, boot_time now) {
 
 std::vector<std::pair<std::uint64_t, wire::message>> channel_sender::resend(boot_time now, bool gap) {
   if (unacknowledged_.empty()) return {};
-  // After one lost frame every later one reports the gap; to answer each with the whole queue would grow with its
-  // square.
+  // After one lost frame every later frame reports the gap; resending the whole queue for each report would be
+  // quadratic.
   const bool gap_is_news = !answered_gap_at_ || now - *answered_gap_at_ >= settings_.resend_after / 10;
   const bool waited = now - last_transmission_ >= settings_.resend_after;
   if (!waited && !(gap && gap_is_news)) return {};

@@ -1,9 +1,10 @@
-// The ordered, acknowledged channel of one direction of one session. No transport, no clock: time comes in as a moment.
+// The ordered, acknowledged channel of one direction of one session. It has no transport and no clock: time is passed
+// in as a moment.
 //
-// Numbers count 1, 2, 3 … Each frame is delivered exactly once and in order, or the session ends. The acknowledgement
-// means *applied*: the receiver's owner calls `applied(n)` after the frame has taken effect, and that number rides on
-// its next frame. Lost frames (a reconnect below ZeroMQ) are sent again after `resend_after` or at once when the other
-// side saw a gap.
+// Frames are numbered 1, 2, 3 … Each frame is delivered exactly once and in order, or the session ends. The
+// acknowledgement means *applied*: the receiver's owner calls `applied(n)` after the frame has taken effect, and that
+// number travels in its next frame. Lost frames (a reconnect below ZeroMQ) are resent after `resend_after`, or at once
+// if the other side saw a gap.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace quell {
 
-/// The sending half. Holds what is not acknowledged; `limit` frames at most, after which the session must end.
+/// The sending half. Keeps the unacknowledged frames; above `limit` of them the session must end.
 class channel_sender {
  public:
   struct settings {
@@ -33,12 +34,12 @@ class channel_sender {
   /// Takes an acknowledgement (cumulative; an old one is ignored). False if it acknowledges what was never sent: end
   /// the session.
   bool acknowledged(std::uint64_t number, boot_time now);
-  /// Frames to send again now: all unacknowledged ones if the oldest has waited resend_after since it was last sent, or
-  /// `gap` says so.
+  /// Frames to resend now: all unacknowledged ones, if the oldest has waited `resend_after` since it was last sent or
+  /// if `gap` is set.
   std::vector<std::pair<std::uint64_t, wire::message>> resend(boot_time now, bool gap);
   std::uint64_t last_sent() const { return last_sent_; }
   std::uint64_t last_acknowledged() const { return last_acknowledged_; }
-  /// When `resend` could next have something to do; nullopt while nothing is unacknowledged.
+  /// The earliest instant at which `resend` can return frames; nullopt while nothing is unacknowledged.
   std::optional<boot_time> next_resend() const;
 
  private:
@@ -47,18 +48,18 @@ class channel_sender {
   std::uint64_t last_sent_ = 0;
   std::uint64_t last_acknowledged_ = 0;
   boot_time last_transmission_{};
-  std::optional<boot_time> answered_gap_at_; ///< of the oldest frame; repeats within resend_after / 10 are ignored
+  std::optional<boot_time> answered_gap_at_; ///< for the oldest frame; repeats within resend_after / 10 are ignored
 };
 
 /// The receiving half.
 class channel_receiver {
  public:
   enum class verdict : std::uint8_t { deliver, duplicate, gap };
-  /// What to do with a numbered frame: deliver it now, drop it as a repeat, or drop it and ask for a resend.
+  /// Decides about a numbered frame: deliver it now, drop it as a repeat, or drop it and ask for a resend.
   verdict accept(std::uint64_t number);
-  /// The owner has made the frame `number` take effect.
+  /// The owner has applied the frame `number`.
   void applied(std::uint64_t number);
-  /// To be put into the next envelope.
+  /// The acknowledgement for the next envelope.
   std::uint64_t ack() const { return applied_; }
 
  private:

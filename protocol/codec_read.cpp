@@ -1,7 +1,9 @@
-// msgpack bytes to messages, driven by the messages' `inspect`. The bytes come from peers: they can only be refused.
+// msgpack bytes to messages, driven by the messages' `inspect`. The bytes come from peers and are not trusted: bad ones
+// are refused.
 //
-// Reading takes two passes. The first walks the bytes without allocating and refuses what is too deep, too many or cut
-// off; only then is the tree of values built, so a 5-byte frame that claims a billion elements costs nothing.
+// Reading takes two passes. The first walks the bytes without allocating and refuses input that is too deep, has too
+// many values or is cut off. Only then is the tree of values built, so a 5-byte frame that claims a billion elements
+// costs nothing.
 #include "protocol/codec.hpp"
 
 #include <concepts>
@@ -16,7 +18,7 @@ namespace quell::wire {
 
 namespace {
 
-/// Reads one struct's fields; remembers the first thing that was wrong.
+/// Reads one struct's fields and remembers the first error.
 class unpacker {
  public:
   explicit unpacker(const msgpack::object& from) : from_(&from) {}
@@ -186,7 +188,7 @@ class limits_visitor : public msgpack::null_visitor {
 
 tl::unexpected<fault> bad_frame(std::string why) { return failure("bad_frame", "frame refused: " + std::move(why)); }
 
-/// The tree of values in `bytes`, an array of at least `least` elements. It points into `bytes`.
+/// The tree of values in `bytes`, an array of at least `least` elements. The tree points into `bytes`.
 result<msgpack::object_handle> parse(std::string_view bytes, std::uint32_t least) {
   if (bytes.size() > max_frame_bytes)
     return failure("too_large", "frame refused: " + std::to_string(bytes.size()) + " bytes, more than " +
@@ -207,7 +209,7 @@ result<msgpack::object_handle> parse(std::string_view bytes, std::uint32_t least
   }
 }
 
-/// Tries one alternative after the other; `Body` becomes the one whose tag matches.
+/// Tries the alternatives in order; `Body` becomes the one whose tag matches.
 template <class Body, std::size_t I = 0>
 result<Body> read_body(std::uint64_t tag, const msgpack::object& fields) {
   if constexpr (I == std::variant_size_v<Body>) {

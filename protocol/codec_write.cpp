@@ -1,4 +1,4 @@
-// Messages to msgpack bytes, driven by the messages' `inspect`. The form: docs/PROTOCOL.md.
+// Messages to msgpack bytes, driven by the messages' `inspect`. docs/PROTOCOL.md describes the format.
 #include "protocol/codec.hpp"
 
 #include <concepts>
@@ -18,8 +18,8 @@ struct string_sink {
   void write(const char* data, std::size_t size) { out.append(data, size); }
 };
 
-/// Whether a std::string is written as str where it is UTF-8 (control: words for people) or always as bin (bulk: what
-/// tasks write).
+/// Whether a std::string is written as str if it is UTF-8 (control: text for people) or always as bin (bulk: output of
+/// tasks).
 enum class string_form : std::uint8_t { text, bytes };
 
 class packer {
@@ -50,7 +50,7 @@ class packer {
     } else if constexpr (std::same_as<T, scope_path>) {
       put_string(value.text());
     } else {
-      // `inspect` wants something mutable because readers use it too; this inspector only reads.
+      // `inspect` takes a mutable reference because readers use it, too; this inspector only reads.
       inspect(*this, const_cast<T&>(value));
     }
   }

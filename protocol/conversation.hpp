@@ -1,5 +1,4 @@
-// What people, models and tools have said to each other: plain values shared by the history, the turns and the model
-// providers.
+// The messages between people, models and tools: plain values shared by the history, the turns and the model providers.
 //
 // Rule 13 (DESIGN 3) in these terms: an assistant message with calls is followed by one `tool_results` that holds
 // exactly one result for each of them, in their order.
@@ -14,13 +13,14 @@ namespace quell {
 
 /// A tool call as a model made it.
 struct tool_call {
-  std::string call;  ///< the model's id of it, unique in its conversation; at most 128 bytes
+  std::string call;  ///< the model's id for it, unique in its conversation; at most 128 bytes
   std::string name;  ///< of the tool
-  std::string input; ///< JSON text as the model wrote it; perhaps no JSON at all, which the tool's side answers
+  std::string input; ///< JSON text as the model wrote it; it can be invalid JSON, for which the tool's side returns an
+                     ///< error
   friend bool operator==(const tool_call&, const tool_call&) = default;
 };
 
-/// What came of a call, as the model is told.
+/// The outcome of a call, as the model sees it.
 struct tool_result {
   std::string call;
   std::string name;
@@ -38,7 +38,7 @@ struct user_message {
 struct assistant_message {
   std::string text;
   std::vector<tool_call> calls;
-  bool interrupted = false; ///< its stream was cut: `text` is what had come
+  bool interrupted = false; ///< its stream was cut: `text` is the part that had arrived
   friend bool operator==(const assistant_message&, const assistant_message&) = default;
 };
 
@@ -50,7 +50,7 @@ struct tool_results {
 using conversation_entry = std::variant<user_message, assistant_message, tool_results>;
 using conversation = std::vector<conversation_entry>; ///< oldest first
 
-/// Tokens, as the provider counts them.
+/// Token counts, as the provider reports them.
 struct model_usage {
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;

@@ -1,4 +1,4 @@
-// A number and a unit, nothing else: no fractions, no sums, so that a typing error is never another duration.
+// Parses one number and one unit: no fractions and no sums, so that a typing error never yields another duration.
 #include "protocol/duration.hpp"
 
 #include <array>

@@ -7,8 +7,8 @@
 
 namespace quell {
 
-/// `code` is one of SURFACE's error codes (docs: `quell help errors`); `detail` says what, where, what to do;
-/// `pointer` is the JSON pointer of the bad field ("" = not about one field).
+/// `code` is one of SURFACE's error codes (docs: `quell help errors`). `detail` says what is wrong, where, and what to
+/// do. `pointer` is the JSON pointer of the bad field ("" = not about one field).
 struct fault {
   std::string code;
   std::string detail;
@@ -17,7 +17,7 @@ struct fault {
   friend bool operator==(const fault&, const fault&) = default;
 };
 
-/// A value or a `fault`. The usual return type of what can fail for a reason outside our own code.
+/// A value or a `fault`. The usual return type of a function that can fail for a reason outside our own code.
 template <class T>
 using result = tl::expected<T, fault>;
 

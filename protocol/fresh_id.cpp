@@ -1,5 +1,5 @@
-// Fresh ids. The only file of this room that asks the clock or the kernel for anything; alone in its object file, so
-// that the deterministic simulation can put its own in its place.
+// Makes fresh ids. The only file of this room, besides `socket*`, that asks the clock or the kernel for anything; it
+// has its own object file, so that the deterministic simulation can replace it.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,11 +13,11 @@ namespace quell {
 
 namespace {
 
-/// Kernel randomness, fetched in pages: one system call serves some 400 ids.
+/// Kernel randomness, fetched in pages: one system call serves about 400 ids.
 class random_pool {
  public:
   void take(std::uint8_t* out, std::size_t count) {
-    // A forked child must not hand out the bytes that its parent hands out too.
+    // A forked child must not hand out the same bytes as its parent.
     const pid_t self = ::getpid();
     if (used_ + count > bytes_.size() || self != owner_) refill(self);
     std::memcpy(out, bytes_.data() + used_, count);
@@ -32,7 +32,7 @@ class random_pool {
       if (got > 0) {
         have += static_cast<std::size_t>(got);
       } else if (errno != EINTR) {
-        // Ids that could repeat would mix up operations, so nothing can go on.
+        // Repeated ids would mix up operations, so the process cannot continue.
         std::fputs("quell: the kernel gives no randomness (getrandom failed)\n", stderr);
         std::abort();
       }
@@ -47,9 +47,9 @@ class random_pool {
 };
 
 constexpr std::uint16_t counter_limit = 0x1000;       // 12 bits, the rand_a field
-constexpr std::int64_t largest_step_back_ms = 10'000; // a clock set back further is followed
+constexpr std::int64_t largest_step_back_ms = 10'000; // a larger step back of the clock is followed
 
-/// The clock part and counter of the last id, so that the ids of one process grow also within a millisecond (RFC
+/// The clock part and counter of the last id, so that the ids of one process increase even within a millisecond (RFC
 /// 9562, 6.2 method 1).
 struct generator {
   std::mutex guard;
@@ -64,7 +64,7 @@ struct generator {
     if (now_ms > last_ms || now_ms + largest_step_back_ms < last_ms) {
       last_ms = now_ms;
       counter =
-          static_cast<std::uint16_t>(((random[0] << 8) | random[1]) & 0x7ff); // the upper half stays free to count
+          static_cast<std::uint16_t>(((random[0] << 8) | random[1]) & 0x7ff); // the upper half stays free for counting
     } else if (++counter == counter_limit) {
       ++last_ms;
       counter = 0;

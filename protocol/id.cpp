@@ -1,4 +1,4 @@
-// UUIDv7 made from their parts, written and read. Pure.
+// Makes UUIDv7 from their parts, writes and parses them. Pure.
 #include "protocol/id.hpp"
 
 namespace quell {

@@ -1,4 +1,4 @@
-// Ids: UUIDv7, one C++ type per kind of thing, so that an operation's id cannot be handed in as a cancel's.
+// Ids: UUIDv7, one C++ type per kind of thing, so that an operation's id cannot be passed as a cancel's id.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ using uuid_bytes = std::array<std::uint8_t, 16>;
 /// A UUIDv7 from its clock part and 10 random bytes (the version and variant bits are set here). Pure.
 uuid_bytes make_uuid7(wall_time at, const std::array<std::uint8_t, 10>& random);
 
-/// A fresh UUIDv7 from the wall clock and the kernel's randomness. For the edges only, never for pure code.
+/// A fresh UUIDv7 from the wall clock and the kernel's randomness. Only for the edges of the system, never for pure
+/// code.
 uuid_bytes fresh_uuid7();
 
 /// Lower case, 36 characters.
@@ -55,7 +56,7 @@ using token_id = basic_id<struct token_tag>;
 using cluster_id = basic_id<struct cluster_tag>;
 /// One entry of a conversation.
 using message_id = basic_id<struct message_tag>;
-/// One life of a worker process; a restart makes a new one.
+/// One life of a worker process; each restart makes a new one.
 using incarnation_id = basic_id<struct incarnation_tag>;
 /// One hello between a controller and a worker (DESIGN 3.9).
 using session_id = basic_id<struct session_tag>;
@@ -67,7 +68,7 @@ using request_id = basic_id<struct request_tag>;
 template <class Tag>
 struct std::hash<quell::basic_id<Tag>> {
   std::size_t operator()(const quell::basic_id<Tag>& id) const noexcept {
-    std::uint64_t high = 0, low = 0; // the low half is random already
+    std::uint64_t high = 0, low = 0; // the low half is already random
     std::memcpy(&high, id.bytes.data(), 8);
     std::memcpy(&low, id.bytes.data() + 8, 8);
     return static_cast<std::size_t>(low ^ (high * 0x9e3779b97f4a7c15ULL));

@@ -1,4 +1,4 @@
-// The join line: length, fields and checksum as base64url, so that a cut line and a mistyped one are told apart.
+// The join line: length, fields and checksum as base64url, so that a cut line can be told from a mistyped one.
 #include "protocol/join.hpp"
 
 #include <array>
@@ -32,7 +32,7 @@ void put_text(std::string& to, std::string_view text) {
   to += text;
 }
 
-/// Reads what `put_…` wrote; nullopt past the end.
+/// Reads the fields that `put_…` wrote; nullopt past the end.
 class reader {
  public:
   explicit reader(std::string_view bytes) : rest_(bytes) {}

@@ -1,5 +1,5 @@
-// Lease arithmetic of both ends. The worker's end must come first on any pair of clocks that drift apart by at most 1
-// %.
+// Lease arithmetic of both ends. For any pair of clocks that drift apart by at most 1 %, the worker's end must come
+// before the controller's.
 #include "protocol/lease.hpp"
 
 namespace quell {
@@ -20,20 +20,20 @@ std::optional<boot_time> worker_lease::granted(std::uint64_t beat, std::chrono::
   if (found == sent_.end()) return std::nullopt;
   base_ = found->at;
   length_ = length;
-  // An answer to an older beat that comes later must not move the base back.
+  // A late answer to an older beat must not move the base back.
   sent_.erase(sent_.begin(), found + 1);
   return base_;
 }
 
 void worker_lease::welcomed(boot_time hello_sent_at, std::chrono::milliseconds length) {
-  sent_.clear(); // beats of the session before are void
+  sent_.clear(); // beats of the previous session are void
   base_ = hello_sent_at;
   length_ = length;
 }
 
 void worker_lease::handed_over(boot_time at, std::chrono::milliseconds length) {
-  // It may have been long on its way, and the controller counts from its sending. The beat that was answered last was
-  // sent before that (no beat is answered after a handover), so its instant is the latest that is safe.
+  // The handover can have been on its way for a long time, and the controller counts from its sending. The last
+  // answered beat was sent before that (no beat is answered after a handover), so its instant is the latest safe one.
   base_ = base_ ? std::min(*base_, at) : at;
   length_ = length;
 }
@@ -84,7 +84,7 @@ void controller_lease::session_taken() {
 }
 
 std::optional<boot_time> controller_lease::dead_by(std::optional<std::chrono::milliseconds> task_lease) const {
-  return std::max(earlier_.dead_by(task_lease), current_.dead_by(task_lease)); // nullopt is the least
+  return std::max(earlier_.dead_by(task_lease), current_.dead_by(task_lease)); // nullopt compares as the smallest
 }
 
 } // namespace quell

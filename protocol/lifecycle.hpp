@@ -1,5 +1,5 @@
-// The legal moves of an operation's status: one table, checked at compile time, from which docs/CANCELLATION.md's
-// diagram is printed.
+// The legal moves of an operation's status: one table, checked at compile time, from which the diagram in
+// docs/CANCELLATION.md is printed.
 #pragma once
 
 #include <array>

@@ -1,10 +1,9 @@
-// Every message between controller and worker, in one place. Two sockets: `message` travels on control, `bulk_message`
-// on bulk.
+// All messages between controller and worker, in one place. There are two sockets: `message` travels on control,
+// `bulk_message` on bulk.
 //
 // Each message has a tag that is never reused; on the wire it is a msgpack array of its fields in the order of
-// `inspect`. Fields may be appended, never moved: a reader fills what is missing with the default and ignores what is
-// too much. Control frames of one session are numbered by the channel (channel.hpp), so a cancel never overtakes a
-// start.
+// `inspect`. Fields may be appended, never moved: a reader fills missing fields with the default and ignores extra
+// ones. The channel (channel.hpp) numbers the control frames of one session, so a cancel never overtakes a start.
 #pragma once
 
 #include <array>
@@ -24,8 +23,8 @@
 
 namespace quell::wire {
 
-/// Grows when an old peer could misread a new one. It is the first field of `hello`, so that any version can refuse any
-/// other politely.
+/// Increases if an old peer could misread a new one. It is the first field of `hello`, so that any version can refuse
+/// any other politely.
 inline constexpr std::uint32_t protocol_version = 1;
 
 #define QUELL_INSPECT(Type, ...)                                                                                       \
@@ -37,7 +36,7 @@ inline constexpr std::uint32_t protocol_version = 1;
 
 // ---- worker to controller, control ------------------------------------------------------------------------------
 
-/// What a worker has of one task when it says hello.
+/// The phase of a task that a worker reports in its hello.
 enum class task_phase : std::uint8_t { held, running, stopping };
 
 } // namespace quell::wire
@@ -53,8 +52,8 @@ struct inventory_item {
   operation_id operation;
   task_phase phase = task_phase::held;
   std::int32_t pid = 0;       ///< 0 = not cloned yet
-  wall_time started_at{};     ///< of the go; epoch = not yet
-  std::uint64_t stop_seq = 0; ///< seq of the stop that is applied to it; 0 = none
+  wall_time started_at{};     ///< when the go was given; epoch = not yet
+  std::uint64_t stop_seq = 0; ///< seq of the stop applied to it; 0 = none
   QUELL_INSPECT(inventory_item, x.operation, x.phase, x.pid, x.started_at, x.stop_seq);
 };
 
@@ -68,7 +67,7 @@ struct task_started {
   QUELL_INSPECT(task_started, x.operation, x.pid, x.at, x.level);
 };
 
-/// A stop was applied to a live task and its signal sent.
+/// A stop was applied to a live task and its signal was sent.
 struct task_stopping {
   static constexpr std::uint16_t tag = 4;
   operation_id operation;
@@ -78,15 +77,15 @@ struct task_stopping {
   QUELL_INSPECT(task_stopping, x.operation, x.stop_seq, x.signalled_at, x.kill_at);
 };
 
-/// The end of a task with proof: its containment is empty, or it never ran. Kept by the worker until `results_stored`.
+/// The end of a task with proof: its containment is empty, or it never ran. The worker keeps it until `results_stored`.
 struct task_ended {
   static constexpr std::uint16_t tag = 5;
   operation_id operation;
   std::uint64_t stop_seq = 0; ///< the stop that had been applied *before* the end was seen; 0 = it ended by itself
   std::optional<receipt> how; ///< set if stop_seq is
   proof evidence = proof::exit_status;
-  std::optional<exit_state> exit; ///< of the leader; nullopt = never ran
-  std::string error_code;         ///< "" or start_failed, worker_lost (swept by a later life)
+  std::optional<exit_state> exit; ///< of the leader; nullopt = it never ran
+  std::string error_code;         ///< "" or start_failed, worker_lost (swept by a later incarnation)
   std::string error_message;
   wall_time started_at{}; ///< epoch = never started
   wall_time ended_at{};
@@ -95,7 +94,7 @@ struct task_ended {
                 x.started_at, x.ended_at, x.output);
 };
 
-/// A stopped task that is not gone yet, sent at each change and about once a second past the kill.
+/// A stopped task that is not gone yet; sent at each change, and about once a second after the kill.
 struct task_unproven {
   static constexpr std::uint16_t tag = 6;
   operation_id operation;
@@ -108,27 +107,28 @@ struct task_unproven {
   QUELL_INSPECT(task_unproven, x.operation, x.why, x.since, x.processes_total, x.processes, x.next, x.next_at);
 };
 
-/// First message of a session, sent as frame 0. The worker is known by its CURVE key, not by anything in here.
+/// First message of a session, sent as frame 0. The worker is identified by its CURVE key, not by any field of the
+/// hello.
 struct hello {
   static constexpr std::uint16_t tag = 1;
   std::uint32_t version = protocol_version;
   std::string software;              ///< "0.1.0"
-  std::optional<cluster_id> cluster; ///< the cluster that it belongs to since its first welcome
+  std::optional<cluster_id> cluster; ///< the cluster to which it has belonged since its first welcome
   std::uint64_t epoch_seen = 0;      ///< the highest controller epoch that it has seen
   std::uint64_t seq_seen = 0;        ///< the highest seq that it has seen
   std::string boot_id;               ///< /proc/sys/kernel/random/boot_id
   std::string state_id;              ///< made once per state directory, whose lock only one process holds
   incarnation_id incarnation;
-  session_id proposed; ///< the session's id, chosen by the worker, fresh each time
+  session_id proposed; ///< the session's id: chosen by the worker, fresh each time
   std::uint32_t slots = 0;
-  std::map<std::string, std::string> labels; ///< the configured ones and os, arch, host
+  std::map<std::string, std::string> labels; ///< the configured labels and os, arch, host
   containment level = containment::group;
   std::vector<std::string> containment_limits; ///< sentences for people
   std::string host;
   std::vector<inventory_item> inventory;
-  std::vector<task_ended> results; ///< unacknowledged ones
-  bool absence_is_proof = false;   ///< false: what it no longer knows may live on (a guardian was killed)
-  std::string trouble;             ///< why it can start nothing now; "" = it can
+  std::vector<task_ended> results; ///< the unacknowledged ones
+  bool absence_is_proof = false;   ///< false: tasks that it no longer knows can still run (a guardian was killed)
+  std::string trouble;             ///< why it cannot start tasks now; "" = it can
   bool knows_keys = false;         ///< it understands controller_key
   QUELL_INSPECT(hello, x.version, x.software, x.cluster, x.epoch_seen, x.seq_seen, x.boot_id, x.state_id, x.incarnation,
                 x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results,
@@ -143,21 +143,21 @@ struct heartbeat {
   QUELL_INSPECT(heartbeat, x.beat, x.applied);
 };
 
-/// The worker leaves on purpose; nothing of it lives.
+/// The worker leaves on purpose; none of its tasks is alive.
 struct farewell {
   static constexpr std::uint16_t tag = 7;
   std::string why;
   QUELL_INSPECT(farewell, x.why);
 };
 
-/// The worker wants to use another key from now on. Only from the state directory that used the present key first.
+/// The worker wants to use another key from now on. Sent only from the state directory that first used the present key.
 struct key_offer {
   static constexpr std::uint16_t tag = 8;
   std::string public_key; ///< Z85
   QUELL_INSPECT(key_offer, x.public_key);
 };
 
-/// The worker has stored this next key of the controller, and comes back under either.
+/// The worker has stored the controller's next key, and accepts either key when it reconnects.
 struct controller_key_stored {
   static constexpr std::uint16_t tag = 9;
   std::string public_key; ///< Z85
@@ -166,7 +166,7 @@ struct controller_key_stored {
 
 // ---- controller to worker, control ------------------------------------------------------------------------------
 
-/// Answer to a hello that is taken. Frame 1 of the session; everything before it is void.
+/// Answer to an accepted hello. Frame 1 of the session; everything before it is void.
 struct welcome {
   static constexpr std::uint16_t tag = 20;
   std::uint32_t version = protocol_version;
@@ -179,14 +179,13 @@ struct welcome {
   QUELL_INSPECT(welcome, x.version, x.cluster, x.epoch, x.worker, x.heartbeat, x.lease, x.takes_keys);
 };
 
-/// Answer to a hello that is not taken; unnumbered. code: unsupported_version | not_enrolled | other_cluster |
-/// lease_held | old_epoch | removed | session_over (also the answer to a heartbeat of a session that is unknown or
-/// over)
+/// Answer to a refused hello; unnumbered. code: unsupported_version | not_enrolled | other_cluster | lease_held |
+/// old_epoch | removed | session_over (also the answer to a heartbeat of a session that is unknown or over)
 struct refuse {
   static constexpr std::uint16_t tag = 21;
   std::string code;
-  std::string message;         ///< what, why, what to do
-  milliseconds retry_after{0}; ///< 0 = do not come back
+  std::string message;         ///< what is wrong, why, what to do
+  milliseconds retry_after{0}; ///< 0 = do not reconnect
   QUELL_INSPECT(refuse, x.code, x.message, x.retry_after);
 };
 
@@ -198,7 +197,7 @@ struct lease_granted {
   QUELL_INSPECT(lease_granted, x.beat, x.length);
 };
 
-/// Start this task. Carries what the worker needs to judge staleness alone.
+/// Start this task. Carries everything that the worker needs to decide alone whether the start is stale.
 struct start {
   static constexpr std::uint16_t tag = 23;
   operation_id operation;
@@ -206,7 +205,7 @@ struct start {
   std::uint64_t as_of = 0;
   scope_path scope;
   operation_id root;
-  std::vector<operation_id> ancestors; ///< nearest first, up to the root or to a detached edge
+  std::vector<operation_id> ancestors; ///< nearest first, up to the root or up to a detached edge
   task_spec spec;
   milliseconds grace{2000};
   std::string token;                 ///< QUELL_TOKEN, a secret
@@ -214,12 +213,12 @@ struct start {
   QUELL_INSPECT(start, x.operation, x.seq, x.as_of, x.scope, x.root, x.ancestors, x.spec, x.grace, x.token, x.deadline);
 };
 
-/// Stop: everything in `scope` with as_of <= cutoff, and everything that is or lies below one of `operations`. It
-/// closes them for later starts too. Applied when acknowledged. A repeat (same seq) may only bring a nearer kill.
+/// Stop everything in `scope` with as_of <= cutoff, and each of `operations` with everything below it. Closes them for
+/// later starts, too. Applied when acknowledged. A repeat (same seq) may only bring the kill nearer.
 struct stop {
   static constexpr std::uint16_t tag = 24;
   std::uint64_t seq = 0;
-  std::optional<cancel_id> cancel; ///< nullopt for causes that are no cancel
+  std::optional<cancel_id> cancel; ///< nullopt for causes other than a cancel
   stop_cause cause = stop_cause::cancel;
   std::optional<scope_path> scope;
   std::uint64_t cutoff = 0; ///< with scope
@@ -228,15 +227,15 @@ struct stop {
   QUELL_INSPECT(stop, x.seq, x.cancel, x.cause, x.scope, x.cutoff, x.operations, x.grace);
 };
 
-/// These results are durable; the worker forgets them.
+/// These results are durable; the worker can forget them.
 struct results_stored {
   static constexpr std::uint16_t tag = 25;
   std::vector<operation_id> operations;
   QUELL_INSPECT(results_stored, x.operations);
 };
 
-/// Planned stop of the controller: it answers no heartbeat any more, and the lease is `lease` long from the last
-/// answered one on.
+/// Planned stop of the controller: it answers no more heartbeats, and the lease is `lease` long, counted from the last
+/// answered one.
 struct handover {
   static constexpr std::uint16_t tag = 26;
   milliseconds lease{60000};
@@ -252,25 +251,25 @@ struct resize {
   QUELL_INSPECT(resize, x.operation, x.rows, x.columns);
 };
 
-/// The answer to a key_offer, durable. Both keys are good until the first hello with the offered one is taken.
+/// The answer to a key_offer, durable. Both keys are valid until the first hello with the offered key is accepted.
 struct key_taken {
   static constexpr std::uint16_t tag = 28;
   std::string public_key; ///< the offered one
-  std::string refusal;    ///< why it is not taken; "" = it is
+  std::string refusal;    ///< why it is refused; "" = accepted
   QUELL_INSPECT(key_taken, x.public_key, x.refusal);
 };
 
-/// The controller will use another key of its own. The worker stores it beside the present one, then says so.
+/// The controller will use another key. The worker stores it beside the present one, then confirms it.
 struct controller_key {
   static constexpr std::uint16_t tag = 29;
   std::string public_key; ///< Z85
   QUELL_INSPECT(controller_key, x.public_key);
 };
 
-/// Nothing but an acknowledgement (the envelope carries it). Unnumbered, either direction.
+/// Only an acknowledgement (the envelope carries it). Unnumbered, either direction.
 struct acknowledge {
   static constexpr std::uint16_t tag = 40;
-  bool resend = false; ///< a gap was seen: send again from ack + 1
+  bool resend = false; ///< a gap was seen: resend from ack + 1
   QUELL_INSPECT(acknowledge, x.resend);
 };
 
@@ -290,15 +289,15 @@ struct envelope {
 
 // ---- bulk: output, input and relayed HTTP; order matters only within one operation's stream or one connection ------
 
-/// First on the bulk socket; again after each new control session. The controller answers with output_ack for what it
-/// has.
+/// First message on the bulk socket, and again after each new control session. The controller answers with an
+/// output_ack for the output that it has.
 struct bulk_hello {
   static constexpr std::uint16_t tag = 60;
   session_id session;
   QUELL_INSPECT(bulk_hello, x.session);
 };
 
-/// Bytes that a task wrote. `offset` counts all bytes that it ever wrote to this stream; a jump says that bytes were
+/// Bytes that a task wrote. `offset` counts all bytes ever written to this stream; a jump means that bytes were
 /// dropped.
 struct output {
   static constexpr std::uint16_t tag = 61;
@@ -306,12 +305,12 @@ struct output {
   stream which = stream::out;
   std::uint64_t offset = 0;
   std::string bytes; ///< at most 64 KiB
-  bool end = false;  ///< nothing follows on this stream
+  bool end = false;  ///< end of this stream
   QUELL_INSPECT(output, x.operation, x.which, x.offset, x.bytes, x.end);
 };
 
-/// The controller has written everything below `offset` to its file. `unknown` = it has no such operation: forget the
-/// output.
+/// The controller has written everything below `offset` to its file. `unknown` = it does not know the operation: forget
+/// the output.
 struct output_ack {
   static constexpr std::uint16_t tag = 62;
   operation_id operation;
@@ -321,7 +320,7 @@ struct output_ack {
   QUELL_INSPECT(output_ack, x.operation, x.which, x.offset, x.unknown);
 };
 
-/// Bytes for a task's stdin or PTY. A repeat (offset below what was taken) is skipped.
+/// Bytes for a task's stdin or PTY. A repeat (offset below the bytes already taken) is skipped.
 struct input {
   static constexpr std::uint16_t tag = 63;
   operation_id operation;
@@ -331,7 +330,7 @@ struct input {
   QUELL_INSPECT(input, x.operation, x.offset, x.bytes, x.end);
 };
 
-/// The worker has handed everything below `offset` to the task. `closed` = the task reads no more.
+/// The worker has passed everything below `offset` to the task. `closed` = the task no longer reads.
 struct input_ack {
   static constexpr std::uint16_t tag = 64;
   operation_id operation;
@@ -340,14 +339,15 @@ struct input_ack {
   QUELL_INSPECT(input_ack, x.operation, x.offset, x.closed);
 };
 
-/// A process on the worker's host connected to the relay. `connection` counts up per bulk session.
+/// A process on the worker's host connected to the relay. `connection` increases per bulk session.
 struct relay_open {
   static constexpr std::uint16_t tag = 65;
   std::uint64_t connection = 0;
   QUELL_INSPECT(relay_open, x.connection);
 };
 
-/// Bytes of a relayed connection, either direction; each side may have 256 KiB unacknowledged by `relay_credit`.
+/// Bytes of a relayed connection, either direction. Each side may send 256 KiB that `relay_credit` has not
+/// acknowledged.
 struct relay_data {
   static constexpr std::uint16_t tag = 66;
   std::uint64_t connection = 0;
@@ -355,7 +355,7 @@ struct relay_data {
   QUELL_INSPECT(relay_data, x.connection, x.bytes);
 };
 
-/// More may be sent on this connection.
+/// Permits more bytes on this connection.
 struct relay_credit {
   static constexpr std::uint16_t tag = 67;
   std::uint64_t connection = 0;
@@ -363,7 +363,8 @@ struct relay_credit {
   QUELL_INSPECT(relay_credit, x.connection, x.bytes);
 };
 
-/// `half` = the sender writes no more but still reads (a shutdown of one direction); else the connection is over.
+/// `half` = the sender no longer writes but still reads (a shutdown of one direction); otherwise the connection is
+/// over.
 struct relay_close {
   static constexpr std::uint16_t tag = 68;
   std::uint64_t connection = 0;

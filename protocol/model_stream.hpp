@@ -1,7 +1,7 @@
-// What is asked of a model and what streams back: plain values between the turns and the model providers.
+// Requests to a model and the events that stream back: plain values between the turns and the model providers.
 //
-// Events come in order; the last one is `finished` or `failed`, exactly one of them, except after a cancel. The end of
-// a stream is no completion: without the provider's own end event the call has failed.
+// Events come in order. The last one is exactly one `finished` or `failed`, except after a cancel. The end of a stream
+// does not count as completion: without the provider's own end event the call has failed.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct call {
   tool_call what;
 };
 struct retrying {
-  std::uint32_t attempt = 0; ///< the coming one, from 2
+  std::uint32_t attempt = 0; ///< the number of the coming attempt, from 2
   std::chrono::milliseconds after{0};
   std::string why;
 };
@@ -48,8 +48,8 @@ struct finished {
   stop why = stop::end;
   model_usage usage;
 };
-/// Codes: `model_unreachable`, `model_refused` (4xx: key, request), `model_overloaded`, `model_timeout`,
-/// `model_broken` (what came is no valid stream).
+/// Codes: `model_unreachable`, `model_refused` (4xx: key, request), `model_overloaded`, `model_timeout`, `model_broken`
+/// (the response is not a valid stream).
 struct failed {
   fault why;
   model_usage usage;

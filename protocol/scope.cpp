@@ -17,7 +17,7 @@ bool is_scope_byte(char c) {
          std::string_view("._-:@+=~").find(c) != std::string_view::npos;
 }
 
-/// The text as a person may see it: cut short, with everything that a terminal could stumble over as \xNN.
+/// The text, safe to display: cut short, with every byte that could upset a terminal as \xNN.
 std::string shown(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "'";

@@ -13,12 +13,12 @@
 namespace quell {
 
 /// A valid scope (SURFACE 1): 1 to 16 segments joined by `/`, each 1 to 128 of `A-Z a-z 0-9 . _ - : @ + = ~`, not `.`
-/// or `..`, at most 512 bytes in all. Cannot be built invalid; the default one is `default`.
+/// or `..`, at most 512 bytes in all. An invalid one cannot be built; the default value is `default`.
 class scope_path {
  public:
   scope_path() = default;
 
-  /// The scope of `text`, or fault `bad_scope` that says which rule is broken and where.
+  /// The scope of `text`, or fault `bad_scope`, which says which rule is broken and where.
   static result<scope_path> parse(std::string_view text);
 
   const std::string& text() const { return text_; }

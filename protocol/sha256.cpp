@@ -1,4 +1,4 @@
-// Over OpenSSL.
+// SHA-256 with OpenSSL.
 #include "protocol/sha256.hpp"
 
 #include <array>

@@ -6,7 +6,7 @@
 
 namespace quell {
 
-/// 64 hex digits, lower case. Throws std::runtime_error where the library cannot hash. Any thread.
+/// 64 hex digits, lower case. Throws std::runtime_error if the library cannot hash. Any thread.
 std::string sha256_hex(std::string_view bytes);
 
 } // namespace quell

@@ -1,8 +1,8 @@
-// The worker's end of a connection: one DEALER at a time, thrown away and made anew for every hello.
+// The worker's end of a connection: one DEALER at a time, replaced by a new one for every hello.
 //
-// libzmq's own descriptor is edge triggered: a send or a receive may swallow the edge of a frame that has just come. So
+// libzmq's own descriptor is edge triggered: a send or a receive can swallow the edge of a frame that has just come. So
 // callers get the descriptor of an epoll instance that holds it together with an eventfd, and we raise that eventfd
-// whenever we know that something waits.
+// whenever we know that a frame or event waits.
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -24,7 +24,7 @@ namespace {
 constexpr int queue_frames = 10'000;
 constexpr std::chrono::seconds retry_pause{2};
 
-/// 16 random bytes; the first is not 0, which ZeroMQ keeps for ids that it makes itself.
+/// 16 random bytes; the first is not 0, which ZeroMQ reserves for ids that it makes itself.
 std::string fresh_route() {
   std::array<char, 16> bytes{};
   while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -74,8 +74,8 @@ class zmq_client final : public client_socket {
   bool send(std::string_view frame) override {
     look_at_connection();
     if (!dealer_) return false;
-    // A send looks for connections that came or went only once in a millisecond, and would put the frame into one that
-    // is known to be dead; asking for the events makes libzmq look now.
+    // A send checks for new and lost connections only once per millisecond, and could put the frame into a connection
+    // that is known to be dead; reading the events makes libzmq check now.
     const bool sent = (dealer_->get(zmq::sockopt::events) & ZMQ_POLLOUT) != 0 &&
                       zmq_send(dealer_->handle(), frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
     waits_to_send_ = !sent;
@@ -108,7 +108,7 @@ class zmq_client final : public client_socket {
       dealer_->set(zmq::sockopt::heartbeat_ttl, 8000);
       dealer_->set(zmq::sockopt::sndhwm, queue_frames);
       dealer_->set(zmq::sockopt::rcvhwm, queue_frames);
-      dealer_->set(zmq::sockopt::immediate, true); // queue nothing for a peer that is not there
+      dealer_->set(zmq::sockopt::immediate, true); // queue nothing for an absent peer
       dealer_->set(zmq::sockopt::reconnect_ivl, 100);
       dealer_->set(zmq::sockopt::reconnect_ivl_max, 2000);
       dealer_->set(zmq::sockopt::connect_timeout, 5000);
@@ -125,7 +125,7 @@ class zmq_client final : public client_socket {
       watch(dealer_fd_);
       watch(monitor_fd_);
       cannot_open_.reset();
-      raise(); // edges before we began to watch are not seen again
+      raise(); // edges before epoll watched the descriptor are lost
     } catch (const std::exception& error) {
       disconnect();
       cannot_open_ = "cannot connect to " + address + ": " + error.what();
@@ -134,7 +134,7 @@ class zmq_client final : public client_socket {
   }
 
   void disconnect() {
-    // A number could be taken again as soon as libzmq has closed it.
+    // The descriptor's number can be reused as soon as libzmq has closed it.
     unwatch_before_zmq_closes(dealer_fd_);
     unwatch_before_zmq_closes(monitor_fd_);
     if (dealer_) (void)zmq_socket_monitor(dealer_->handle(), nullptr, 0);
@@ -142,8 +142,8 @@ class zmq_client final : public client_socket {
     dealer_.reset();
   }
 
-  /// libzmq gives a connection up for good where the other side said no. People enrol keys late, so we try again after
-  /// a pause.
+  /// libzmq gives up for good on a connection that the other side refused. People can enrol the key later, so we retry
+  /// after a pause.
   void look_at_connection() {
     if (monitor_) monitor_->update();
     const bool given_up = !monitor_ || monitor_->state().abandoned;
@@ -159,7 +159,7 @@ class zmq_client final : public client_socket {
     connect(std::move(before));
   }
 
-  /// Sets the timer, or with 0 stops it.
+  /// Sets the timer, or stops it if `pause` is 0.
   void retry_after(std::chrono::seconds pause) {
     const bool wanted = pause.count() > 0;
     if (wanted == retrying_) return;
@@ -180,13 +180,13 @@ class zmq_client final : public client_socket {
     fd = -1;
   }
 
-  /// Asking for the events may itself swallow the edge of a frame that came, or of the connection that a refused send
-  /// waits for.
+  /// Reading the events can itself swallow the edge of a frame that came, or of the connection for which a refused send
+  /// waits.
   void raise_if_ready() {
     if (raised_ || !dealer_) return;
     const int events = dealer_->get(zmq::sockopt::events);
     const bool may_send = waits_to_send_ && (events & ZMQ_POLLOUT) != 0;
-    if (may_send) waits_to_send_ = false; // told once
+    if (may_send) waits_to_send_ = false; // signalled once
     if (may_send || (events & ZMQ_POLLIN) != 0) raise();
   }
   void raise() {

@@ -16,7 +16,7 @@ constexpr std::string_view z85_alphabet =
 
 key_pair key_pair::generate() {
   std::array<char, key_text_bytes + 1> public_text{}, secret_text{};
-  // Fails only where libzmq is built without CURVE; `bind` and `open` then refuse the empty keys.
+  // Fails only if libzmq is built without CURVE; `bind` and `open` then refuse the empty keys.
   if (zmq_curve_keypair(public_text.data(), secret_text.data()) != 0) return {};
   return {public_text.data(), secret_text.data()};
 }

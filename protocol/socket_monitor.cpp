@@ -1,4 +1,4 @@
-// libzmq's monitor events, one by one.
+// Handles libzmq's monitor events one by one.
 #include "protocol/socket_monitor.hpp"
 
 #include <cstring>
@@ -41,7 +41,7 @@ void connection_monitor::update() {
 
 void connection_monitor::take(std::uint16_t event, std::uint32_t value) {
   switch (event) {
-  case ZMQ_EVENT_CONNECTED: // TCP only: a wrong key is found out after it
+  case ZMQ_EVENT_CONNECTED: // TCP only: a wrong key is discovered after it
     refused_ = false;
     state_.abandoned = false;
     break;
@@ -77,7 +77,7 @@ void connection_monitor::take(std::uint16_t event, std::uint32_t value) {
     state_.connected = false;
     state_.abandoned = true;
     break;
-  case ZMQ_EVENT_CONNECT_RETRIED: // also the first try after a loss, which has not failed yet
+  case ZMQ_EVENT_CONNECT_RETRIED: // also sent for the first retry after a loss, which has not failed yet
     state_.abandoned = false;
     if (state_.trouble) break;
     [[fallthrough]];

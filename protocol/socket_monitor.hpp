@@ -1,4 +1,4 @@
-// What libzmq tells about one client connection, turned into a state and a sentence for people.
+// Turns libzmq's events about one client connection into a state and a sentence for people.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace quell {
 
-/// What is known of a connection.
+/// The known state of a connection.
 struct connection_state {
   bool connected = false;
-  /// Broken, and libzmq has not said that it tries again: after a refused handshake or a broken rule of the protocol it
-  /// never does.
+  /// The connection is broken, and libzmq has not announced a retry: after a refused handshake or a protocol violation
+  /// it never retries.
   bool abandoned = false;
   std::uint64_t connections = 0;
-  bool refused = false; ///< the last handshake that came to an end was none
+  bool refused = false; ///< the last completed handshake was refused
   std::optional<std::string> trouble;
 };
 
-/// Watches one socket from its making to its close. One thread.
+/// Watches one socket from its creation to its close. One thread.
 class connection_monitor {
  public:
-  /// `name` must be new in `context`. `address` and `own_key` go into the sentences; `before` is what an earlier socket
-  /// came to.
+  /// `name` must be new in `context`. `address` and `own_key` go into the sentences; `before` is the final state of an
+  /// earlier socket.
   connection_monitor(zmq::context_t& context, zmq::socket_t& watched, const std::string& name, std::string address,
                      std::string own_key, connection_state before);
 
-  /// Reads what has happened since.
+  /// Reads the events since the last call.
   void update();
   int descriptor() const { return pair_.get(zmq::sockopt::fd); }
   const connection_state& state() const { return state_; }
@@ -40,7 +40,7 @@ class connection_monitor {
   std::string address_;
   std::string own_key_;
   connection_state state_;
-  bool refused_ = false; ///< the last handshake was answered with a no: better news than "closed", which follows it
+  bool refused_ = false; ///< the last handshake was refused: more informative than "closed", which follows it
 };
 
 } // namespace quell

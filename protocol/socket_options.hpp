@@ -1,16 +1,17 @@
-// What both ends of a connection set alike: how a dead link is noticed and what a frame may weigh.
+// Options that both ends of a connection share: detection of a dead link, and the size limit of a frame.
 #pragma once
 
 #include <zmq.hpp>
 
 namespace quell {
 
-/// TCP keepalive; nothing lingers after a close. The client adds ZeroMQ's own heartbeats, whose time to live the server
-/// keeps. The server sends none: libzmq 4.3.4 aborts (!_io_error) when it is to send one to a peer that hung up while
-/// its frames waited for us to read.
+/// TCP keepalive; nothing lingers after a close. The client adds ZeroMQ's own heartbeats; their TTL is enforced by the
+/// server. The server sends no heartbeats: libzmq 4.3.4 aborts (!_io_error) if it must send one to a peer that hung up
+/// while its frames waited for us to read them.
 inline void set_link_options(zmq::socket_t& socket, std::size_t max_frame_bytes) {
   socket.set(zmq::sockopt::linger, 0);
-  constexpr std::size_t curve_overhead_bytes = 64; // ZeroMQ weighs the encrypted frame: 33 bytes more than its content
+  constexpr std::size_t curve_overhead_bytes = 64; // ZeroMQ's limit counts the encrypted frame: 33 bytes more than its
+                                                   // content
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(max_frame_bytes + curve_overhead_bytes));
   socket.set(zmq::sockopt::handshake_ivl, 10'000);
   socket.set(zmq::sockopt::tcp_keepalive, 1);

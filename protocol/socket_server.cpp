@@ -1,8 +1,9 @@
-// The server's loop: one thread, woken by an eventfd for what other threads send and by ZeroMQ for what peers send.
+// The server's loop: one thread, woken by an eventfd for frames that other threads send, and by ZeroMQ for frames that
+// peers send.
 //
-// A turn: answer handshakes, hand all queued frames to ZeroMQ, take a batch of frames in, hand over what that produced,
-// sleep. There is no timeout anywhere: every cause of work has its own wake-up, so a frame waits for one thread switch
-// and an idle server costs nothing.
+// One iteration: answer handshakes, pass all queued frames to ZeroMQ, receive a batch of frames, deliver it, sleep.
+// There is no timeout anywhere: every cause of work has its own wake-up, so a frame waits for one thread switch and an
+// idle server costs nothing.
 #include <atomic>
 #include <cerrno>
 #include <deque>
@@ -22,9 +23,9 @@ namespace quell {
 namespace {
 
 constexpr int bind_again_ms = 1;
-constexpr int frames_per_turn = 256; // then what is queued to leave gets its turn
+constexpr int frames_per_turn = 256; // after this many the outgoing queue gets its turn
 
-/// Wakes a poll from any thread. Many wake-ups before it is drained cost one system call.
+/// Wakes a poll from any thread. Any number of wake-ups before a drain costs one system call.
 class wake_up {
  public:
   wake_up() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -39,11 +40,10 @@ class wake_up {
     (void)!::write(fd_, &one, sizeof one);
   }
   bool is_signalled() const { return pending_.load(std::memory_order_relaxed); }
-  /// To be called before the queue is looked at: what is queued later signals anew. `readable`: what the poll said of
-  /// the descriptor.
+  /// Call before reading the queue: frames queued later signal anew. `readable`: the poll's result for the descriptor.
   void drain(bool readable) {
-    // First the counter, then the flag: a signal in between is swallowed, but its frame is in the queue that is read
-    // next.
+    // The counter is read before the flag is cleared: a signal in between is swallowed, but its frame is in the queue
+    // that is read next.
     std::uint64_t count = 0;
     if (readable) (void)!::read(fd_, &count, sizeof count);
     pending_.store(false);
@@ -61,8 +61,8 @@ class zmq_server final : public server_socket {
     router_.set(zmq::sockopt::sndhwm, o.high_water_frames);
     router_.set(zmq::sockopt::rcvhwm, o.high_water_frames);
     router_.set(zmq::sockopt::router_mandatory, true);
-    // A client that ZeroMQ reconnects keeps its id, also while its old connection is not yet noticed to be dead. An id
-    // is 16 random bytes, so no other peer can take it over.
+    // A client that ZeroMQ reconnects keeps its id even while its dead old connection is still unnoticed. An id is 16
+    // random bytes, so another peer cannot take it over.
     router_.set(zmq::sockopt::router_handover, true);
     router_.set(zmq::sockopt::curve_server, true);
     router_.set(zmq::sockopt::curve_secretkey, o.keys.secret_key);
@@ -94,7 +94,7 @@ class zmq_server final : public server_socket {
       const std::lock_guard lock(guard_);
       queue_.push_back({std::move(route), std::move(frame)});
     }
-    if (!own_loop) wake_.signal(); // the loop itself looks before it sleeps
+    if (!own_loop) wake_.signal(); // the loop itself checks the queue before it sleeps
   }
 
   void stop() override {
@@ -110,15 +110,16 @@ class zmq_server final : public server_socket {
                       {wake_.descriptor(), POLLIN, 0}};
     for (;;) {
       wake_.drain((items[2].revents & POLLIN) != 0);
-      const bool last_turn = stopping_.load(); // read before the queue: what was sent before `stop` is in it
+      const bool last_turn = stopping_.load(); // read before the queue, which holds everything sent before `stop`
       flush();
       if (last_turn) break;
       const bool bound = take_next_keys();
       const bool more = take(frames);
       zap_.answer(refused);
       flush();
-      // libzmq's descriptors are edge triggered: the sockets' state is looked at before each sleep, and by `send_now`
-      // after it may have swallowed an edge. EINTR ends the wait early: the turn then finds nothing and sleeps again.
+      // libzmq's descriptors are edge triggered: the loop checks the sockets' state before each sleep, and `send_now`
+      // checks it after it may have swallowed an edge. EINTR ends the wait early: the iteration then finds nothing and
+      // sleeps again.
       for (auto& item : items) item.revents = 0;
       if (!more && !readable() && (zap_.socket().get(zmq::sockopt::events) & ZMQ_POLLIN) == 0)
         (void)::poll(items, 3, bound ? -1 : bind_again_ms);
@@ -132,9 +133,9 @@ class zmq_server final : public server_socket {
     std::string frame;
   };
 
-  /// Sends from the caller's thread, which saves a cancel the waking of the loop. A ZeroMQ socket may change threads
-  /// under a full fence, which the mutex is. False if the socket is in use or earlier frames wait: order goes through
-  /// the queue.
+  /// Sends from the caller's thread, which saves a cancel the wake-up of the loop. A ZeroMQ socket may change threads
+  /// under a full fence, which the mutex provides. False if the socket is in use or earlier frames wait: such frames
+  /// must go through the queue to keep the order.
   bool send_now(const std::string& route, const std::string& frame) {
     const std::unique_lock socket(in_use_, std::try_to_lock);
     if (!socket) return false;
@@ -143,12 +144,12 @@ class zmq_server final : public server_socket {
       if (!queue_.empty()) return false;
     }
     put(route, frame);
-    if (router_.get(zmq::sockopt::events) & ZMQ_POLLIN) wake_.signal(); // the edge that told of it may be spent
+    if (router_.get(zmq::sockopt::events) & ZMQ_POLLIN) wake_.signal(); // the edge that announced it may be spent
     return true;
   }
 
-  /// With ROUTER_MANDATORY the first part says EHOSTUNREACH (route gone) or EAGAIN (its queue is full); both mean:
-  /// dropped.
+  /// With ROUTER_MANDATORY the first part fails with EHOSTUNREACH (route gone) or EAGAIN (its queue is full); in both
+  /// cases the frame is dropped.
   void put(const std::string& route, const std::string& frame) {
     if (zmq_send(router_.handle(), route.data(), route.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return;
     (void)zmq_send(router_.handle(), frame.data(), frame.size(), ZMQ_DONTWAIT);
@@ -160,7 +161,8 @@ class zmq_server final : public server_socket {
   }
 
   void flush() {
-    const std::lock_guard socket(in_use_); // over the swap too: nothing overtakes what was taken out of the queue
+    const std::lock_guard socket(in_use_); // held during the swap, too: nothing overtakes the frames taken from the
+                                           // queue
     std::deque<outgoing> batch;
     {
       const std::lock_guard lock(guard_);
@@ -169,17 +171,18 @@ class zmq_server final : public server_socket {
     for (const auto& [route, frame] : batch) put(route, frame);
   }
 
-  /// Takes a batch in. True if there may be more.
+  /// Receives a batch. True if there may be more.
   bool take(const std::function<void(const peer&, std::string_view)>& frames) {
     for (int i = 0; i < frames_per_turn; ++i) {
       zmq::message_t route;
       zmq::message_t frame;
       bool extra_parts = false;
       {
-        const std::lock_guard socket(in_use_); // not over the call: it may send
+        const std::lock_guard socket(in_use_); // released before the callback, which may send
         if (!receive(route, ZMQ_DONTWAIT)) return false;
         if (!route.more() || !receive(frame, 0)) continue;
-        for (bool following = frame.more(); following;) { // we send one part; who sends more is not one of ours
+        for (bool following = frame.more(); following;) { // we send one part only, so a peer that sends more is not
+                                                          // ours
           zmq::message_t part;
           extra_parts = true;
           following = receive(part, 0) && part.more();
@@ -193,8 +196,8 @@ class zmq_server final : public server_socket {
     return true;
   }
 
-  /// The listener is closed by ZeroMQ's own thread a little later, so the address may be in use for some turns. False
-  /// while nobody listens.
+  /// ZeroMQ's own thread closes the listener a little later, so the address can be in use for some iterations. False
+  /// while nothing listens.
   bool take_next_keys() {
     if (keys_wait_.exchange(false)) {
       const std::lock_guard lock(guard_);
@@ -227,12 +230,12 @@ class zmq_server final : public server_socket {
   wake_up wake_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::thread::id> loop_thread_{};
-  std::mutex in_use_; ///< of router_, taken before guard_
-  std::mutex guard_;  ///< of queue_, next_keys_ and not_bound_
+  std::mutex in_use_; ///< guards router_; taken before guard_
+  std::mutex guard_;  ///< guards queue_, next_keys_ and not_bound_
   std::optional<key_pair> next_keys_;
   std::function<void(const std::string&)> not_bound_;
   std::atomic<bool> keys_wait_{false};
-  // The loop's alone:
+  // Used by the loop's thread only:
   std::string bound_;
   std::optional<key_pair> keys_to_bind_;
   std::function<void(const std::string&)> tell_not_bound_;

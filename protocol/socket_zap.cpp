@@ -1,4 +1,5 @@
-// ZAP frames in, verdicts out. The User-Id of a yes is the key itself, so that every later frame names its sender.
+// ZAP frames in, verdicts out. The User-Id of an accepted handshake is the key itself, so that every later frame names
+// its sender.
 #include "protocol/socket_zap.hpp"
 
 #include <array>
@@ -67,7 +68,7 @@ void zap_authenticator::tell(const std::string& key, const std::function<void(st
   const auto now = std::chrono::steady_clock::now();
   const auto known = told_.find(key);
   if (known != told_.end() && now - known->second < refusal_pause) return;
-  // A stranger may come with ever new keys; then some are told twice, but memory stays bounded.
+  // An unknown peer can come with ever new keys; then some keys are reported twice, but memory stays bounded.
   if (told_.size() >= max_remembered_refusals) told_.clear();
   told_[key] = now;
   if (refused) refused(key);

@@ -1,5 +1,5 @@
-// Who may pass the CURVE handshake: the answering end of ZeroMQ's authentication protocol (ZAP, RFC 27), played in the
-// server's own loop.
+// Decides which peers pass the CURVE handshake: the answering end of ZeroMQ's authentication protocol (ZAP, RFC 27),
+// run in the server's own loop.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace quell {
 /// The allowed keys and the socket on which libzmq asks about each handshake. `answer` belongs to the loop's thread.
 class zap_authenticator {
  public:
-  /// Must be made before the server binds: libzmq asks only where a handler listens already.
+  /// Must be constructed before the server binds: libzmq asks only if a handler is already listening.
   explicit zap_authenticator(zmq::context_t& context);
   zmq::socket_t& socket() { return socket_; }
 
@@ -26,7 +26,7 @@ class zap_authenticator {
   void allow(std::vector<std::string> public_keys);
   /// Thread safe.
   bool is_allowed(std::string_view public_key) const;
-  /// Answers every question that waits. `refused` is told of a key at most once a minute.
+  /// Answers every waiting request. `refused` is called for a key at most once a minute.
   void answer(const std::function<void(std::string_view key)>& refused);
 
  private:

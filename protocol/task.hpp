@@ -1,4 +1,4 @@
-// What a task is asked to be and what became of it: plain values shared by the wire, the store and the worker.
+// The specification of a task and its outcome: plain values shared by the wire, the store and the worker.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace quell {
 struct task_spec {
   std::vector<std::string> command;       ///< argv; at least one, not empty; at most 128 KiB in all
   std::optional<std::string> cwd;         ///< nullopt: the worker's work_dir
-  std::map<std::string, std::string> env; ///< added to the worker's base; values are secrets
+  std::map<std::string, std::string> env; ///< added to the worker's base environment; the values are secrets
   bool pty = false;
   bool stdin_open = false;               ///< false: /dev/null
   std::string stop_signal = "TERM";      ///< TERM INT HUP QUIT USR1 USR2 (without SIG)
@@ -27,16 +27,17 @@ struct task_spec {
   std::optional<milliseconds> lease;            ///< nullopt: the worker's; at most 7 days
   std::optional<containment> least_containment; ///< nullopt: the configured minimum
   std::optional<std::string>
-      default_cwd; ///< the caller's directory: used when `cwd` is not set, on the caller's host, if it exists there
+      default_cwd; ///< the caller's directory: used if `cwd` is not set, on the caller's host, if it exists there
   std::optional<std::string> default_cwd_host; ///< the caller's host name, to compare with the worker's label `host`
-  std::optional<std::string> user;             ///< the user that it runs as; nullopt: the worker's own
-  bool is_asked_first = false; ///< a stop is told to it in its own language (ACP): the signal follows at half the grace
-  // Limits of the whole tree; 0: the worker's. A worker's own limit is never exceeded, and it refuses what it cannot
-  // keep:
+  std::optional<std::string> user;             ///< the user as whom it runs; nullopt: the worker's own
+  bool is_asked_first = false; ///< a stop is first sent to it in its own protocol (ACP): the signal follows at half the
+                               ///< grace
+  // Limits of the whole tree; 0: the worker's. A worker's own limit is never exceeded, and the worker refuses a limit
+  // that it cannot enforce:
   std::uint64_t memory_bytes = 0;
   std::uint32_t pids = 0;                     ///< processes and threads
   std::uint32_t cpu_millis = 0;               ///< thousandths of one processor
-  std::map<std::string, std::string> secrets; ///< name → contents of a file; in the controller sealed; "" = lost
+  std::map<std::string, std::string> secrets; ///< name → contents of a file; sealed in the controller; "" = lost
 
   template <class Inspector>
   friend auto inspect(Inspector& f, task_spec& x) {
@@ -60,9 +61,9 @@ struct exit_state {
 };
 
 struct output_counts {
-  std::uint64_t stdout_bytes = 0; ///< written by the task so far, dropped bytes included
+  std::uint64_t stdout_bytes = 0; ///< bytes that the task has written so far, dropped bytes included
   std::uint64_t stderr_bytes = 0;
-  std::uint64_t dropped_bytes = 0; ///< of both
+  std::uint64_t dropped_bytes = 0; ///< of both streams
 
   template <class Inspector>
   friend auto inspect(Inspector& f, output_counts& x) {

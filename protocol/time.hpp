@@ -1,4 +1,4 @@
-// The two clocks of quell, as types. Pure code never reads a clock: a `moment` is handed in.
+// The two clocks of quell, as types. Pure code never reads a clock: a `moment` is passed in.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ using milliseconds = std::chrono::milliseconds;
 /// An instant for people and records (UTC, milliseconds since 1970). Never used to decide an order.
 using wall_time = std::chrono::sys_time<milliseconds>;
 
-/// Time since boot with suspend counted (CLOCK_BOOTTIME), for deadlines, leases and measured durations. Nanoseconds.
+/// Time since boot including suspend (CLOCK_BOOTTIME), for deadlines, leases and measured durations. Nanoseconds.
 struct boot_time {
   std::int64_t ns = 0;
 

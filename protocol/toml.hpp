@@ -1,7 +1,7 @@
-// toml++ as every room reads it: with exceptions, and its assertions among them. The parser of 3.x asserts what a
-// broken file can bring about (`[= 1`), and a program must say what is wrong with a file, not abort over it. To be
-// included instead of <toml++/toml.h>, by few .cpp files. Its table of white space is also mended: what is not ASCII
-// and no white space (`é` behind a value) ran into a place marked as never reached.
+// toml++ as every room uses it: with exceptions, also for failed assertions. The parser of 3.x asserts conditions that
+// a broken file can violate (`[= 1`), and a program must report what is wrong with a file instead of aborting. Include
+// this header instead of <toml++/toml.h>, in few .cpp files. It also fixes toml++'s white-space table: a non-ASCII
+// character that is not white space (`é` after a value) reached code marked as unreachable.
 #pragma once
 
 #include <stdexcept>

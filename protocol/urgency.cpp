@@ -6,7 +6,7 @@
 namespace quell {
 
 namespace {
-constexpr int lowest_priority = 1; ///< above every ordinary thread, below whatever else is real time here
+constexpr int lowest_priority = 1; ///< above every ordinary thread, below everything else that is real time here
 
 bool schedule(int policy, int priority) {
   sched_param parameters{};

@@ -1,20 +1,20 @@
-// The threads on the way of a stop go before everybody else's: a machine that is overloaded is one on which people say
-// stop.
+// Real-time scheduling for the threads that carry a stop: a machine is often overloaded just when people want to stop
+// things.
 //
-// Linux's first-in-first-out scheduling at its lowest priority, if the process may (CAP_SYS_NICE, or RLIMIT_RTPRIO at
-// least 1); otherwise nothing changes. Only threads that sleep most of the time may take it. Children and further
-// threads start ordinary.
+// Uses Linux's first-in-first-out scheduling at its lowest priority, if the process may (CAP_SYS_NICE, or RLIMIT_RTPRIO
+// at least 1); otherwise nothing changes. Only threads that sleep most of the time may use it. Children and further
+// threads start with ordinary scheduling.
 #pragma once
 
 namespace quell {
 
 enum class urgency : bool { ordinary, urgent };
 
-/// Makes the calling thread urgent. False if the process may not.
+/// Makes the calling thread urgent. False if the process lacks permission.
 bool become_urgent();
 
-/// While it lives, threads that the calling thread starts are urgent too, if the process may and `wanted` says so: for
-/// libraries that start their own.
+/// While it exists, threads started by the calling thread are urgent, too, if the process may and `wanted` is true: for
+/// libraries that start their own threads.
 class urgent_offspring {
  public:
   explicit urgent_offspring(urgency wanted);

@@ -10,7 +10,7 @@ bool is_utf8(std::string_view text) {
   const auto within = [](unsigned char b, unsigned char low, unsigned char high) { return b >= low && b <= high; };
   std::size_t i = 0;
   while (i < text.size()) {
-    // Most of what is sent is ASCII: eight bytes at a time.
+    // Most text is ASCII: eight bytes at a time.
     if (std::uint64_t word = 0; text.size() - i >= sizeof word) {
       std::memcpy(&word, text.data() + i, sizeof word);
       if ((word & 0x8080808080808080ULL) == 0) {

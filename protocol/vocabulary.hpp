@@ -1,5 +1,5 @@
-// The words of DESIGN.md section 2 as enums, each with its wire and JSON name. One list per enum: names and parser come
-// from it.
+// The terms of DESIGN.md section 2 as enums, each with its wire and JSON name. Each enum has one list, from which its
+// names and its parser come.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ enum class receipt : std::uint8_t {
   unconfirmed,
   declared
 };
-/// What shows that it is gone.
+/// The evidence that a leaf is gone.
 enum class proof : std::uint8_t {
   exit_status,
   cgroup_empty,
@@ -43,7 +43,7 @@ enum class on_leader_exit : std::uint8_t { wait, kill };
 enum class containment : std::uint8_t { group, pidns, cgroup, cgroup_pidns };
 enum class cancel_status : std::uint8_t { fenced, signalled, settled };
 enum class cancel_outcome : std::uint8_t { stopping, nothing_live, already_finished, joined, unknown_id };
-/// Why a covered operation is not proven dead yet.
+/// The reason why a covered operation is not proven dead yet.
 enum class unproven_why : std::uint8_t {
   signal_in_flight,
   in_grace,

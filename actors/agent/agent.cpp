@@ -1,4 +1,4 @@
-// An agent's inputs: each is told to the turn, whose effects are then performed.
+// The agent's inputs: each one goes to the turn, and the agent performs the effects that the turn returns.
 #include "actors/agent/agent.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void agent::resume(conversation so_far, const std::vector<tool_result>& known, s
 void agent::stop(abort_reason why, const std::string& reason) {
   if (is_over()) return;
   stop_reason_ = reason;
-  // At once, not behind what waits to be stored.
+  // Closes the stream at once, even if earlier effects still wait to be stored.
   hang_up();
   for (const auto& [number, call] : calls_)
     if (!call.is_answered) loop_.stop_tool(number, reason);
@@ -37,7 +37,9 @@ void agent::stop(abort_reason why, const std::string& reason) {
 void agent::call_stopped(const operation_id& call, const std::string& reason) {
   const auto number = number_of(call);
   if (!number) {
-    if (is_held_up_) stopped_early_.emplace_back(call, reason); // perhaps of the answer that is being stored
+    if (is_held_up_)
+      stopped_early_.emplace_back(call, reason); // the call can belong to the answer that is being
+                                                 // stored
     return;
   }
   loop_.stop_tool(*number, reason);

@@ -1,8 +1,8 @@
-// An agent: a turn with everything around it. It performs the turn's effects in their order, waits where something must
-// be durable first, and looks before and after each step whether it was told to stop.
+// An agent: a turn with everything around it. It performs the turn's effects in order, waits if something must be
+// durable first, and checks before and after each step whether it has been stopped.
 //
-// A reply actor and a sub-agent actor each own one. Belongs to one thread; answers of the port come back through the
-// loop.
+// Each reply actor and each sub-agent actor owns one. It belongs to one thread; the port's answers come back through
+// the loop.
 #pragma once
 
 #include <deque>
@@ -21,31 +21,31 @@ class agent {
   agent(turn_limits limits, const result_texts& texts, agent_port& port, agent_loop& loop);
 
   void begin(conversation so_far);
-  /// After a restart: `calls` are the operations of the last answer's calls, in their order.
+  /// Continues after a restart: `calls` are the operations of the last answer's calls, in their order.
   void resume(conversation so_far, const std::vector<tool_result>& known, std::vector<operation_id> calls,
               turn_past past);
 
   void stop(abort_reason why, const std::string& reason);
-  /// The ledger has told this call alone to stop.
+  /// The ledger has stopped this call alone.
   void call_stopped(const operation_id& call, const std::string& reason);
-  /// The tool's actor has ended; `stands` is the call's one result.
+  /// The tool's actor has ended; `stands` is the call's only result.
   void tool_over(call_number number, const tool_result& stands);
-  /// A human approved or denied; a denied call has ended already.
+  /// A human approved or denied the call; a denied call has already ended.
   void human_decided(const operation_id& call, bool approved, const std::string& reason);
-  /// A call that runs waits for a human, or has its answer.
+  /// A running call waits for a human, or has received the human's answer.
   void call_waits(const operation_id& call, bool for_human);
   void tick();
   std::optional<boot_time> next_tick() const { return turn_.next_tick(); }
 
   const turn& it() const { return turn_; }
-  /// The call of this number, which must be known.
+  /// The call with this number, which must be known.
   const tool_call& call(call_number number) const { return calls_.at(number).what; }
 
  private:
   struct known_call {
     operation_id operation;
     tool_call what;
-    bool is_answered = false; ///< its result is stored, or on its way there
+    bool is_answered = false; ///< its result is stored or is being stored
   };
 
   void take(std::vector<turn_effect> effects);
@@ -75,7 +75,7 @@ class agent {
   bool is_over() const { return turn_.phase() == turn_phase::done; }
   known_call* call_of(call_number number);
   std::optional<call_number> number_of(const operation_id& call) const;
-  /// An answer that comes back on the agent's thread; never after its end.
+  /// Wraps a callback so that it runs on the agent's thread, and never after the agent's end.
   template <class T, class Then>
   answer<T> back(Then then) const {
     return
@@ -89,22 +89,23 @@ class agent {
   agent_loop& loop_;
   const result_texts& texts_;
   turn turn_;
-  std::deque<turn_effect> waiting_; ///< effects behind one that is not durable yet
+  std::deque<turn_effect> waiting_; ///< effects that wait until an earlier one is durable
   bool is_held_up_ = false;
   std::map<call_number, known_call> calls_;
-  std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< calls that are not known here yet, and why
+  std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< stops of calls that are not known here yet,
+                                                                    ///< with the reason
   std::string stop_reason_;
 
-  std::uint32_t asked_ = 0; ///< number of the model call that is open
+  std::uint32_t asked_ = 0; ///< number of the open model call
   std::optional<operation_id> model_call_;
   std::unique_ptr<model_stream> stream_;
-  model_usage answer_usage_; ///< of the answer that is stored next
+  model_usage answer_usage_; ///< usage of the answer that is stored next
 
-  // Text goes out one piece at a time, so that a slow store makes pieces larger and never makes a queue.
+  // Text is sent one piece at a time, so a slow store makes the pieces larger and never builds up a queue.
   std::string unsaid_;
   std::uint64_t unsaid_offset_ = 0;
   bool is_saying_ = false;
-  std::optional<turn_effects::end> end_; ///< waits only for what is being said, and for streams that close
+  std::optional<turn_effects::end> end_; ///< waits only for text that is being sent, and for streams that are closing
   std::size_t closing_ = 0;
   std::function<void(std::function<void()>)> post_;
 };

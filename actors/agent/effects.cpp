@@ -1,5 +1,5 @@
-// The effects of a turn, performed one after the other. One that must be durable holds up those behind it; a stop does
-// not wait for them: it has been told to streams and tools before.
+// Performs the effects of a turn one after the other. An effect that must be durable holds back those behind it, but
+// not a stop: streams and tools have been notified of the stop before.
 #include <algorithm>
 
 #include "actors/agent/agent.hpp"
@@ -38,7 +38,7 @@ bool agent::perform(turn_effects::ask_model& e) {
 
 void agent::ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened) {
   if (!opened) {
-    // A stale start: the stop itself is on its way here.
+    // A stale start: its stop is already on the way to this agent.
     if (!is_over() && opened.error().code != "stale_start") take(turn_.fail(opened.error(), loop_.now()));
     return;
   }
@@ -91,7 +91,7 @@ void agent::answer_stored(const turn_effects::store_answer& e, const result<std:
   for (const auto& [call, reason] : std::exchange(stopped_early_, {})) call_stopped(call, reason);
 }
 
-/// A turn whose last answer could not be stored has not completed, whatever it was about to say.
+/// A turn whose last answer could not be stored has failed, whatever end it was about to report.
 void agent::fail_the_end(const fault& why) {
   for (auto& e : waiting_)
     if (auto* end = std::get_if<turn_effects::end>(&e); end && !end->aborted)

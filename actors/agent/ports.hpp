@@ -1,5 +1,5 @@
-// What an agent needs from outside: the ledger and the history, the model, the tools, and those who watch. One port for
-// each agent. Answers come on any thread, after everything that they say is durable.
+// The outside of an agent: the ledger and the history, the model, the tools, and the watchers. Each agent has its own
+// port. Answers come on any thread, after everything that they report is durable.
 #pragma once
 
 #include <functional>
@@ -16,32 +16,32 @@ namespace quell::actors {
 template <class T>
 using answer = std::function<void(T)>;
 
-/// A model that is answering.
+/// The stream of a model that is answering.
 class model_stream {
  public:
   virtual ~model_stream() = default;
-  /// Once it returns nothing is told any more; `closed` is called when the connection is gone.
+  /// After this returns, no event is delivered; `closed` is called when the connection is gone.
   virtual void hang_up(std::function<void()> closed) = 0;
 };
 
-/// How a tool's work ended, as the model will be told unless the call was told to stop before.
+/// The end of a tool's work, as the model will see it unless the call was stopped before.
 struct work_end {
   bool ok = true;
   std::string result;     ///< JSON text
-  bool cancelled = false; ///< somebody cancelled the work itself, not the call; then it is not ok
+  bool cancelled = false; ///< the work itself was cancelled, not the call; then `ok` is false
 };
 
-/// What a running call does.
+/// The work of a running call.
 class tool_work {
  public:
   virtual ~tool_work() = default;
-  /// `done` is called once, on any thread, when it is really over, stopped or not.
+  /// `done` is called once, on any thread, when the work is really over, stopped or not.
   virtual void start(std::function<void(work_end)> done) = 0;
-  /// It shall end. Any number of times, also before `start`, which then does nothing but call `done`.
+  /// Asks the work to end. May be called any number of times, also before `start`, which then only calls `done`.
   virtual void stop(const std::string& reason) = 0;
 };
 
-/// News of a call for those who watch.
+/// Events of a call for the watchers.
 using agent_news =
     std::variant<turn_effects::say_call_started, turn_effects::say_call_timed_out, turn_effects::say_result>;
 
@@ -51,42 +51,43 @@ class agent_port {
 
   virtual tool_traits traits(const tool_call& call) = 0;
 
-  /// Registers the next model call; a fault if the agent was told to stop, or nothing can be stored.
+  /// Registers the next model call. Returns a fault if the agent was stopped or nothing can be stored.
   virtual void open_model_call(std::uint32_t number, answer<result<operation_id>> done) = 0;
   /// `listener` is called on any thread.
   virtual std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) = 0;
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
 
-  /// Stores the answer; its calls become operations that are still pending.
-  /// `usage`: what the answer cost.
+  /// Stores the answer; its calls become operations that are still pending. `usage` is the answer's token count.
   virtual void store_answer(const assistant_message& what, const std::vector<tool_traits>& traits,
                             const model_usage& usage, answer<result<std::vector<operation_id>>> done) = 0;
-  /// The go: false if it must not begin any more.
+  /// The go: false if the call must no longer begin.
   virtual void begin_call(const operation_id& call, answer<bool> done) = 0;
-  /// The call is over, on our side; answers the result that stands, which is another if it was told to stop before.
+  /// Reports the agent's end of the call. Answers the result that stands, which differs from `what` if the call was
+  /// stopped before.
   virtual void close_call(const operation_id& call, const tool_result& what, answer<tool_result> done) = 0;
-  /// The same with the stop of what it runs.
+  /// As `close_call`, and also stops the work that the call runs.
   virtual void time_out_call(const operation_id& call, const tool_result& what, answer<tool_result> done) = 0;
   virtual void ask_human(const operation_id& call, const tool_call& what, const std::string& rule) = 0;
   virtual std::unique_ptr<tool_work> work_for(const operation_id& call, const tool_call& what, const turn& so_far) = 0;
 
   virtual void say(const operation_id& call, const tool_call& what, const agent_news& news) = 0;
-  /// `done` when that has left: until then the agent keeps further text together.
+  /// Calls `done` when the text has been sent; until then the agent collects further text.
   virtual void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) = 0;
-  /// The agent's own work is over, and so is everything that was said before.
+  /// Reports that the agent's own work is over and everything sent before is complete.
   virtual void end(const turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) = 0;
 };
 
-/// Where an agent lives: its thread, and the actors below it.
+/// The place where an agent lives: its thread, and the actors below it.
 class agent_loop {
  public:
   virtual ~agent_loop() = default;
-  /// Runs it on the agent's thread, later. Any thread; nothing happens after the agent's end.
+  /// Returns a function that runs a closure later on the agent's thread. Callable from any thread; does nothing after
+  /// the agent's end.
   virtual std::function<void(std::function<void()>)> poster() = 0;
   virtual boot_time now() = 0;
   virtual void start_tool(call_number number, const operation_id& call, std::unique_ptr<tool_work> work) = 0;
   virtual void stop_tool(call_number number, const std::string& reason) = 0;
-  /// Everything of it is over and durable.
+  /// The agent and everything below it is over and durable.
   virtual void over() = 0;
 };
 

@@ -1,5 +1,5 @@
-// What an agent begins with, and the line to it once its actor runs. Without the actor library, so that its users
-// compile fast.
+// The inputs with which an agent begins, and the handle to it once its actor runs. Does not include the actor library,
+// so that its users compile fast.
 #pragma once
 
 #include <functional>
@@ -16,27 +16,29 @@ struct agent_start {
   std::shared_ptr<const result_texts> texts;
   std::shared_ptr<agent_port> port;
   std::function<boot_time()> clock;
-  conversation so_far; ///< ends with what is to be answered
-  // After a restart `so_far` ends with an answer with calls: results that are known, and the calls' operations.
+  conversation so_far; ///< ends with the message to answer
+  // After a restart `so_far` ends with an answer that has calls; the fields below hold the known results and the calls'
+  // operations.
   bool resumes = false;
   std::vector<tool_result> known;
   std::vector<operation_id> calls;
   turn_past past;
-  /// Called once, on the actor's thread, when everything of it is over and durable; `broken`: it died of an error.
+  /// Called once, on the actor's thread, when the agent and everything below it is over and durable; `broken` says that
+  /// it died of an error.
   std::function<void(bool broken)> over;
 };
 
-/// Any thread; after the agent's end nothing happens.
+/// The handle of an agent. Any thread; calls after the agent's end do nothing.
 class agent_line {
  public:
   virtual ~agent_line() = default;
-  /// Urgent: overtakes what waits in its mailbox, and goes down to its tools.
+  /// Urgent: overtakes the messages that wait in the mailbox, and continues down to the agent's tools.
   virtual void stop(abort_reason why, const std::string& reason) = 0;
   virtual void stop_call(const operation_id& call, const std::string& reason) = 0;
   virtual void decide(const operation_id& call, bool approved, const std::string& reason) = 0;
-  /// A call that runs waits for a human, or does so no longer: that time is not its own.
+  /// A running call waits for a human, or no longer does: the wait does not count towards the call's time limit.
   virtual void waits(const operation_id& call, bool for_human) = 0;
-  /// The process ends: no more of it happens, nothing is told.
+  /// The process ends: the agent does nothing more and notifies nobody.
   virtual void die() = 0;
 };
 

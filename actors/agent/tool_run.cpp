@@ -1,4 +1,4 @@
-// The steps of a call, each behind an answer of its port.
+// The steps of a call; each step waits for an answer of the port.
 #include "actors/agent/tool_run.hpp"
 
 namespace quell::actors {
@@ -14,12 +14,12 @@ void tool_run::stop(const std::string& reason) {
 }
 
 void tool_run::go(bool may_begin) {
-  // Told to stop while the go was on its way: it never began.
+  // The stop came while the go was on its way, so the work never began.
   if (!may_begin || is_stopped_) return close({false, "null"});
   it_.work->start([this, post = it_.post](work_end how) { post([this, how = std::move(how)] { close(how); }); });
 }
 
-/// Says how it ended; what stands comes back and goes up.
+/// Reports how the work ended; the result that stands comes back and goes up.
 void tool_run::close(const work_end& how) {
   it_.port->close_call(
       it_.call, {it_.what.call, it_.what.name, how.ok, how.cancelled, how.result},

@@ -1,5 +1,5 @@
-// One running tool call: the go, the work, its end. A stop goes to the work at once; the call's result is then
-// another's business, and this waits only for the end. A tool actor owns one.
+// One running tool call: its go, its work and its end. A stop goes to the work at once; the agent then decides the
+// call's result, and the tool run waits only for the end of the work. Each tool actor owns one.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace quell::actors {
 
-/// One thread; answers of the port and the end of the work come back through `post`.
+/// One thread; the port's answers and the end of the work come back through `post`.
 class tool_run {
  public:
   struct parts {
@@ -18,9 +18,9 @@ class tool_run {
     tool_call what;
     std::shared_ptr<agent_port> port;
     std::unique_ptr<tool_work> work;
-    /// Runs it on the owner's thread, later; nothing happens after the owner's end.
+    /// Runs a closure later on the owner's thread; does nothing after the owner's end.
     std::function<void(std::function<void()>)> post;
-    /// Once: the one result that stands.
+    /// Called once, with the only result that stands.
     std::function<void(const tool_result& stands)> over;
   };
   explicit tool_run(parts p) : it_(std::move(p)) {}

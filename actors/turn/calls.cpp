@@ -1,7 +1,8 @@
-// The calls of the newest answer: who may begin, what each one's single result is, and when the model is asked again.
+// The calls of the newest answer: which ones can begin, which single result each one gets, and when the model is asked
+// again.
 //
-// Calls begin in their order, side by side; an exclusive one has the turn to itself. One that got its result early
-// (timeout) may still live: an exclusive one waits for its end too, but not for ever.
+// Calls begin in their order and run side by side; an exclusive call has the turn to itself. A call that got its result
+// early (timeout) can still be running: an exclusive call waits for its end, too, but only for a limited time.
 #include <algorithm>
 
 #include "actors/turn/turn.hpp"
@@ -44,7 +45,7 @@ bool turn::repeats(const tool_call& c) {
   return static_cast<std::size_t>(std::count(recent_.begin(), recent_.end(), recent_.back())) >= limits_.repeats;
 }
 
-/// Makes room for the calls of a new answer; what still lives of the old one is remembered.
+/// Makes room for the calls of a new answer; calls of the old answer that still run are remembered.
 void turn::put_slots() {
   for (const auto& s : slots_)
     if (s.lives) stragglers_.push_back({number_of(s), s.what.name, s.deadline});
@@ -63,7 +64,7 @@ bool turn::may_start(const call_slot& s) const {
   });
 }
 
-/// What an exclusive call has waited for long enough: calls that have their result and still live.
+/// Names the calls for which an exclusive call has waited long enough: they have their result and still run.
 std::string turn::never_ending_beside(const call_slot& s) const {
   std::string names;
   if (!s.traits.exclusive) return names;
@@ -94,7 +95,7 @@ void turn::start_what_may_start(boot_time now) {
       answer(s, result_of(s, false, false, texts_.failed("workspace_busy", "not started: still ending: " + living)),
              call_state::answered, now);
     } else {
-      break; // those behind it wait too: nobody starves
+      break; // the calls behind it wait, too: no call starves
     }
   }
   after_answers(now);

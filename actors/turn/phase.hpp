@@ -8,9 +8,9 @@
 namespace quell::actors {
 
 enum class turn_phase : std::uint8_t {
-  asking,    ///< the model has been asked and has said nothing yet
-  streaming, ///< it is answering
-  calling,   ///< its calls run, or wait for one another
+  asking,    ///< the model has been asked and has not answered yet
+  streaming, ///< the model is answering
+  calling,   ///< its calls run or wait for one another
   waiting,   ///< nothing runs; a human must decide
   done
 };

@@ -1,4 +1,5 @@
-// The results that a turn itself gives a call, as JSON texts: rendered by whoever knows JSON.
+// The results that a turn itself gives a call, as JSON texts; the implementation renders them in a room that knows
+// JSON.
 #pragma once
 
 #include <chrono>
@@ -10,9 +11,9 @@ namespace quell::actors {
 class result_texts {
  public:
   virtual ~result_texts() = default;
-  /// It ran and was told to stop.
+  /// The call ran and was stopped.
   virtual std::string cancelled() const = 0;
-  /// It never began.
+  /// The call never began.
   virtual std::string not_started() const = 0;
   virtual std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const = 0;
   virtual std::string denied(const std::string& reason) const = 0;

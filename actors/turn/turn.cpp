@@ -1,4 +1,4 @@
-// The turn's way from input to input: asking, streaming, stopping, ending. Its calls are in calls.cpp.
+// The transitions of a turn from input to input: asking, streaming, stopping, ending. Its calls are in calls.cpp.
 #include "actors/turn/turn.hpp"
 
 #include <algorithm>
@@ -119,7 +119,8 @@ std::vector<turn_effect> turn::fail(fault why, boot_time now) {
   return take();
 }
 
-/// What had come when the stream was cut: the text, marked, and calls that were complete, which never begin.
+/// Keeps the part of the answer that had arrived when the stream was cut: the text, marked, and the complete calls,
+/// which never begin.
 void turn::keep_partial_answer(boot_time now) {
   (void)now;
   if (answer_.text.empty() && answer_.calls.empty()) return;

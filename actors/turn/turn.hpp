@@ -1,11 +1,12 @@
-// A turn as a pure state machine: what the model, the tools, the humans and the clock say goes in; what to ask, run,
-// stop, store and tell comes out, in order.
+// A turn as a pure state machine. Its inputs come from the model, the tools, the humans and the clock; its outputs are,
+// in order, the effects: ask, run, stop, store and publish.
 //
-// One turn answers one message: ask the model, run the calls that it makes, ask again, until it makes none. A stop may
-// come between any two inputs: afterwards nothing is asked or run any more, every call of the conversation has exactly
-// one result, and whatever comes late is dropped.
+// One turn answers one message: it asks the model, runs the calls in the answer, and asks again until an answer has no
+// calls. A stop can come between any two inputs. After it the turn asks and runs nothing more, every call of the
+// conversation has exactly one result, and late inputs are dropped.
 //
-// No clock, threads or I/O. The owner performs the effects and makes `store_*` durable before it performs what follows.
+// No clock, threads or I/O. The owner performs the effects and makes `store_*` durable before it performs those that
+// follow.
 #pragma once
 
 #include <chrono>
@@ -27,30 +28,31 @@
 
 namespace quell::actors {
 
-/// How a tool wants to be run.
+/// A tool's requirements for being run.
 struct tool_traits {
-  bool exclusive = false;        ///< nothing else of this turn runs beside it
+  bool exclusive = false;        ///< no other call of this turn runs beside it
   milliseconds timeout{120'000}; ///< 0 = none
-  std::string approval_rule;     ///< "" = no human is asked
+  std::string approval_rule;     ///< "" = no human approval needed
   std::optional<fault>
-      unusable; ///< unknown tool, or an input that is no JSON or breaks the schema: the call fails with it
+      unusable; ///< unknown tool, or input that is not JSON or violates the schema: the call fails with this fault
 };
 
 struct turn_limits {
   std::uint32_t model_calls = 100;
-  std::uint32_t calls_per_answer = 128; ///< what the model clients let through
+  std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
-  std::size_t repeats = 5;           ///< so often the same call …
-  std::size_t repeats_within = 12;   ///< … among so many of the newest ends the turn
-  milliseconds end_patience{12'000}; ///< how long a call waits for the end of one that has its result already
+  std::size_t repeats = 5;           ///< this many repeats of the same call …
+  std::size_t repeats_within = 12;   ///< … within this many of the newest calls end the turn
+  milliseconds end_patience{12'000}; ///< how long an exclusive call waits for the end of a call that already has its
+                                     ///< result
 };
 
-/// Stands between the texts of two answers of one turn, in what is told and in the whole text.
+/// Separates the texts of two answers of one turn, in the published text and in the whole text.
 inline constexpr std::string_view answer_separator = "\n\n";
 
-/// What a turn had done before a restart of its process.
+/// The state of a turn from before a restart of its process.
 struct turn_past {
-  std::string text; ///< of its answers, with the separators
+  std::string text; ///< text of its answers, with the separators
   model_usage usage;
   std::uint32_t model_calls = 0;
   std::uint64_t tool_calls = 0;
@@ -58,25 +60,25 @@ struct turn_past {
 
 enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted };
 
-/// Of a call within its turn: 1, 2, 3 …
+/// The number of a call within its turn: 1, 2, 3 …
 using call_number = std::uint32_t;
 
 namespace turn_effects {
-/// Register the model call and ask. Its events come back with this number.
+/// Register the model call and ask the model. Its events come back with this number.
 struct ask_model {
   std::uint32_t number = 0;
   conversation messages;
 };
-/// Close the stream now; what it says from here on is dropped.
+/// Close the stream now; later events of it are dropped.
 struct hang_up {
   std::uint32_t number = 0;
 };
-/// Durable: the model's answer. Calls in it become operations that are still pending, numbered from `first_call` on.
+/// Durable: the model's answer. Its calls become operations that are still pending, numbered from `first_call` on.
 struct store_answer {
   assistant_message what;
   call_number first_call = 1;
 };
-/// Durable: the call's one result, with the end of its operation unless that was told to stop.
+/// Durable: the only result of the call, with the end of its operation unless the operation was stopped.
 struct store_result {
   call_number number = 0;
   tool_result what;
@@ -88,12 +90,12 @@ struct ask_human {
   call_number number = 0;
   std::string rule;
 };
-/// The call has its result already; what runs is to end.
+/// The call already has its result; its running work must end.
 struct stop_tool {
   call_number number = 0;
   bool timed_out = false;
 };
-// What people who watch are told.
+// Events for the watchers.
 struct say_text {
   std::uint64_t offset = 0; ///< in code points, from the beginning of the turn
   std::string text;
@@ -110,7 +112,7 @@ struct say_result {
   tool_result what;
   milliseconds took{0};
 };
-/// The turn's own work is over. `text`: the whole of what the model said in this turn.
+/// The turn's own work is over. `text` is everything that the model said in this turn.
 struct end {
   std::optional<abort_reason> aborted; ///< absent: it completed
   std::optional<fault> error;          ///< with abort_reason::error
@@ -132,27 +134,27 @@ class turn {
   turn(turn_limits limits, look_up traits, const result_texts& texts)
       : limits_(limits), traits_(std::move(traits)), texts_(texts) {}
 
-  /// `so_far` ends with the message to answer.
+  /// Begins the turn. `so_far` ends with the message to answer.
   std::vector<turn_effect> begin(conversation so_far, boot_time now);
-  /// After a restart: `so_far` ends with an answer with calls. Those in `known` have their results; the others wait for
-  /// a human, or begin now. Offsets, text, usage and budget go on from `past`.
+  /// Continues after a restart: `so_far` ends with an answer that has calls. Calls in `known` have their results; the
+  /// others wait for a human or begin now. Offsets, text, usage and budget continue from `past`.
   std::vector<turn_effect> resume(conversation so_far, const std::vector<tool_result>& known, turn_past past,
                                   boot_time now);
   std::vector<turn_effect> model_said(std::uint32_t number, model_event what, boot_time now);
-  /// The tool of this call has ended. Late ones (the call has its result) change nothing.
+  /// The tool of this call has ended. A late end (the call already has its result) changes nothing.
   std::vector<turn_effect> tool_ended(call_number number, bool ok, std::string result, boot_time now);
-  /// The call was told to stop by somebody else than this turn, which goes on: `what` is its result.
+  /// Something other than this turn stopped the call; the turn goes on, and `what` is the call's result.
   std::vector<turn_effect> call_cancelled(call_number number, tool_result what, boot_time now);
   std::vector<turn_effect> human_decided(call_number number, bool approved, const std::string& reason, boot_time now);
-  /// A call that runs waits for a human meanwhile, or does so no longer: its time limit stands still as long.
+  /// A running call waits for a human, or no longer does: its time limit is suspended during the wait.
   void call_waits(call_number number, bool for_human, boot_time now);
   std::vector<turn_effect> stop(abort_reason why, boot_time now);
-  /// What ran or was asked could not be registered or stored: the turn fails with it.
+  /// A piece of work could not be registered or stored: the turn fails with this fault.
   std::vector<turn_effect> fail(fault why, boot_time now);
   std::vector<turn_effect> tick(boot_time now);
   std::optional<boot_time> next_tick() const;
 
-  /// For `session_status`.
+  /// The state of a call for `session_status`.
   enum class call_state : std::uint8_t { announced, asking, running, answered, timed_out, cancelled };
   struct call_view {
     tool_call what;
@@ -174,13 +176,14 @@ class turn {
     tool_traits traits;
     call_state state = call_state::announced;
     bool approved = false;
-    bool lives = false; ///< it was started and has not ended, whether it has its result or not
+    bool lives = false; ///< it was started and has not ended, with or without a result
     std::optional<tool_result> result;
     std::optional<boot_time> started, ended;
-    std::optional<boot_time> deadline; ///< of the call; once it was told to stop, of others' waiting for its end
-    std::optional<std::chrono::nanoseconds> left; ///< of its time, while it waits for a human
+    std::optional<boot_time> deadline; ///< the call's own deadline; after a stop, the limit on how long others wait for
+                                       ///< its end
+    std::optional<std::chrono::nanoseconds> left; ///< remaining time, while the call waits for a human
   };
-  /// A call of an earlier answer that has its result and still lives.
+  /// A call of an earlier answer that has its result and still runs.
   struct straggler {
     call_number number = 0;
     std::string name;
@@ -210,11 +213,11 @@ class turn {
   const result_texts& texts_;
   turn_phase phase_ = turn_phase::asking;
   conversation messages_;
-  assistant_message answer_;     ///< as far as it has come
-  std::vector<call_slot> slots_; ///< of the newest answer
+  assistant_message answer_;     ///< the answer received so far
+  std::vector<call_slot> slots_; ///< calls of the newest answer
   call_number first_ = 1;        ///< number of slots_[0]
   std::vector<straggler> stragglers_;
-  std::vector<call_view> older_calls_;                     ///< of this turn's earlier answers, the newest 100
+  std::vector<call_view> older_calls_;                     ///< calls of this turn's earlier answers, the newest 100
   std::deque<std::pair<std::string, std::string>> recent_; ///< (tool, input)
   std::uint32_t asked_ = 0;
   std::uint64_t tool_calls_ = 0;
