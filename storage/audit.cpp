@@ -1,4 +1,4 @@
-// The chain: entries as they are written and read.
+// The audit chain: how entries are written and read.
 #include "storage/audit.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -27,8 +27,8 @@ audit_record read_audit(SQLite::Statement& row) {
 const std::string audit_columns = "n, at, cancel, data, previous, hash";
 const std::string newest_audit_sql = "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1";
 const std::string put_audit_sql = "INSERT INTO audit (n, at, cancel, data, previous, hash) VALUES (?, ?, ?, ?, ?, ?)";
-// Older than what meta says, seen from a new entry; the first that is young enough stops the search. At most 100 at a
-// time, far more than come.
+// Entries older than meta's `keep`, seen from a new entry; the first entry that is young enough stops the search. At
+// most 100 at a time, far more than are added.
 const std::string prune_audit_sql =
     "DELETE FROM audit WHERE (SELECT value FROM meta WHERE key = 'audit_keep') > 0 AND "
     "n < (SELECT n FROM audit WHERE at >= ?1 - (SELECT value FROM meta WHERE key = 'audit_keep') ORDER BY n LIMIT 1) "

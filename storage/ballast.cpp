@@ -1,4 +1,4 @@
-// Space for hard times: a file that is given up when the disk is full.
+// Reserve space for a full disk: a file that is deleted when the disk is full.
 #include "storage/ballast.hpp"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ ballast::ballast(std::string directory, std::uint64_t reserve_bytes, std::uint64
     reserve_ = std::min(reserve_, whole / 4);
   }
   wanted_ = std::min(wanted_, reserve_ / 2);
-  // One that an earlier life left is as good as a new one, and on a full disk the only one to be had.
+  // A file left by an earlier process is as good as a new one, and on a full disk no other is available.
   struct stat file {};
   held_ = stat(path_.c_str(), &file) == 0 && static_cast<std::uint64_t>(file.st_blocks) * 512 >= wanted_ && wanted_ > 0;
   look();

@@ -1,4 +1,5 @@
-// Space for hard times: a file that is given up when the disk is full, so that cancels and ends can still be written.
+// Reserve space for a full disk: a file that is deleted when the disk is full, so that cancels and ends can still be
+// written.
 #pragma once
 
 #include <atomic>
@@ -12,18 +13,18 @@ class ballast {
   /// On a small file system the reserve is at most a quarter of it, and the ballast at most half of the reserve.
   ballast(std::string directory, std::uint64_t reserve_bytes, std::uint64_t ballast_bytes);
 
-  /// Looks at the free space, and makes the ballast (again) if that leaves the reserve untouched. Writer thread.
+  /// Checks the free space, and makes the ballast (again) if that leaves the reserve untouched. Writer thread.
   void tend();
-  /// Gives the ballast up. True if there was one. Writer thread.
+  /// Deletes the ballast. True if it existed. Writer thread.
   bool drop();
-  /// True while there is less free space than the reserve. Looks itself if the last look is older than half a second.
-  /// Thread safe.
+  /// True while the free space is below the reserve. Checks again if the last check is older than half a second. Thread
+  /// safe.
   bool is_low() const;
-  /// True if there is no ballast although there should be one. Thread safe.
+  /// True if the ballast is missing although it is configured. Thread safe.
   bool is_missing() const { return !held_ && wanted_ > 0; }
 
  private:
-  /// Free bytes for this user; nullopt-like maximum if the file system does not say.
+  /// Free bytes for this user; the maximum value if the file system does not say.
   std::uint64_t look() const;
 
   std::string directory_, path_;

@@ -1,4 +1,4 @@
-// Values into the parameters of a statement, values out of the columns of a row.
+// Binds values to the parameters of a statement and reads values from the columns of a row.
 #include "storage/binding.hpp"
 
 #include <SQLiteCpp/Column.h>

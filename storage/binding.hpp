@@ -1,4 +1,4 @@
-// Values into the parameters of a statement, values out of the columns of a row, one after the other.
+// Binds values to the parameters of a statement and reads values from the columns of a row, in order.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class binder {
   int next_ = 1;
 };
 
-/// Reads columns 0, 1, 2 … of the current row. Throws `corrupt_row` for what cannot be ours.
+/// Reads columns 0, 1, 2 … of the current row. Throws `corrupt_row` for a value that this store cannot have written.
 class columns {
  public:
   explicit columns(SQLite::Statement& statement) : statement_(statement) {}
@@ -72,7 +72,7 @@ class columns {
   std::optional<std::int64_t> maybe_integer();
   wall_time time() { return wall_time{milliseconds{integer()}}; }
   std::optional<wall_time> maybe_time();
-  bool skip_null(); ///< true, and goes one on, if the column is NULL
+  bool skip_null(); ///< true, and skips the column, if it is NULL
 
   template <class Id>
   Id id() {

@@ -41,8 +41,8 @@ void checkpointer::work() {
       }
       sqlite3_wal_checkpoint_v2(database->getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     } catch (const std::exception&) {
-      // No descriptor, no memory: the WAL keeps everything, the next nudge tries again, the writer steps in when it is
-      // long.
+      // Out of descriptors or memory: the WAL keeps everything, the next nudge retries, and the writer checkpoints when
+      // the WAL gets long.
       database.reset();
     }
     guard.lock();

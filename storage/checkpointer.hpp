@@ -1,5 +1,4 @@
-// Moves the WAL into the database beside the writer, on a thread and a connection of its own, so that no commit waits
-// for it.
+// Moves the WAL into the database beside the writer, on its own thread and connection, so that no commit waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -10,13 +9,13 @@
 namespace quell::storage {
 
 /// SQLite lets one connection write while another checkpoints (PASSIVE: it never blocks a writer or a reader). Under a
-/// load that never pauses it cannot reach the WAL's very end; the last bit is then the writer's, see `committer`.
+/// load that never pauses it cannot reach the WAL's very end; the writer moves the rest, see `committer`.
 class checkpointer {
  public:
   explicit checkpointer(std::string database_path);
   ~checkpointer();
 
-  /// There is something to move. Never blocks for long; calls while it works count as one. Any thread.
+  /// Announces that the WAL has grown. Never blocks for long; calls during a checkpoint count as one. Any thread.
   void nudge();
 
  private:
@@ -26,7 +25,7 @@ class checkpointer {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool wanted_ = false, closing_ = false;
-  std::jthread thread_; // last: it uses all of the above
+  std::jthread thread_; // last: it uses all members above
 };
 
 } // namespace quell::storage

@@ -1,5 +1,5 @@
-// Enums stand in the database as small numbers: here each number is pinned to its name, so that no edit of a list
-// changes what old rows say.
+// Enums are stored in the database as small numbers. This file pins each number to its name, so that no edit of a list
+// changes the meaning of old rows.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr std::int64_t code_of(Enum value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// nullopt for a number that no enumerator has.
+/// Returns nullopt for a number that has no enumerator.
 template <class Enum>
 constexpr std::optional<Enum> from_code(std::int64_t code) {
   if (code < 0 || code >= static_cast<std::int64_t>(count_of<Enum>())) return std::nullopt;

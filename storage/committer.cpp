@@ -1,6 +1,6 @@
-// Batches into durable commits. The race that matters here: a transaction that failed may have left frames in the WAL,
-// but without a valid commit frame; the next transaction writes over them and recovery ignores them. Only an error of
-// the disk itself leaves that open: then nothing more is written, and the next start reads what is true.
+// Batches into durable commits. The failure that matters here: a failed transaction can leave frames in the WAL, but
+// without a valid commit frame; the next transaction overwrites them and recovery ignores them. Only after an error of
+// the disk itself is the state unknown: then nothing more is written, and the next start reads what is on disk.
 #include "storage/committer.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -14,10 +14,10 @@ namespace quell::storage {
 namespace {
 
 constexpr std::uint64_t nudge_every_frames = 1'000; // 4 MiB
-// 64 MiB, which only a load without a pause reaches. The checkpointer has done nearly all by then, so that the writer's
-// part is short.
+// 64 MiB, which only a load without pauses reaches. By then the checkpointer has moved nearly everything, so the
+// writer's part is short.
 constexpr std::uint64_t longest_wal_frames = 16'000;
-// 400 KiB, on a disk that is nearly full: there the WAL must not eat the room that the database needs to take it in.
+// 400 KiB, on a disk that is nearly full: the WAL must not use up the space that the database needs to take it in.
 constexpr std::uint64_t longest_wal_frames_when_low = 100;
 constexpr std::uint64_t prune_every_events = 64;
 
@@ -59,10 +59,10 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
   case verdict::locked:
     refused(group.back().ticket, result.why);
     fail_all(result.why);
-    break; // each further try would wait as long again
+    break; // each further attempt would wait as long again
   case verdict::broken:
     broken_ = result.why;
-    // A quota may be behind it, but what arrived is open, and room alone heals nothing now.
+    // A quota can be the cause, but it is unknown what reached the disk, and more space does not settle that.
     if (broken_->code == "disk_full") broken_->code = "disk_error";
     fail_all(*broken_);
     break;
@@ -71,7 +71,8 @@ void committer::commit(std::span<const pending_batch> group, const notice_functi
       refused(group.front().ticket, result.why);
       return tell(group.front().ticket, result.why);
     }
-    // One of them is at fault, or they are too much together: a small cancel must not fail with its neighbour.
+    // One batch is at fault, or the batches are too large together: a small cancel must not fail because of its
+    // neighbour.
     for (const auto& batch : group) commit({&batch, 1}, notice);
     return;
   }
@@ -99,13 +100,13 @@ committer::outcome committer::attempt(std::span<const pending_batch> group) {
 
 committer::outcome committer::attempt_again_without_ballast(std::span<const pending_batch> group) {
   reserve_.drop();
-  // What the WAL holds moves into the database, so that its room can be written over.
+  // Moves the WAL's content into the database, so that its space can be reused.
   writer_->checkpoint();
   return attempt(group);
 }
 
-/// Behind a refused batch, and submitted before that was known: the ends that it builds on may be those that are
-/// missing.
+/// True if the batch follows a refused one and was submitted before the refusal was known: terminal rows on which it
+/// depends can be missing.
 bool committer::is_barred(const pending_batch& batch) const {
   return options_.ends_keep_order && batch.known_refusal < last_refusal_ &&
          std::any_of(batch.entries.begin(), batch.entries.end(), speaks_of_ends);
@@ -123,14 +124,15 @@ void committer::prune(std::span<const pending_batch> group) {
           return std::holds_alternative<put_event>(what);
         }));
   if (events_since_prune_ < prune_every_events) return;
-  // Twice what came in: it keeps up, and catches up when keep_events was lowered, without ever being long.
+  // Prunes twice the number of new events: this keeps up, and catches up after keep_events was lowered, without one
+  // long deletion.
   writer_->prune_events(options_.keep_events, 2 * events_since_prune_);
   events_since_prune_ = 0;
 }
 
 void committer::keep_wal_short() {
   const auto frames = writer_->wal_frames();
-  if (frames < frames_nudged_at_) frames_nudged_at_ = 0; // the WAL began anew
+  if (frames < frames_nudged_at_) frames_nudged_at_ = 0; // the WAL was restarted
   if (frames >= frames_nudged_at_ + nudge_every_frames) {
     frames_nudged_at_ = frames;
     if (checkpointer_)

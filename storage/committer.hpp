@@ -1,4 +1,4 @@
-// Batches into durable commits, and what is done when that fails: give up the ballast, try again, tell.
+// Batches into durable commits. If a commit fails: give up the ballast, retry, report the outcome.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,18 @@ class Database;
 
 namespace quell::storage {
 
-/// One submitted batch on its way.
+/// One submitted batch on its way to disk.
 struct pending_batch {
   std::uint64_t ticket = 0;
   std::vector<entry> entries;
-  std::uint64_t known_refusal = 0; ///< the newest refused ticket that its submitter knew of
+  std::uint64_t known_refusal = 0; ///< the newest refused ticket that its submitter knew
 };
 
-/// Who moves a WAL that has grown into the database: a thread beside the writer, or the writer itself between two
-/// commits (which keeps it waiting, but needs no thread and no second connection).
+/// Decides which thread moves a long WAL into the database: a thread beside the writer, or the writer itself between
+/// two commits (which delays it, but needs no thread and no second connection).
 enum class checkpoints : bool { beside_the_writer, by_the_writer };
 
-/// Everything that happens on the writer thread. Throws nothing.
+/// Runs on the writer thread. Throws nothing.
 class committer {
  public:
   using notice_function = std::function<void(const journal::commit_notice&)>;
@@ -39,10 +39,10 @@ class committer {
             checkpoints who = checkpoints::beside_the_writer);
   ~committer();
 
-  /// Commits all of `group` in one transaction, or, where that fails, each batch on its own; tells every outcome in
+  /// Commits all of `group` in one transaction, or, if that fails, each batch on its own; reports every outcome in
   /// ticket order.
   void commit(std::span<const pending_batch> group, const notice_function& notice);
-  /// It will be refused unwritten; those beside it are then committed each on its own.
+  /// True if the batch will be refused unwritten; the batches beside it are then committed each on its own.
   bool is_barred(const pending_batch& batch) const;
 
  private:

@@ -1,4 +1,4 @@
-// The state directory: made, checked and locked.
+// Makes, checks and locks the state directory.
 #include "storage/directory.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ tl::unexpected<fault> cannot(const std::string& what, const std::string& path, i
           ". The state directory must exist or be creatable, and be writable for the user that runs quelld.");
 }
 
-/// A directory that somebody made beforehand holds keys now: nobody else may look into it.
+/// Restricts a directory that already existed: it now holds keys, so no other user may read it.
 result<void> make_private(const std::string& directory) {
   struct stat found {};
   if (stat(directory.c_str(), &found) != 0) return cannot("look at", directory, errno);
@@ -66,7 +66,7 @@ result<directory_lock> directory_lock::take(const std::string& directory) {
     return failure("state_in_use", "the state directory " + directory + " is in use by process " + pid_in(lock.fd_) +
                                        ". Stop that quelld, or start this one with another directory.");
   }
-  // A full disk must not keep us from starting: the pid is for people, the lock is what counts.
+  // A full disk must not prevent a start: the pid is for people, only the lock counts.
   const auto pid = std::to_string(getpid()) + "\n";
   if (ftruncate(lock.fd_, 0) == 0) [[maybe_unused]]
     const auto written = pwrite(lock.fd_, pid.data(), pid.size(), 0);

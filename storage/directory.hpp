@@ -1,4 +1,4 @@
-// The state directory: made, checked and locked, so that one controller at a time owns it.
+// Makes, checks and locks the state directory, so that one controller at a time owns it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace quell::storage {
 
-/// Holds the lock of a state directory as long as it lives; the kernel lets go of it when the process dies.
+/// Holds the lock of a state directory for its lifetime; the kernel releases the lock when the process dies.
 class directory_lock {
  public:
   /// Makes the directory (0700) if it is missing, locks `quelld.lock` in it and writes our pid there.
@@ -23,7 +23,7 @@ class directory_lock {
   int fd_ = -1;
 };
 
-/// Makes sure that `path` exists with mode 0600 and that this process may write it. Fault `read_only`.
+/// Ensures that `path` exists with mode 0600 and that this process can write it. Fault `read_only`.
 result<void> private_file(const std::string& path);
 
 } // namespace quell::storage

@@ -1,4 +1,4 @@
-// Which rows speak of ends.
+// Decides which rows depend on terminal rows.
 #include "storage/journal.hpp"
 
 namespace quell::storage {

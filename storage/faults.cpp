@@ -1,4 +1,4 @@
-// SQLite's result codes as faults that a person can act on.
+// Turns SQLite's result codes into faults that a person can act on.
 #include "storage/faults.hpp"
 
 #include <SQLiteCpp/Exception.h>
@@ -20,7 +20,7 @@ int primary_code(const std::exception& e) { return extended_code(e) & 0xff; }
 bool is_out_of_space(const std::exception& e) {
   switch (extended_code(e)) {
   case SQLITE_FULL:
-  case SQLITE_IOERR_WRITE:   // a quota says so
+  case SQLITE_IOERR_WRITE:   // reported for an exceeded quota
   case SQLITE_IOERR_SHMSIZE: // the shared index of the WAL could not grow
     return true;
   default:

@@ -1,4 +1,4 @@
-// SQLite's result codes as faults that a person can act on.
+// Turns SQLite's result codes into faults that a person can act on.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace quell::storage {
 
-/// A row that cannot be what we wrote. Thrown inside the room only, becomes `database_corrupt`.
+/// A row that this store cannot have written. Thrown inside the room only; becomes `database_corrupt`.
 struct corrupt_row : std::exception {
   explicit corrupt_row(std::string what) : what_(std::move(what)) {}
   const char* what() const noexcept override { return what_.c_str(); }
@@ -17,7 +17,7 @@ struct corrupt_row : std::exception {
   std::string what_;
 };
 
-/// Something that the caller asked to write contradicts what stands on disk. Becomes `store_mismatch`.
+/// A write that the caller asked for contradicts the rows on disk. Becomes `store_mismatch`.
 struct mismatch : std::exception {
   explicit mismatch(std::string what) : what_(std::move(what)) {}
   const char* what() const noexcept override { return what_.c_str(); }
@@ -31,9 +31,9 @@ struct mismatch : std::exception {
 /// `store_error`.
 fault to_fault(const std::exception& e, const std::string& directory, const std::string& doing);
 
-/// The disk (or quota) is full: worth another try when the ballast is gone.
+/// True if the disk (or quota) is full: the write can be retried after the ballast is given up.
 bool is_out_of_space(const std::exception& e);
-/// Nothing that follows may be trusted until the file has been opened anew.
+/// True if nothing that follows can be trusted until the file has been reopened.
 bool is_fatal(const std::exception& e);
 bool is_locked(const std::exception& e);
 

@@ -1,4 +1,4 @@
-// The filters of the public lists as searches.
+// Turns the filters of the public lists into searches.
 #pragma once
 
 #include "protocol/fault.hpp"
@@ -17,9 +17,9 @@ search search_for(const message_filter& f);
 /// True for the row of `id_column` that is `ancestor` or below it, detached edges included.
 fragment is_under(const std::string& id_column, const operation_id& ancestor);
 
-/// True if the cancel in table `cancel` covered the operation whose id `operation_id_sql` gives: that operation lived
-/// when the cancel came, and going up the edges that are not detached, over operations that lived then too, there is
-/// one that the target names and whose as_of is not above the cutoff.
+/// True if the cancel in table `cancel` covered the operation whose id `operation_id_sql` yields: the operation was
+/// live when the cancel came, and the way up from it, over edges that are not detached and operations that were live
+/// then, too, meets one that the target names and whose as_of is not above the cutoff.
 std::string covers(const std::string& operation_id_sql);
 
 } // namespace quell::storage

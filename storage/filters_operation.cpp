@@ -1,11 +1,11 @@
-// The operations' filter as a search.
+// Turns the operations' filter into a search.
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
 
 namespace quell::storage {
 namespace {
 
-/// Lived when the cancel with this seq came. Three parameters' worth of the same number.
+/// True if the operation was live when the cancel with this seq came. Takes three parameters, all with the same number.
 fragment lived_at(const std::string& table, std::uint64_t seq) {
   fragment f;
   f.add(table + ".seq < ?", parameter::of(seq));
@@ -13,8 +13,8 @@ fragment lived_at(const std::string& table, std::uint64_t seq) {
   return f;
 }
 
-/// The operations under (and with) one, by the parent index. `seq` grows downward, so no damage to the rows can make it
-/// endless.
+/// The operation and everything under it, by the parent index. `seq` must decrease upward, so damaged rows cannot make
+/// the search endless.
 fragment everything_under(const operation_id& top) {
   fragment f;
   f.add("WITH RECURSIVE under(seq, id) AS (SELECT seq, id FROM operation WHERE id = ?", parameter::of(top));
@@ -35,7 +35,7 @@ condition below(const operation_id& top) {
 condition in_scopes(const std::vector<scope_path>& scopes) {
   condition c;
   c.test = is_below_one_of("operation.scope", scopes);
-  // Each range apart: SQLite would not use the index for them together.
+  // A separate condition for each range: SQLite would not use the index for them together.
   for (const auto& scope : scopes) {
     c.way_in.add(c.way_in.sql.empty() ? "" : " UNION ALL ");
     c.way_in.add("SELECT seq FROM operation INDEXED BY operation_scope WHERE ");
@@ -44,7 +44,7 @@ condition in_scopes(const std::vector<scope_path>& scopes) {
   return c;
 }
 
-/// Equality with an index of its own.
+/// An equality condition that has its own index.
 template <class Values>
 condition indexed(const std::string& column, const std::string& index, const Values& values) {
   condition c;
@@ -78,7 +78,7 @@ std::vector<condition> with_labels(const std::vector<std::pair<std::string, std:
   return all;
 }
 
-/// What the cancel names directly, by an index; "" where that is everything.
+/// The operations that the cancel names directly, by an index; "" if it names everything.
 fragment named_by(const cancel_record& cancel) {
   fragment f;
   if (const auto* target = std::get_if<target_operation>(&cancel.target)) {
@@ -108,7 +108,8 @@ condition covered_by(const cancel_record& cancel) {
   const bool by_place =
       std::holds_alternative<target_scope>(cancel.target) || std::holds_alternative<target_everything>(cancel.target);
   if (by_place && !cancel.up_to_seq && cancel.cutoff >= cancel.seq) {
-    // A child's scope is its parent's or below: going up would find nothing more. The index alone answers this.
+    // A child's scope is its parent's scope or below it, so going up would find nothing more. The index alone answers
+    // this.
     std::optional<scope_path> place;
     if (const auto* target = std::get_if<target_scope>(&cancel.target))
       place = target->scope;

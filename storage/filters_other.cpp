@@ -1,4 +1,4 @@
-// The filters of cancels, events and messages as searches, and when a cancel covers an operation.
+// Turns the filters of cancels, events and messages into searches, and decides when a cancel covers an operation.
 #include "storage/filters.hpp"
 #include "storage/schema.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t most_values = 500;
 
-/// Where a cancel belongs. One that left a tombstone learns it from there.
+/// The scope to which a cancel belongs. A cancel that left a tombstone gets it from the tombstone.
 const std::string cancel_place =
     "coalesce(cancel.place, (SELECT t.within FROM tombstone t WHERE t.id = cancel.operation))";
 
@@ -15,7 +15,7 @@ condition cancels_in(const std::vector<scope_path>& scopes) {
   return {is_below_one_of(cancel_place, scopes), {}, false, {}};
 }
 
-/// The way in for cancels by place misses those of tombstones, so these are added.
+/// The index by scope misses the cancels of tombstones, so these are added.
 void add_way_in(condition& c, const std::vector<scope_path>& scopes) {
   for (const auto& scope : scopes) {
     c.way_in.add("SELECT seq FROM cancel INDEXED BY cancel_place WHERE ");
@@ -66,7 +66,7 @@ result<search> search_for(const cancel_filter& f) {
   if (f.status) add(is_one_of("cancel.status", std::vector{static_cast<std::int64_t>(*f.status)}));
   if (f.owner) add(is_one_of("cancel.by_id", std::vector{*f.owner}));
   if (f.operation) {
-    // Only cancels that came in the operation's life can have covered it.
+    // Only cancels that came during the operation's life can have covered it.
     test.add("cancel.seq > (SELECT o.seq FROM operation o WHERE o.id = ?)", parameter::of(*f.operation));
     test.add(" AND " + covers("?"), parameter::of(*f.operation));
     condition covering{std::move(test), {}, false, {}};

@@ -1,8 +1,8 @@
-// The conversations as plain values: what a row of the tables `message` and `call` says.
+// Conversations as plain values: the rows of the tables `message` and `call`.
 //
-// A scope has one conversation; each sub-agent has one of its own beside it. An answer with calls is three things in
-// one transaction: the assistant's message, a row for each call, and the message of role tool under which the results
-// will be shown, in call order. A call has a result exactly once.
+// Each scope has one conversation; each sub-agent has its own beside it. An answer with calls is written as three
+// things in one transaction: the assistant's message, a row for each call, and the message of role tool under which the
+// results will be shown, in call order. A call gets its result exactly once.
 #pragma once
 
 #include <array>
@@ -36,20 +36,20 @@ struct message_record {
   scope_path scope;
   message_role role = message_role::user;
   wall_time at{};
-  std::optional<operation_id> turn; ///< the turn or sub-agent that it belongs to
-  bool aside = false;               ///< of a sub-agent's conversation, not of the scope's
-  person author;                    ///< of role user
-  std::string client_id;            ///< the chat service's id of it; "" = none
-  std::string decision; ///< JSON text: what was decided about it, where that says more than a turn; "" = none
-  std::optional<bool> acknowledged; ///< it said stop: whether that was acknowledged
+  std::optional<operation_id> turn; ///< the turn or sub-agent to which it belongs
+  bool aside = false;               ///< part of a sub-agent's conversation, not of the scope's
+  person author;                    ///< for role user
+  std::string client_id;            ///< the chat service's id for it; "" = none
+  std::string decision;             ///< JSON text: the decision about it, if that is more than a turn; "" = none
+  std::optional<bool> acknowledged; ///< for a message that ordered a stop: whether that was acknowledged
   std::string text;
-  bool interrupted = false; ///< the model's stream was cut: `text` is what had come
-  bool discarded = false;   ///< its turn was stopped before it began: no part of the conversation
-  model_usage usage;        ///< of role assistant
+  bool interrupted = false; ///< the model's stream was cut: `text` is the part that had arrived
+  bool discarded = false;   ///< its turn was stopped before it began: not part of the conversation
+  model_usage usage;        ///< for role assistant
   friend bool operator==(const message_record&, const message_record&) = default;
 };
 
-/// What came of a call, as the model is told.
+/// The outcome of a call, as the model sees it.
 struct call_outcome {
   bool ok = true;
   bool cancelled = false;
@@ -61,14 +61,15 @@ struct call_record {
   operation_id operation;     ///< of kind tool_call
   std::uint64_t answer = 0;   ///< seq of the assistant's message that made it
   std::uint32_t position = 0; ///< among the calls of that message
-  std::string call;           ///< the model's id of it
+  std::string call;           ///< the model's id for it
   std::string name;
-  std::string input; ///< JSON text, or what the model wrote instead
+  std::string input; ///< JSON text, or the model's text if that is not JSON
   std::optional<call_outcome> outcome;
   friend bool operator==(const call_record&, const call_record&) = default;
 };
 
-/// A message as it is read: one of role assistant, and the one of role tool behind it, with the calls in their order.
+/// A message as it is read: one of role assistant, or the one of role tool that follows it, with the calls in their
+/// order.
 struct kept_message {
   message_record message;
   std::vector<call_record> calls;

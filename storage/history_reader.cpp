@@ -1,4 +1,4 @@
-// Reading conversations: keys first, then each message by its key and its calls by the answer that made them.
+// Reads conversations: keys first, then each message by its key and its calls by the answer that made them.
 #include "storage/history_reader.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -55,7 +55,7 @@ history_reader::history_reader(SQLite::Database& database)
 history_reader::~history_reader() = default;
 
 std::vector<kept_message> history_reader::messages(const message_filter& f) {
-  // The message before a given one, of the same conversation.
+  // The previous message of the same conversation.
   auto before = f;
   before.ascending = false;
   before.limit = 1;
@@ -78,7 +78,7 @@ std::vector<kept_message> history_reader::messages(const message_filter& f) {
 }
 
 std::optional<message_record> history_reader::message_of_client(const scope_path& scope, const std::string& client_id) {
-  if (client_id.empty()) return std::nullopt; // stands as NULL
+  if (client_id.empty()) return std::nullopt; // stored as NULL
   auto& row = statements_->by_client;
   const auto stored = stored_scope(scope.text());
   const rewind always{row};

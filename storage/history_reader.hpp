@@ -1,4 +1,4 @@
-// Reading conversations: a page of messages, each with the calls that belong to it.
+// Reads conversations: a page of messages, each with the calls that belong to it.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class history_reader {
   explicit history_reader(SQLite::Database& database);
   ~history_reader();
 
-  /// To be called inside a read transaction, so that messages and calls are of one instant.
+  /// Call inside a read transaction, so that messages and calls are from the same instant.
   std::vector<kept_message> messages(const message_filter& f);
   std::optional<message_record> message_of_client(const scope_path& scope, const std::string& client_id);
   std::vector<message_record> unacknowledged();

@@ -1,4 +1,4 @@
-// The journal: the queue, the writer thread, and how a store is opened.
+// The journal: its queue, its writer thread, and how a store is opened.
 #include "storage/journal.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -18,7 +18,7 @@
 namespace quell::storage {
 namespace {
 
-/// A transaction takes waiting batches until it has about this many rows: longer ones would keep a cancel waiting.
+/// A transaction takes waiting batches until it has about this many rows: a longer one would delay a cancel.
 constexpr std::size_t rows_per_commit = 1'000;
 
 struct opened {
@@ -38,7 +38,7 @@ result<opened> open_database(const journal::options& o) {
   return store;
 }
 
-/// As above, once more without the ballast if the disk is full.
+/// As above, with one retry without the ballast if the disk is full.
 result<opened> open_or_say_why(const journal::options& o, ballast& reserve) {
   for (const bool last : {false, true}) try {
       return open_database(o);
@@ -99,7 +99,7 @@ class sqlite_journal final : public journal {
     }
     wake_.notify_one();
     if (thread_.joinable()) thread_.join();
-    committer_.reset(); // the last connection to close moves the WAL into the database
+    committer_.reset(); // the last connection that closes moves the WAL into the database
     lock_.reset();
   }
 
@@ -140,7 +140,7 @@ class sqlite_journal final : public journal {
   std::uint64_t last_ticket_ = 0, known_refusal_ = 0;
   bool closing_ = false;
 
-  std::jthread thread_; // last: it uses all of the above
+  std::jthread thread_; // last: it uses all members above
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// The journal: the one writer of the store. Batches in, group commits out (WAL, synchronous=FULL), on a thread of its
-// own.
+// The journal: the only writer of the store. It takes batches and makes group commits (WAL, synchronous=FULL) on its
+// own thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace quell::storage {
 
-// What can be written. Rows are replaced whole by key unless said otherwise.
+// The entries that can be written. Rows are replaced whole by key unless stated otherwise.
 struct put_operation {
   operation_record record;
 }; ///< insert
 struct update_operation {
   operation_id id;
   operation_hot hot;
-}; ///< the hot part
+}; ///< the part that changes while it lives
 struct put_cancel {
   cancel_record record;
 }; ///< insert or replace
@@ -54,29 +54,31 @@ struct drop_token {
 struct put_event {
   event_record record;
 };
-/// Insert. A message of role assistant is followed at once by its calls and by the message that will show their
+/// Insert. A message of role assistant must be followed at once by its calls and by the message that will show their
 /// results.
 struct put_message {
   message_record record;
 };
-/// Insert, without a result, whatever the record says of one.
+/// Insert, without a result even if the record has one.
 struct put_call {
   call_record record;
 };
-/// The call's one result: the first wins, a later one changes nothing; nothing happens for what is no call.
+/// The only result of a call: the first one is kept, a later one changes nothing; without effect if the operation is
+/// not a call.
 struct put_call_result {
   operation_id operation;
   call_outcome outcome;
 };
-/// The user's message that this turn was to answer was taken back before the turn began.
+/// The user's message for this turn was taken back before the turn began.
 struct discard_message {
   operation_id turn;
 };
-/// A stop that was said is acknowledged.
+/// The stop that a message ordered is acknowledged.
 struct acknowledge_message {
   message_id message;
 };
-// What is over and old (see `old_rows`). Each touches nothing else, and nothing at all where that is not so (any more).
+// Deletions of old, finished rows (see `old_rows`). Each one affects only the named rows, and only if its condition
+// still holds.
 /// An ended operation that no kept one has as its parent.
 struct drop_operation {
   operation_id id;
@@ -100,17 +102,17 @@ using entry =
                  put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
                  drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
 
-/// An end, or what is only true because ends were written before it: a cancel that has settled, a cutoff that nothing
-/// needs any more, a worker that is gone. On disk it must not stand without them.
+/// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
+/// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.
 bool speaks_of_ends(const entry& what);
 
-/// What stands on disk when the journal is opened; only what the controller must hold in memory.
+/// The state on disk when the journal is opened; only the part that the controller must hold in memory.
 struct recovered_state {
   cluster_id cluster;
   std::uint64_t epoch = 0;    ///< already raised for this start
-  std::uint64_t next_seq = 1; ///< above everything ever handed out
+  std::uint64_t next_seq = 1; ///< above every number ever handed out
   std::uint64_t next_event = 1;
-  /// What has a lower seq was read from a backup: what became of it between the backup and its restore is not known
+  /// Rows with a lower seq were read from a backup: events between the backup and its restore are unknown
   /// (`options.restored`; remembered by every later start). 0 = this store was never restored.
   std::uint64_t restored_below = 0;
   std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
@@ -125,23 +127,26 @@ class journal {
  public:
   struct options {
     std::string directory;                  ///< the state directory; made 0700 if missing
-    std::uint64_t reserve_bytes = 16 << 20; ///< below this much free space `is_low()` is true and starts are refused
+    std::uint64_t reserve_bytes = 16 << 20; ///< with less free space than this `is_low()` is true and starts are
+                                            ///< refused
     std::uint64_t ballast_bytes =
         8 << 20; ///< allocated beforehand; given up so that cancels and ends can still be written
     std::uint64_t keep_events = 100'000;
     bool restored = false; ///< a restored backup: jump far ahead (DESIGN 5)
-    /// Once a batch was refused, later ones that speak of ends are refused too, until their submitter knew of it.
+    /// After a batch was refused, later batches that depend on terminal rows are refused, too, until their submitter
+    /// knows of it.
     bool ends_keep_order = false;
-    milliseconds busy_timeout{5000}; ///< how long another process may hold the database before `database_locked`
+    milliseconds busy_timeout{5000}; ///< how long to wait for another process that holds the database, before
+                                     ///< `database_locked`
   };
-  /// What became of all batches up to and including `ticket`. `failure` set: this batch could not be written (nothing
-  /// of it is on disk).
+  /// The outcome of all batches up to and including `ticket`. If `failure` is set, this batch could not be written
+  /// (nothing of it is on disk).
   struct commit_notice {
     std::uint64_t ticket = 0;
     std::optional<fault> failure;
   };
   /// Locks the directory, opens or makes the database, migrates, raises the epoch, recovers, starts the writer. Faults:
-  /// `state_in_use` (names the pid), `read_only`, `database_locked`, `database_corrupt`, `newer_schema`, each with what
+  /// `state_in_use` (names the pid), `read_only`, `database_locked`, `database_corrupt`, `newer_schema`; each says what
   /// to do.
   static result<std::unique_ptr<journal>> open(options o);
   virtual ~journal() = default;
@@ -149,17 +154,17 @@ class journal {
   virtual recovered_state take_recovered() = 0;
   /// `notice` is called on the writer thread, in ticket order; it must not block. Set once, before the first submit.
   virtual void on_commit(std::function<void(const commit_notice&)> notice) = 0;
-  /// Queues a batch (all or nothing) and returns its ticket, 1, 2, 3 … Thread safe. Batches that wait are committed
-  /// together (at most about 1,000 rows a transaction). A full disk: ballast is given up and the batch tried once more;
-  /// what then fails is told. An empty batch is a barrier: its notice comes after all earlier ones. Returns 0, and
-  /// writes nothing, after `close`.
+  /// Queues a batch (all or nothing) and returns its ticket, 1, 2, 3 … Thread safe. Waiting batches are committed
+  /// together (at most about 1,000 rows per transaction). On a full disk the ballast is given up and the batch is
+  /// retried once; if it still fails, its notice says so. An empty batch is a barrier: its notice comes after all
+  /// earlier ones. Returns 0, and writes nothing, after `close`.
   virtual std::uint64_t submit(std::vector<entry> batch) = 0;
-  /// With `ends_keep_order`: what is submitted from now on is submitted in the knowledge that this ticket was refused.
+  /// With `ends_keep_order`: the submitter of all later batches knows that this ticket was refused.
   virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
-  /// True while free space is below the reserve (looked at with each commit and at least once a second while asked).
+  /// True while free space is below the reserve (checked at each commit, and by this call at least once a second).
   /// Thread safe.
   virtual bool is_low() const = 0;
-  /// Writes what is queued, stops the thread. Called by the destructor too.
+  /// Writes the queued batches and stops the thread. The destructor calls it, too.
   virtual void close() = 0;
 
   virtual const std::string& directory() const = 0;

@@ -1,5 +1,5 @@
-// Old rows are found by number, not by time: numbers grow with time, so a binary search over the key finds the place,
-// and no index on instants costs anything on every insert.
+// Finds old rows by number instead of by time: numbers grow with time, so a binary search over the key finds the place,
+// and no index on instants makes every insert slower.
 #include "storage/old_rows.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -98,17 +98,18 @@ class sqlite_old_rows final : public old_rows {
     return tl::unexpected(to_fault(e, directory_, "read"));
   }
 
-  /// The smallest key from which on rows are not from before `before`; one above the largest if all are.
+  /// The smallest key whose row, like all later ones, is not from before `before`; the largest key plus one if all rows
+  /// are older.
   std::uint64_t first_at(SQLite::Statement& from, const char* table, const char* key, wall_time before) {
     SQLite::Statement range(*database_, std::string("SELECT min(") + key + "), max(" + key + ") FROM " + table);
     range.executeStep();
     columns ends(range);
-    std::uint64_t low = ends.count(), high = ends.count() + 1; // what is sought is in [low, high]
+    std::uint64_t low = ends.count(), high = ends.count() + 1; // the key lies in [low, high]
     while (low < high) {
       const auto middle = low + (high - low) / 2;
       const rewind always{from};
       binder(from).count(middle);
-      if (!from.executeStep()) { // deleted meanwhile
+      if (!from.executeStep()) { // deleted in the meantime
         high = middle;
         continue;
       }

@@ -1,4 +1,4 @@
-// Compact bytes: how numbers and strings are laid out.
+// Compact bytes: the layout of numbers and strings.
 #include "storage/pack.hpp"
 
 #include <bit>

@@ -1,5 +1,4 @@
-// Compact bytes for the parts of a row that no query looks into: varints and length-prefixed strings, any bytes
-// allowed.
+// Compact bytes for the parts of a row that no query uses: varints and length-prefixed strings, any bytes allowed.
 #pragma once
 
 #include <chrono>
@@ -14,11 +13,11 @@
 
 namespace quell::storage {
 
-/// Appends fields to a string. The order of the calls is the format; a first byte tells its version.
+/// Appends fields to a string. The order of the calls is the format; the first byte is its version.
 class packer {
  public:
   void number(std::uint64_t value);
-  void integer(std::int64_t value); ///< may be negative
+  void integer(std::int64_t value); ///< can be negative
   void real(double value);
   void text(std::string_view value);
   void texts(const std::vector<std::string>& values);
@@ -39,7 +38,8 @@ class packer {
   std::string bytes_;
 };
 
-/// Reads what `packer` wrote. After any bad or missing byte `ok()` is false and every field reads as its default.
+/// Reads the fields that `packer` wrote. After any bad or missing byte `ok()` is false and every field reads as its
+/// default.
 class unpacker {
  public:
   explicit unpacker(std::string_view bytes) : rest_(bytes) {}
@@ -48,7 +48,7 @@ class unpacker {
   std::int64_t integer();
   double real();
   std::string text();
-  std::string_view view(); ///< a text without a copy; valid as long as the bytes
+  std::string_view view(); ///< a text without a copy; valid as long as the bytes are
   std::vector<std::string> texts();
   std::map<std::string, std::string> map();
   bool flag() { return number() != 0; }
@@ -61,7 +61,7 @@ class unpacker {
   }
 
   bool ok() const { return ok_; }
-  /// Every byte is read: fields that a later version appended are missing.
+  /// True if every byte has been read: fields that a later version appended are missing.
   bool at_end() const { return rest_.empty(); }
 
  private:

@@ -1,4 +1,4 @@
-// Packs a struct by its `inspect`, so that a field appended to it later is stored too, and reads as its default from
+// Packs a struct by its `inspect`, so that a field appended to it later is stored, too, and reads as its default from
 // older rows.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace quell::storage {
 
-/// `inspect(field_packer{to}, value)` writes the number of fields, then each.
+/// `inspect(field_packer{to}, value)` writes the number of fields, then each field.
 struct field_packer {
   packer& to;
 
@@ -38,7 +38,7 @@ struct field_packer {
   void put(Enum v) { to.number(static_cast<std::uint64_t>(v)); }
 };
 
-/// The other way round; throws `corrupt_row` for what `field_packer` cannot have written.
+/// The reverse; throws `corrupt_row` for bytes that `field_packer` cannot have written.
 struct field_unpacker {
   unpacker& from;
 

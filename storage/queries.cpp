@@ -1,4 +1,4 @@
-// Reading the store: lists are found as keys, then each row is read by its key, all in one read transaction.
+// Reads the store: a list finds its keys first, then reads each row by its key, all in one read transaction.
 #include "storage/limited_queries.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -15,7 +15,7 @@
 namespace quell::storage {
 namespace {
 
-/// All that a list reads is from one instant.
+/// A read transaction: all reads of a list are from one instant.
 class snapshot {
  public:
   explicit snapshot(SQLite::Database& database) : database_(database) { database_.exec("BEGIN"); }
@@ -32,7 +32,7 @@ class sqlite_queries final : public limited_queries {
       : sqlite_queries(std::move(directory), database.get()) {
     owned_ = std::move(database);
   }
-  /// Of somebody else's connection, which outlives this.
+  /// Reads on a connection that the caller owns and that outlives this object.
   sqlite_queries(std::string directory, SQLite::Database* database)
       : directory_(std::move(directory)), database_(database),
         operation_by_id_(*database_, "SELECT " + operation_columns + " FROM operation WHERE id = ?"),
@@ -42,7 +42,7 @@ class sqlite_queries final : public limited_queries {
         event_by_id_(*database_, "SELECT " + event_columns + " FROM event WHERE id = ?"),
         audit_behind_(*database_, "SELECT " + audit_columns + " FROM audit WHERE n > ? ORDER BY n LIMIT ?"),
         history_(*database_) {
-    constexpr int steps_between_looks = 2'000; // of the virtual machine: some ten microseconds
+    constexpr int steps_between_looks = 2'000; // of SQLite's virtual machine: about ten microseconds
     const auto look = [](void* self) { return static_cast<sqlite_queries*>(self)->must_end() ? 1 : 0; };
     sqlite3_progress_handler(database_->getHandle(), steps_between_looks, look, this);
   }
@@ -187,7 +187,7 @@ class sqlite_queries final : public limited_queries {
   std::string directory_;
   read_budget budget_;
   std::optional<std::uint64_t> cut_at_;
-  std::unique_ptr<SQLite::Database> owned_; ///< before the statements: it outlives them
+  std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;
   SQLite::Statement operation_by_id_, operation_by_seq_, cancel_by_id_, cancel_by_seq_, event_by_id_, audit_behind_;
   history_reader history_;

@@ -1,5 +1,5 @@
-// The durable truth as plain values: what a row of each table says. Shared by the journal, the queries and the
-// controller's ledger.
+// The durable state as plain values: the rows of each table. Shared by the journal, the queries and the controller's
+// ledger.
 #pragma once
 
 #include <array>
@@ -30,33 +30,33 @@ struct operation_error {
   friend bool operator==(const operation_error&, const operation_error&) = default;
 };
 
-/// The stop that an operation is under. Reason and author of a cancel stand in its own row.
+/// The stop that applies to an operation. The reason and author of a cancel are in the cancel's own row.
 struct stop_state {
   stop_cause cause = stop_cause::cancel;
-  std::uint64_t seq = 0; ///< of the cancel, or of the stop for other causes
+  std::uint64_t seq = 0; ///< of the cancel, or of a stop with another cause
   std::optional<cancel_id> cancel;
   std::optional<wall_time> signalled_at;
   std::optional<wall_time> kill_at;
-  std::optional<receipt> how; ///< with the terminal status
+  std::optional<receipt> how; ///< set with the terminal status
   std::optional<proof> evidence;
-  std::string reason = {};                 ///< of a stop that is no cancel: a drain's
-  std::optional<person> by = std::nullopt; ///< who ordered that
+  std::string reason = {};                 ///< of a stop that is not a cancel: a drain's
+  std::optional<person> by = std::nullopt; ///< the person who ordered that stop
   friend bool operator==(const stop_state&, const stop_state&) = default;
 };
 
 /// The part of an operation that changes while it lives.
 struct operation_hot {
   status now = status::pending;
-  std::optional<std::string> worker; ///< set when it is assigned, before the START leaves
+  std::optional<std::string> worker; ///< set when it is assigned, before the START is sent
   std::optional<wall_time> started_at;
   std::optional<wall_time> deadline_at;
   std::optional<wall_time> ended_at;
-  std::uint64_t ended_seq = 0; ///< seq stamped at the terminal status; 0 = live
+  std::uint64_t ended_seq = 0; ///< seq assigned with the terminal status; 0 = live
   std::optional<stop_state> stop;
   std::optional<exit_state> exit;
   std::optional<operation_error> error;
-  std::optional<status> own_end;    ///< the end of its own work while its children still live
-  std::optional<containment> level; ///< in use, since it started
+  std::optional<status> own_end;    ///< how its own work ended while its children are still live
+  std::optional<containment> level; ///< the containment in use, since it started
   std::int32_t pid = 0;
   output_counts output;
   std::string result; ///< JSON text; "" = null
@@ -67,14 +67,14 @@ struct operation_hot {
 struct operation_record {
   operation_id id;
   std::uint64_t seq = 0;
-  std::uint64_t as_of = 0; ///< = seq unless deferred work said otherwise
+  std::uint64_t as_of = 0; ///< = seq unless deferred work set an earlier one
   quell::kind kind = quell::kind::task;
   std::string name;
   std::string title;
   scope_path scope;
   std::optional<operation_id> parent;
   operation_id root;
-  bool detached = false; ///< on_parent_end = detach: it is its own root for cancels
+  bool detached = false; ///< on_parent_end = detach: it is the root of its own tree for cancels
   person owner;
   std::map<std::string, std::string> labels;
   std::optional<std::string> supersede;
@@ -82,9 +82,9 @@ struct operation_record {
   milliseconds grace{2000};
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   wall_time created_at{};
-  task_spec task;          ///< kind task
-  std::string block;       ///< other kinds: what is particular to the kind, as a JSON object; "" = nothing
-  std::string fingerprint; ///< of the create's body, for `id_conflict`
+  task_spec task;          ///< for kind task
+  std::string block;       ///< for other kinds: data specific to the kind, as a JSON object; "" = none
+  std::string fingerprint; ///< fingerprint of the create's body, for `id_conflict`
   operation_hot hot;
   friend bool operator==(const operation_record&, const operation_record&) = default;
 };
@@ -97,7 +97,7 @@ struct target_scope {
   scope_path scope;
   friend bool operator==(const target_scope&, const target_scope&) = default;
 };
-/// `below`: the caller's prefix or the scope named with it.
+/// `below`: the caller's prefix, or the scope named with the owner.
 struct target_owner {
   std::string owner;
   std::optional<scope_path> below;
@@ -109,7 +109,7 @@ struct target_everything {
 };
 using cancel_target = std::variant<target_operation, target_scope, target_owner, target_everything>;
 
-/// The counted part of a report (SURFACE 3). sum(receipts) + unproven = operations = sum(proofs) + unproven, always.
+/// The counts of a report (SURFACE 3). sum(receipts) + unproven = operations = sum(proofs) + unproven, always.
 struct report_counts {
   std::uint64_t operations = 0;
   std::vector<std::string> workers;
@@ -123,16 +123,18 @@ struct cancel_record {
   cancel_id id;
   std::uint64_t seq = 0;
   cancel_target target;
-  std::uint64_t cutoff = 0; ///< covers what has as_of <= cutoff (= seq, or up_to_seq), and what that has spawned
+  std::uint64_t cutoff = 0; ///< covers operations with as_of <= cutoff (= seq, or up_to_seq), and everything that they
+                            ///< spawned
   cancel_outcome outcome = cancel_outcome::stopping;
   cancel_status status = cancel_status::fenced;
   std::string reason;
   person by;
   std::string via_channel;       ///< cli | api | console | …
   std::string via_token;         ///< the token's name, for people
-  std::string via_token_id = {}; ///< whose it is; "" = of a version that stored names only, so nobody's
+  std::string via_token_id = {}; ///< id of the token's owner; "" = from a version that stored names only, so it matches
+                                 ///< nobody
   std::optional<milliseconds> grace;
-  /// A smaller grace that a later cancel of the same target brought, where `grace` says "each its own".
+  /// A smaller grace from a later cancel of the same target, used if `grace` means "each operation its own".
   std::optional<milliseconds> tighter;
   std::optional<std::uint64_t> up_to_seq;
   wall_time created_at{};
@@ -150,13 +152,13 @@ struct cutoff_record {
   friend bool operator==(const cutoff_record&, const cutoff_record&) = default;
 };
 
-/// A cancel of an id that does not exist yet; it wins over a later create.
+/// A cancel of an id that does not exist yet; it takes precedence over a later create.
 struct tombstone_record {
   operation_id id;
   cancel_id cancel;
   wall_time expires_at{};
-  std::string via_token;            ///< for the quota: the token's id (earlier versions: its name)
-  std::optional<scope_path> within; ///< the rights of who left it: only a create in or below this scope is hit
+  std::string via_token;            ///< for the quota: the token's id (in earlier versions its name)
+  std::optional<scope_path> within; ///< the rights of its author: it affects only a create in or below this scope
   friend bool operator==(const tombstone_record&, const tombstone_record&) = default;
 };
 
@@ -173,7 +175,7 @@ struct worker_record {
   std::string public_key;
   std::map<std::string, std::string> enrolled_labels;
   wall_time enrolled_at{};
-  // as last said by its hello:
+  // As reported by its last hello:
   std::map<std::string, std::string> labels;
   std::uint32_t slots = 0;
   std::optional<containment> level;
@@ -185,12 +187,12 @@ struct worker_record {
   /// The longest lease length granted to it (ms); 0 = none. Stored before it is first granted.
   milliseconds lease{0};
   std::optional<drain_state> drain;
-  /// The state directory that used the key first; "" = none yet.
+  /// The state directory that first used the key; "" = none yet.
   std::string home_state;
-  /// The key that it offered and has not used yet; good beside `public_key`. "" = none.
+  /// The key that the worker offered and has not used yet; valid beside `public_key`. "" = none.
   std::string next_key;
   std::optional<wall_time> key_changed_at;
-  /// The next key of the controller that it has stored; "" = none.
+  /// The controller's next key, if the worker has stored it; "" = none.
   std::string controller_key;
   friend bool operator==(const worker_record&, const worker_record&) = default;
 };
@@ -207,7 +209,8 @@ struct token_record {
   friend bool operator==(const token_record&, const token_record&) = default;
 };
 
-/// One event (SURFACE 7). For operation_* and cancel_* events `data` is "" and is filled from the row when it is sent.
+/// One event (SURFACE 7). For operation_* and cancel_* events `data` is "" and is filled from the row when the event is
+/// sent.
 struct event_record {
   std::uint64_t id = 0;
   std::string type;

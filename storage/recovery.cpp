@@ -1,4 +1,4 @@
-// What a start does with the database before anything else.
+// The steps of a start on the database, before anything else uses it.
 #include "storage/recovery.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -54,7 +54,7 @@ result<void> begin_epoch(SQLite::Database& database, const std::string& director
   SQLite::Statement epoch(database, "UPDATE meta SET value = value + ? WHERE key = 'epoch'");
   binder(epoch).count(restored ? restore_epoch_jump : 1);
   run(epoch);
-  // Numbers that were handed out but never reached this copy of the file must not come again.
+  // Numbers that were handed out but never reached this copy of the file must not be handed out again.
   const auto jump = restored ? restore_jump : 0;
   SQLite::Statement raise(database, "UPDATE meta SET value = max(value, ?) + ? WHERE key = ?");
   const auto raise_to = [&](const char* key, std::uint64_t least) {
@@ -81,7 +81,7 @@ recovered_state recover(SQLite::Database& database) {
   state.next_seq = number(database, "SELECT value FROM meta WHERE key = 'seq_limit'");
   state.restored_below = number(database, "SELECT value FROM meta WHERE key = 'restored_below'");
   state.next_event = number(database, "SELECT value FROM meta WHERE key = 'event_limit'");
-  // Sized at once: a growing vector would hold two copies of a million rows for a moment.
+  // Reserved in advance: a growing vector would briefly hold two copies of a million rows.
   state.live.reserve(number(database, "SELECT count(*) FROM operation INDEXED BY operation_live WHERE ended_seq = 0"));
   read_all(database,
            "SELECT " + operation_columns + " FROM operation INDEXED BY operation_live WHERE ended_seq = 0 ORDER BY seq",

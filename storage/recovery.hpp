@@ -1,4 +1,5 @@
-// What a start does with the database before anything else: migrate, raise the epoch, read what must be in memory.
+// The steps of a start on the database, before anything else uses it: migrate, raise the epoch, read the state that
+// must be in memory.
 #pragma once
 
 #include <string>
@@ -12,16 +13,17 @@ class Database;
 
 namespace quell::storage {
 
-/// How far a restored backup jumps: above everything that the lost time can have handed out, far below 2^53.
+/// The jump after the restore of a backup: above every number that can have been handed out in the lost time, far below
+/// 2^53.
 inline constexpr std::uint64_t restore_jump = std::uint64_t{1} << 32;
-/// The same for epochs, of which each start takes one.
+/// The same jump for epochs; each start uses one epoch.
 inline constexpr std::uint64_t restore_epoch_jump = std::uint64_t{1} << 20;
 
 /// Migrates, and raises the epoch durably (on the first start: makes the cluster's id). Throws SQLite::Exception;
 /// faults: `database_corrupt`, `newer_schema`.
 result<void> begin_epoch(SQLite::Database& database, const std::string& directory, bool restored);
 
-/// Reads everything that lives. Throws SQLite::Exception and `corrupt_row`.
+/// Reads everything that is live. Throws SQLite::Exception and `corrupt_row`.
 recovered_state recover(SQLite::Database& database);
 
 } // namespace quell::storage

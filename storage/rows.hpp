@@ -1,4 +1,4 @@
-// How each record stands in its table: one write and one read per kind of row.
+// The form of each record in its table: one write and one read function per kind of row.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class columns;
 extern const std::string insert_operation_sql;
 extern const std::string insert_bulk_sql;
 extern const std::string update_live_sql;  ///< the operation stays live
-extern const std::string update_ended_sql; ///< it becomes, or is, terminal
+extern const std::string update_ended_sql; ///< the operation becomes or already is terminal
 extern const std::string put_cancel_sql;
 extern const std::string put_cutoff_sql;
 extern const std::string put_tombstone_sql;
@@ -31,12 +31,12 @@ extern const std::string put_event_sql;
 extern const std::string audit_columns;
 extern const std::string newest_audit_sql; ///< number and hash of the newest entry
 extern const std::string put_audit_sql;
-extern const std::string prune_audit_sql; ///< of those that are too old at ?1
+extern const std::string prune_audit_sql; ///< prunes entries that are too old at ?1
 extern const std::string insert_message_sql;
 extern const std::string discard_message_sql;
 extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
-extern const std::string settle_call_sql; ///< changes nothing where there is a result
+extern const std::string settle_call_sql; ///< changes nothing if the call already has a result
 
 /// Columns to select, in the order that `read_…` expects. Tables go by these names, never by an alias.
 extern const std::string operation_columns;
@@ -50,7 +50,7 @@ extern const std::string message_columns;
 extern const std::string call_columns;
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record);
-/// Throws `mismatch` if there is no such operation, or if it is terminal and this would change its end.
+/// Throws `mismatch` if the operation does not exist, or if it is terminal and this write would change its end.
 void write_hot(SQLite::Statement& update_live, SQLite::Statement& update_ended, const operation_id& id,
                const operation_hot& hot);
 void write_cancel(SQLite::Statement& put, const cancel_record& record);
@@ -59,15 +59,15 @@ void write_tombstone(SQLite::Statement& put, const tombstone_record& record);
 void write_worker(SQLite::Statement& put, const worker_record& record);
 void write_token(SQLite::Statement& put, const token_record& record);
 void write_event(SQLite::Statement& put, const event_record& record);
-/// The event of type `audit` as the next entry of the chain; drops old ones. audit.cpp
+/// Appends the event of type `audit` as the next entry of the chain, and drops old entries. audit.cpp
 void append_audit(SQLite::Statement& newest, SQLite::Statement& put, SQLite::Statement& prune,
                   const event_record& record);
 void write_message(SQLite::Statement& insert, const message_record& record);
-/// Without its outcome.
+/// Writes the call without its outcome.
 void write_call(SQLite::Statement& insert, const call_record& record);
 void write_outcome(SQLite::Statement& settle, const operation_id& call, const call_outcome& outcome);
 
-// Each reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
+// Each function reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
 operation_record read_operation(SQLite::Statement& row);
 cancel_record read_cancel(SQLite::Statement& row);
 cutoff_record read_cutoff(SQLite::Statement& row);
@@ -79,12 +79,12 @@ audit_record read_audit(SQLite::Statement& row);
 message_record read_message(SQLite::Statement& row);
 call_record read_call(SQLite::Statement& row);
 
-/// Runs a bound statement that returns no rows and makes it ready for the next time, also when it throws.
+/// Runs a bound statement that returns no rows and resets it for its next use, even if it throws.
 void run(SQLite::Statement& statement);
-/// The scope of a column that holds `stored_scope`. Throws `corrupt_row`.
+/// The scope from a column that holds `stored_scope`. Throws `corrupt_row`.
 scope_path scope_of(std::string_view stored);
 std::optional<scope_path> maybe_scope(columns& row);
-/// `stored_scope` of a scope, if there is one.
+/// `stored_scope` of a scope, if it is set.
 std::optional<std::string> stored(const std::optional<scope_path>& scope);
 
 } // namespace quell::storage

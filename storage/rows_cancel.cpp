@@ -9,7 +9,7 @@
 namespace quell::storage {
 namespace {
 
-constexpr std::uint64_t cancel_body_version = 2; // 2: the id of the token
+constexpr std::uint64_t cancel_body_version = 2; // 2: adds the id of the token
 
 std::string pack_body(const cancel_record& record) {
   packer to;
@@ -24,7 +24,7 @@ std::string pack_body(const cancel_record& record) {
   const auto& report = record.report;
   to.number(report.operations);
   to.texts(report.workers);
-  // Lengths first: a later version may know more kinds of receipts and proofs.
+  // Lengths first: a later version can know more kinds of receipts and proofs.
   to.number(report.receipts.size());
   for (const auto count : report.receipts) to.number(count);
   to.number(report.proofs.size());

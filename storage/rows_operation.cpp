@@ -1,4 +1,4 @@
-// Rows of the table `operation`: what is looked up or changes has a column, the rest is packed.
+// Rows of the table `operation`: fields that are queried or change have columns, the rest is packed.
 #include <SQLiteCpp/Statement.h>
 
 #include "storage/binding.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 /// Larger packed parts go to operation_bulk, so that a change of status does not write them again.
 constexpr std::size_t largest_cold_in_row = 1024;
-constexpr std::uint64_t cold_version = 2; // 2: what is particular to the kind
+constexpr std::uint64_t cold_version = 2; // 2: adds the data specific to the kind
 
 const std::string hot_columns =
     "status, worker, started_at, deadline_at, ended_at, stop_cause, stop_seq, stop_cancel, signalled_at, kill_at, "
@@ -123,7 +123,8 @@ std::string pack_cold(const operation_record& record) {
   if (record.task != none) {
     field_packer fields{to};
     inspect(fields,
-            const_cast<task_spec&>(record.task)); // an inspection is written once for both ways; this one only reads
+            const_cast<task_spec&>(record.task)); // an `inspect` is written once for reading and writing; this one only
+                                                  // reads
   }
   to.text(record.block);
   return to.take();
@@ -158,7 +159,8 @@ const std::string insert_operation_sql =
     "ended_seq, " +
     hot_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 const std::string insert_bulk_sql = "INSERT INTO operation_bulk (seq, cold) VALUES (?, ?)";
-// Two forms, because naming ended_seq makes SQLite rewrite the two indexes that have it. A terminal row keeps its end.
+// Two statements, because naming ended_seq makes SQLite rewrite the two indexes that contain it. A terminal row keeps
+// its end.
 const std::string update_live_sql = "UPDATE operation SET " + hot_assignments + " WHERE id=? AND ended_seq=0";
 const std::string update_ended_sql =
     "UPDATE operation SET " + hot_assignments + ", ended_seq=? WHERE id=? AND ended_seq IN (0, ?)";

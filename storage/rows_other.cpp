@@ -1,4 +1,4 @@
-// Rows of the tables `worker`, `token` and `event`, and what all rows share.
+// Rows of the tables `worker`, `token` and `event`, and helpers that all rows share.
 #include <SQLiteCpp/Statement.h>
 
 #include "storage/binding.hpp"
@@ -9,7 +9,7 @@
 namespace quell::storage {
 namespace {
 
-// 2: who ordered the drain; 3: which state directory came first; 4: keys that follow
+// 2: author of the drain; 3: the state directory that came first; 4: the next keys
 constexpr std::uint64_t worker_body_version = 4;
 
 std::string pack_body(const worker_record& record) {

@@ -1,18 +1,18 @@
-// The tables of quell.db. Each index costs on every insert, so there is one only where a list could otherwise scan for
-// ever:
+// The tables of quell.db. Each index makes every insert slower, so an index exists only if a list could otherwise scan
+// without bound:
 //
-//   operation_live    what lives, by seq: recovery and live lists
-//   operation_scope   one range per subtree of scopes; ended_seq rides along, so that "what lived at seq N" needs no
-//                     row of the table
-//   operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each is in list order by
-//                     itself; roots and parentless operations are not in the last two
-//   message_scope, message_aside   a conversation, in list order by itself
+//   operation_live    the live operations, by seq: recovery and live lists
+//   operation_scope   one range per subtree of scopes; it contains ended_seq, so that "live at seq N" needs no row of
+//                     the table
+//   operation_owner, operation_parent, operation_root   equality; SQLite appends seq, so each one is in list order;
+//                     roots and operations without a parent are not in the last two
+//   message_scope, message_aside   a conversation, in list order
 //   message_asked     the message that a turn answers, to take it back
-//   message_client    a client's own id, where there is one
-//   message_unacknowledged   stops that are still to be acknowledged
+//   message_client    a client's own id, if there is one
+//   message_unacknowledged   stops that still need an acknowledgement
 //   call_answer       the calls of an answer, in their order
 //
-// Events have none: they are few (keep_events) and read by id.
+// Events have no index: they are few (keep_events) and are read by id.
 #include "storage/schema.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -96,8 +96,8 @@ CREATE TABLE event (
 ) STRICT;
 )sql";
 
-// The conversations. Texts stand last, so that what is looked at first lies before a long one's overflow pages. Nothing
-// points from here to `operation`: history outlives the operations that made it.
+// The conversations. Texts are the last columns, so that the columns that queries check come before the overflow pages
+// of a long text. No row here refers to `operation`: history outlives the operations that made it.
 constexpr const char* version_3 = R"sql(
 CREATE TABLE message (
   seq INTEGER PRIMARY KEY,
@@ -133,8 +133,8 @@ CREATE TABLE call (
 CREATE UNIQUE INDEX call_answer ON call(answer, position);
 )sql";
 
-// What was decided about a message, to say it again when it comes again, and whether a stop was acknowledged: NULL
-// where nothing of the kind is due.
+// The decision about a message, repeated when the message comes again, and whether a stop was acknowledged: NULL if not
+// applicable.
 constexpr const char* version_4 = R"sql(
 ALTER TABLE message RENAME COLUMN fingerprint TO decision;
 UPDATE message SET decision = NULL;
@@ -142,8 +142,8 @@ ALTER TABLE message ADD COLUMN acknowledged INTEGER;
 CREATE INDEX message_unacknowledged ON message(seq) WHERE acknowledged = 0;
 )sql";
 
-// The audit, apart from the events, which are kept by number: whoever makes many events must not push out what was
-// done.
+// The audit, separate from the events, which are kept by number: a client that makes many events must not push out the
+// audit.
 constexpr const char* version_5 = R"sql(
 CREATE TABLE IF NOT EXISTS audit (
   n INTEGER PRIMARY KEY,
@@ -155,7 +155,7 @@ CREATE TABLE IF NOT EXISTS audit (
 ) STRICT;
 )sql";
 
-/// SQL function: does the packed map hold this key with this value?
+/// SQL function: true if the packed map holds this key with this value.
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
     const auto* data = static_cast<const char*>(sqlite3_value_blob(arguments[i]));
@@ -189,10 +189,10 @@ std::string scope_range_end(std::string stored) {
 void set_up_writer(SQLite::Database& database) {
   database.exec("PRAGMA journal_mode=WAL");
   database.exec("PRAGMA synchronous=FULL");
-  database.exec("PRAGMA wal_autocheckpoint=0");        // the writer does it itself, when nobody waits
-  database.exec("PRAGMA journal_size_limit=67108864"); // a WAL that grew under load shrinks again
+  database.exec("PRAGMA wal_autocheckpoint=0");        // quell checkpoints itself, when nothing waits
+  database.exec("PRAGMA journal_size_limit=67108864"); // a WAL that grew under load is truncated again
   database.exec("PRAGMA cache_size=-32768");           // 32 MiB
-  database.exec("PRAGMA temp_store=MEMORY");           // a full disk must not fail a statement half way
+  database.exec("PRAGMA temp_store=MEMORY");           // a full disk must not make a statement fail half way
 }
 
 schema_state migrate(SQLite::Database& database) {
@@ -207,7 +207,7 @@ schema_state migrate(SQLite::Database& database) {
     database.exec("PRAGMA application_id=" + std::to_string(application_id));
   }
   if (version < 2)
-    for (const char* column : {"stop_reason", "stop_by", "stop_by_name"}) // of stops that are no cancels
+    for (const char* column : {"stop_reason", "stop_by", "stop_by_name"}) // for stops that are not cancels
       database.exec(std::string("ALTER TABLE operation ADD COLUMN ") + column + " TEXT");
   if (version < 3) database.exec(version_3);
   if (version < 4) database.exec(version_4);

@@ -1,4 +1,4 @@
-// The tables of quell.db, their migrations, and how a connection to it is set up.
+// The tables of quell.db, their migrations, and the setup of a connection to it.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ inline constexpr int schema_version = 5;
 /// `PRAGMA application_id`: "quel".
 inline constexpr int application_id = 0x7175656c;
 
-/// Scopes stand with a `/` at the end, so that one and everything below it are one range: ["team/a/", "team/a0").
-/// `team/ab/` is outside.
+/// Scopes are stored with a `/` at the end, so that a scope and everything below it are one range: ["team/a/",
+/// "team/a0"). `team/ab/` is outside.
 std::string stored_scope(const std::string& scope);
 /// The first text above that range. `stored` ends with '/'.
 std::string scope_range_end(std::string stored);
 
 /// Sets up the writer's connection: WAL, synchronous=FULL, no automatic checkpoint. Throws SQLite::Exception.
 void set_up_writer(SQLite::Database& database);
-/// What `migrate` found.
+/// The kind of file that `migrate` found.
 enum class schema_state { ready, foreign, newer };
-/// Brings the tables to `schema_version`, in one transaction. `foreign`: the file is no store of ours. Throws
+/// Brings the tables to `schema_version`, in one transaction. `foreign`: the file is not one of our stores. Throws
 /// SQLite::Exception.
 schema_state migrate(SQLite::Database& database);
 

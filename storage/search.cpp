@@ -1,4 +1,4 @@
-// A list query in parts: counting ways in, walking, testing.
+// Runs a list query in parts: counts candidates, walks, tests.
 #include "storage/search.hpp"
 
 #include <SQLiteCpp/Column.h>
@@ -20,7 +20,7 @@ std::vector<std::int64_t> keys_of(SQLite::Database& database, const fragment& f)
   return keys;
 }
 
-/// The rows behind a way in, or one more than `most` of them.
+/// The rows that a way in selects, or `most` + 1 of them.
 std::vector<std::int64_t> behind(SQLite::Database& database, const condition& c, std::size_t most) {
   auto f = c.way_in;
   const auto limit = parameter::of(static_cast<std::uint64_t>(most + 1));
@@ -91,7 +91,7 @@ search_plan plan(SQLite::Database& database, const search& what) {
     if (!c.way_in.sql.empty()) ++ways;
   }
   if (ordered) result.index = ordered->ordered_index;
-  if (ways == 1 && ordered && !ordered->way_in.sql.empty()) return result; // nothing to choose from
+  if (ways == 1 && ordered && !ordered->way_in.sql.empty()) return result; // no choice to make
   std::size_t most = what.most_candidates;
   for (const auto& c : what.conditions) {
     if (c.way_in.sql.empty()) continue;
@@ -117,7 +117,7 @@ fragment walk(const search& what, const std::string& index, const std::optional<
   fragment f;
   f.add("SELECT " + qualified(what) + " FROM " + what.table +
         (index.empty() ? " NOT INDEXED" : " INDEXED BY " + index));
-  // From the start upward is "above 0"; downward there is no such number, so the condition is left out.
+  // Ascending from the start is "above 0"; descending has no such number, so the condition is omitted.
   if (what.ascending || what.after == 0)
     f.add(" WHERE " + qualified(what) + " > ?", parameter::of(what.ascending ? what.after : 0));
   else
@@ -129,11 +129,11 @@ fragment walk(const search& what, const std::string& index, const std::optional<
   return f;
 }
 
-/// Rows of a walk between two looks at the clock: few at first, because most pages are full soon.
+/// Rows of a walk between two checks of the clock: few at first, because most pages fill up quickly.
 constexpr std::uint64_t first_slice_rows = 256, most_slice_rows = 4096;
 
-/// The last key of the next slice: of the rows that `index` leads to, whether they pass the other tests or not. Nullopt
-/// if fewer are left.
+/// The last key of the next slice, counted over the rows to which `index` leads, whether they pass the other tests or
+/// not. Nullopt if fewer rows are left.
 std::optional<std::int64_t> end_of_slice(SQLite::Database& database, const search& what, const std::string& index,
                                          std::uint64_t rows) {
   search bare = what;
@@ -146,7 +146,7 @@ std::optional<std::int64_t> end_of_slice(SQLite::Database& database, const searc
   return keys.front();
 }
 
-/// Nothing but what the index answers by itself is asked: then the walk meets only rows that pass.
+/// True if the index alone answers every condition: then the walk meets only rows that pass.
 bool meets_only_rows_that_pass(const search& what, const std::string& index) {
   return std::all_of(what.conditions.begin(), what.conditions.end(),
                      [&](const condition& c) { return !index.empty() && c.ordered_index == index; });

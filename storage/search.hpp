@@ -1,6 +1,6 @@
-// A list query in parts: each filter as a test of a row, and where an index can lead to its rows, as a way in. The way
-// in with the fewest rows is found by counting a little; what no index narrows down is walked in list order until the
-// page is full.
+// A list query in parts: each filter is a test of a row and, if an index can lead to its rows, also a way in. A short
+// count finds the way in with the fewest rows; if no index narrows a query down, its rows are walked in list order
+// until the page is full.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct parameter {
   }
 };
 
-/// SQL with `?` for each parameter, in order. Text from users is only ever a parameter.
+/// SQL with `?` for each parameter, in order. Text from users is always a parameter.
 struct fragment {
   std::string sql;
   std::vector<parameter> parameters;
@@ -46,8 +46,8 @@ struct fragment {
 };
 
 /// One condition. `way_in` selects the keys of a superset of the rows that pass, through an index; "" = no index helps.
-/// It ends so that ` LIMIT ?` can be put behind it, unless `limit_inside`, where its last parameter is the limit.
-/// `ordered_index`: the index by which a walk meets only rows that pass, in key order; "" = none.
+/// ` LIMIT ?` can be appended to it, except with `limit_inside`, when its last parameter is the limit. `ordered_index`:
+/// the index by which a walk meets only rows that pass, in key order; "" = none.
 struct condition {
   fragment test;
   fragment way_in;
@@ -56,34 +56,34 @@ struct condition {
 };
 
 struct search {
-  std::string table; ///< whose INTEGER PRIMARY KEY is `key`
+  std::string table; ///< the table whose INTEGER PRIMARY KEY is `key`
   std::string key;
   std::vector<condition> conditions{};
   bool ascending = false;
   std::uint64_t after = 0; ///< 0 = from the start
   std::uint32_t limit = 100;
-  /// More rows than this behind a way in, and it is no way in.
+  /// A way in with more rows than this is not used.
   std::size_t most_candidates = 5'000;
 };
 
-/// How a search is carried out; the tests look at it.
+/// How a search is carried out; exposed for the tests.
 struct search_plan {
   enum class how { nothing, candidates, walk } what = how::walk;
   std::vector<std::int64_t> candidates; ///< keys, in list order
-  std::string index;                    ///< of the walk; "" = the table itself
+  std::string index;                    ///< index of the walk; "" = the table itself
 };
 
-/// Counts behind each way in. Throws SQLite::Exception.
+/// Counts the rows of each way in. Throws SQLite::Exception.
 search_plan plan(SQLite::Database& database, const search& what);
 /// The statement of a walk along `index` ("" = the table), without its parameters' values.
 fragment walk_statement(const search& what, const std::string& index);
 
-/// Keys in list order, and how far the search came.
+/// Keys in list order, and how far the search got.
 struct found_keys {
   std::vector<std::int64_t> keys;
-  std::optional<std::int64_t> cut_at; ///< its time was over behind this key; nothing before it is missing
+  std::optional<std::int64_t> cut_at; ///< time ran out behind this key; no row before it is missing
 };
-/// The keys that pass, in order, at most `limit`. Looks at `is_time_over` between slices of a few thousand rows. Throws
+/// The keys that pass, in order, at most `limit`. Calls `is_time_over` between slices of a few thousand rows. Throws
 /// SQLite::Exception.
 found_keys find(SQLite::Database& database, const search& what, const std::function<bool()>& is_time_over);
 std::vector<std::int64_t> find(SQLite::Database& database, const search& what);
@@ -104,7 +104,7 @@ fragment is_one_of(const std::string& column, const Values& values) {
   return f;
 }
 
-/// True for texts of `stored_scope` form in `column` that lie at or below one of `scopes`.
+/// True for texts in `column`, in `stored_scope` form, that lie at or below one of `scopes`.
 fragment is_below_one_of(const std::string& column, const std::vector<scope_path>& scopes);
 
 } // namespace quell::storage

@@ -1,4 +1,4 @@
-// A reader of its own for one row.
+// Opens a separate reader for one row.
 #include "storage/tokens.hpp"
 
 #include <SQLiteCpp/Database.h>

@@ -1,4 +1,5 @@
-// One token by the hash of its secret, from the committed rows. For who asks seldom and keeps no book of tokens.
+// Finds one token by the hash of its secret, in the committed rows. For callers that ask rarely and keep no table of
+// tokens.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace quell::storage {
 
-/// Opens the store of `directory` for this one look. A revoked token is not there any more.
+/// Opens the store of `directory` for this one query. A revoked token is not found.
 result<std::optional<token_record>> token_of_hash(const std::string& directory, const std::string& hash);
 
 } // namespace quell::storage

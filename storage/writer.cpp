@@ -1,4 +1,4 @@
-// Entries into rows: the statements of the one writing connection, prepared once.
+// Writes entries into rows: the statements of the only writing connection, prepared once.
 #include "storage/writer.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -20,7 +20,7 @@ constexpr const char* is_droppable =
     "EXISTS (SELECT 1 FROM operation o WHERE o.id = ? AND o.ended_seq <> 0 AND NOT EXISTS "
     "(SELECT 1 FROM operation c INDEXED BY operation_parent WHERE c.parent = o.id))";
 
-/// The WAL hook is told the frames after each commit; it only remembers them.
+/// The WAL hook receives the number of frames after each commit; it only remembers that number.
 int remember_frames(void* where, sqlite3*, const char*, int frames) {
   *static_cast<std::uint64_t*>(where) = static_cast<std::uint64_t>(frames);
   return SQLITE_OK;
@@ -129,7 +129,7 @@ void writer::begin() { run(statements_->begin); }
 void writer::commit() { run(statements_->commit); }
 
 void writer::rollback() noexcept {
-  // After some errors SQLite has rolled back by itself; then there is nothing left to do.
+  // After some errors SQLite has already rolled back; then no rollback is needed.
   if (sqlite3_get_autocommit(database_.getHandle()) == 0) database_.tryExec("ROLLBACK");
 }
 
@@ -140,7 +140,7 @@ std::uint64_t writer::checkpoint() noexcept {
   const auto code =
       sqlite3_wal_checkpoint_v2(database_.getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
   if (code != SQLITE_OK || frames < 0) return statements_->frames;
-  // All moved: the next commit begins the WAL anew, unless a reader still looks at it.
+  // If everything was moved, the next commit restarts the WAL, unless a reader still uses it.
   statements_->frames = static_cast<std::uint64_t>(std::max(frames - moved, 0));
   return statements_->frames;
 }
@@ -148,7 +148,7 @@ std::uint64_t writer::checkpoint() noexcept {
 std::uint64_t writer::wal_frames() const noexcept { return statements_->frames; }
 
 std::uint64_t writer::prune_events(std::uint64_t keep, std::uint64_t slice) {
-  // The newest one always stays: the next event's number is taken from it.
+  // The newest event always stays: the next event's number is derived from it.
   keep = std::max<std::uint64_t>(keep, 1);
   auto& range = statements_->event_range;
   range.executeStep();

@@ -1,4 +1,4 @@
-// Entries into rows: the statements of the one writing connection, prepared once.
+// Writes entries into rows: the statements of the only writing connection, prepared once.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ class writer {
   explicit writer(SQLite::Database& database);
   ~writer();
 
-  void begin(); ///< takes the write lock at once
+  void begin(); ///< takes the write lock immediately
   void commit();
   void rollback() noexcept;
   /// Writes one entry inside the transaction.
   void apply(const entry& what);
 
-  /// Moves what stands in the WAL into the database as far as readers let it; never waits for them. Returns the frames
-  /// that the WAL holds.
+  /// Moves the WAL's content into the database as far as readers allow; never waits for them. Returns the number of
+  /// frames in the WAL.
   std::uint64_t checkpoint() noexcept;
   /// Frames in the WAL after the last commit.
   std::uint64_t wal_frames() const noexcept;
-  /// Deletes the oldest events beyond the newest `keep`, at most `slice` of them, in a transaction of its own. Returns
-  /// how many are left to delete.
+  /// Deletes the oldest events beyond the newest `keep`, at most `slice` of them, in its own transaction. Returns how
+  /// many are left to delete.
   std::uint64_t prune_events(std::uint64_t keep, std::uint64_t slice);
 
  private:
