@@ -1,4 +1,4 @@
-// Users by name, from the system's user database.
+// Looks up users by name in the system's user database.
 #include "worker/accounts.hpp"
 
 #include <cerrno>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_bytes = 1 << 20;
 constexpr int most_groups = 65'536;
 
-/// nullopt: there is no such user.
+/// nullopt: the user does not exist.
 result<std::optional<account_book::entry>> look_up_one(const std::string& name) {
   std::vector<char> room(16 * 1024);
   passwd record{};

@@ -1,5 +1,5 @@
-// The users that this worker runs tasks as: its own, and those that its configuration permits. Looked up once, at the
-// start: a look-up may wait for a network, and the loop may not.
+// The users as whom this worker runs tasks: its own user, and those that its configuration permits. They are looked up
+// once, at the start: a look-up can wait for a network, and the loop must not.
 #pragma once
 
 #include <map>
@@ -17,17 +17,17 @@ class account_book {
   struct entry {
     task_account account;
     std::string name, home;
-    bool is_own = false; ///< the worker's own user: nothing to change
+    bool is_own = false; ///< the worker's own user: no change of user
   };
-  /// Only its own user is known.
+  /// Knows only the worker's own user.
   account_book() = default;
-  /// `usual`: who runs what asks for nobody; the worker's own user is then one that must be permitted like others.
-  /// Fault `bad_config`: an unknown user, or one that is not the worker's own while it does not run as root.
+  /// `usual`: the user for tasks that name none; the worker's own user must then be permitted like any other. Fault
+  /// `bad_config`: an unknown user, or one other than the worker's own while the worker does not run as root.
   static result<account_book> look_up(const std::vector<std::string>& permitted,
                                       const std::optional<std::string>& usual = {});
 
-  /// What a task that asks for this user runs as; nullptr: the worker's own user, asked for or not. Fault
-  /// `not_permitted` with what to do.
+  /// The account for a task that asks for `user`; nullptr: the worker's own user, whether asked for or not. Fault
+  /// `not_permitted` says what to do.
   result<const entry*> find(const std::optional<std::string>& user) const;
 
  private:

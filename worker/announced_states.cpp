@@ -1,4 +1,4 @@
-// Reads folders of symbolic links, again only when they have changed.
+// Reads folders of symbolic links, and reads them again only if they have changed.
 #include "worker/announced_states.hpp"
 
 #include <sys/stat.h>
@@ -40,12 +40,12 @@ void announced_states::look_into(const std::string& folder, std::vector<std::str
         link.st_uid != target.st_uid)
       continue;
     if (::lstat((path + "/" + state_lock_file).c_str(), &lock) < 0) {
-      all_there = false; // just being made
+      all_there = false; // being created at this moment
       continue;
     }
     found.push_back(path);
   }
-  // A folder that changed just now may change again under the same instant: file systems count in ticks.
+  // A folder that has just changed can change again without a new time stamp: file systems count in ticks.
   const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
   seen = age > std::chrono::milliseconds(100) && all_there ? changed : 0;
 }

@@ -1,5 +1,4 @@
-// State directories of the quellds of this machine, as they announce them (protocol/state_marks.hpp): hidden from
-// tasks.
+// The state directories that the quellds of this machine announce (protocol/state_marks.hpp): hidden from tasks.
 #pragma once
 
 #include <map>
@@ -10,15 +9,15 @@ namespace quell::worker {
 
 class announced_states {
  public:
-  /// All of them whenever something has changed, else none, at the price of a few calls of `stat`. An announcement
-  /// counts only if the directory belongs to who announced it and holds quelld's lock file: nobody can hide what is not
-  /// theirs.
+  /// Returns all of them if something has changed, otherwise none; costs a few calls of `stat`. An announcement counts
+  /// only if its author owns the directory and the directory holds quelld's lock file, so no user can hide another
+  /// user's directory.
   std::vector<std::string> changed();
 
  private:
   void look_into(const std::string& folder, std::vector<std::string>& found);
 
-  std::map<std::string, long long> seen_folders_; ///< by the instant of their last change, ns
+  std::map<std::string, long long> seen_folders_; ///< time of their last change, ns
 };
 
 } // namespace quell::worker

@@ -1,4 +1,4 @@
-// The bulk thread: one epoll instance over socket, commands, task streams and relayed connections.
+// The bulk thread: one epoll instance for socket, commands, task streams and relayed connections.
 #include "worker/bulk_loop.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What an epoll event is about: the upper byte of its data.
+/// The source of an epoll event: the upper byte of its data.
 enum class event_source : std::uint8_t { wake, socket, task_out, task_err, task_in, relayed };
 
 constexpr std::uint64_t token_of(event_source s, std::uint64_t serial) {
@@ -149,7 +149,7 @@ class epoll_bulk_loop final : public bulk_loop {
       obey();
       receive_all();
       flush_outgoing();
-      io_.turn(boot_now()); // after the acknowledgements: they open the window and end stalls
+      io_.turn(boot_now()); // after the acknowledgements, which open the window and end stalls
       watch_silence();
       answer_flush();
     }
@@ -162,7 +162,7 @@ class epoll_bulk_loop final : public bulk_loop {
       lower(wake_.get());
       break;
     case event_source::socket:
-      break; // looked at in every turn
+      break; // checked in every iteration
     case event_source::task_out:
       io_.ready(serial, task_io::port::out, at);
       break;
@@ -217,7 +217,7 @@ class epoll_bulk_loop final : public bulk_loop {
     options.keys = k.own;
     options.server_public_key = k.controller;
     auto fresh = client_socket::open(options);
-    if (!fresh) { // the old socket is refused, and the next session asks again
+    if (!fresh) { // the old socket is refused, and the next session retries
       spdlog::error("bulk link keeps its old keys: {}", fresh.error().detail);
       return;
     }
@@ -237,7 +237,7 @@ class epoll_bulk_loop final : public bulk_loop {
     if (id) socket_->reset();
   }
 
-  /// First on each fresh connection; then everything unacknowledged goes out again.
+  /// Sends the first message of each fresh connection; then everything unacknowledged is sent again.
   void greet() {
     if (!session_ || !socket_->send(wire::encode(wire::bulk_message{wire::bulk_hello{*session_}}))) return;
     connections_ = socket_->connections();
@@ -274,7 +274,8 @@ class epoll_bulk_loop final : public bulk_loop {
       take(std::move(*m));
     }
     if (linked_ && socket_->connections() != connections_) {
-      linked_ = false; // the connection broke and was mended below: the controller knows a new one without a hello
+      linked_ = false; // the connection broke and ZeroMQ repaired it: the controller does not know the new one without
+                       // a hello
       relay_->link(false);
       io_.link(false);
     }

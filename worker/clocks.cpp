@@ -1,4 +1,4 @@
-// The wall clock beside CLOCK_BOOTTIME.
+// Reads the wall clock together with CLOCK_BOOTTIME.
 #include "worker/clocks.hpp"
 
 namespace quell::worker {

@@ -1,4 +1,4 @@
-// Both clocks read together, at the edges of the worker.
+// Reads both clocks together, at the edges of the worker.
 #pragma once
 
 #include "protocol/time.hpp"

@@ -1,4 +1,4 @@
-// What was asked on the command line of quell-worker.
+// The options from quell-worker's command line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace quell::worker {
 struct command_line {
   bool keygen = false;
   bool rotate_key = false;
-  std::int64_t patience_s = 30; ///< of rotate_key
+  std::int64_t patience_s = 30; ///< for rotate_key
   bool probe = false;
   bool print_config = false;
   settings_layer flags;
@@ -25,10 +25,10 @@ struct command_line {
 
 struct parsed_command_line {
   std::optional<command_line> line;
-  int exit_code = 0; ///< when `line` is not set: help and version 0, a usage error 2 (it has been printed)
+  int exit_code = 0; ///< if `line` is not set: 0 after help and version, 2 after a usage error (already printed)
 };
 
-/// Overwrites the join line in the arguments, which everybody on this machine can read in /proc. After they are parsed.
+/// Overwrites the join line in the arguments, which every user of this machine can read in /proc. Call after parsing.
 void hide_join_line(int argc, char** argv);
 
 parsed_command_line parse_command_line(int argc, char** argv, const std::string& version);

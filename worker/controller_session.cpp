@@ -1,4 +1,4 @@
-// Sessions with the controller, one after another.
+// Sessions with the controller, one after the other.
 #include "worker/controller_session.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 void controller_session::greet(wire::hello hello, boot_time now) {
   phase_ = phase::greeting;
   held_by_another_ = false;
-  // The controller tells a late hello from a new one by the time in these ids: it must grow, whatever the wall clock
-  // does.
+  // The controller tells a late hello from a new one by the time in these ids, so that time must increase, whatever the
+  // wall clock does.
   if (!id_.is_nil() && hello.proposed.time() <= id_.time()) {
     std::array<std::uint8_t, 10> random{};
     std::copy(hello.proposed.bytes.begin() + 6, hello.proposed.bytes.end(), random.begin());
@@ -40,13 +40,13 @@ void controller_session::tell(wire::message body, boot_time now) {
     const auto number = sender_.push(body, now);
     queue(number, std::move(body));
   } else {
-    sender_.push(std::move(body), now); // leaves with the welcome
+    sender_.push(std::move(body), now); // sent with the welcome
   }
   if (sender_.overflown()) end("the controller has left too many frames unacknowledged", now);
 }
 
 std::optional<wire::message> controller_session::receive(wire::envelope frame, boot_time now) {
-  // A controller of another version could not read the session's id: its refusal carries none.
+  // A controller of another version cannot read the session's id, so its refusal carries none.
   const bool refused_unread =
       phase_ == phase::greeting && frame.session == session_id{} && std::holds_alternative<wire::refuse>(frame.body);
   if (phase_ == phase::apart || (frame.session != id_ && !refused_unread)) return std::nullopt;

@@ -1,9 +1,9 @@
-// The worker's side of a session: hello, welcome, numbered frames, heartbeats, lease, and when to give up and say hello
-// anew. Pure.
+// The worker's side of a session: hello, welcome, numbered frames, heartbeats, lease, and the decision to give up and
+// send a new hello. Pure.
 //
-// One object lives as long as the worker; sessions follow each other in it. Envelopes come in, envelopes go out through
-// `outbox`; the owner sends them. What is told between a hello and its welcome waits in the channel and leaves right
-// after the welcome.
+// One object lives as long as the worker; its sessions follow each other. Envelopes come in, envelopes go out through
+// `outbox`, and the owner sends them. Messages queued between a hello and its welcome wait in the channel and are sent
+// right after the welcome.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace quell::worker {
 
-/// What binds a worker to its cluster for ever (stored).
+/// The permanent binding of a worker to its cluster (stored).
 struct membership {
   std::optional<cluster_id> cluster;
   std::uint64_t epoch = 0;
@@ -32,7 +32,7 @@ class controller_session {
     int missed_beats = 3;
   };
   enum class phase : std::uint8_t { apart, greeting, open };
-  /// Why the worker must not go on at all.
+  /// The reason why the worker must not continue at all.
   struct dead_end {
     std::string message;
   };
@@ -40,26 +40,26 @@ class controller_session {
   explicit controller_session(membership m) : controller_session(std::move(m), timing{}) {}
   controller_session(membership m, timing t) : timing_(t), membership_(std::move(m)) {}
 
-  /// True when it is time for a (next) hello: reset the socket, then call `greet`.
+  /// True when the next hello is due: reset the socket, then call `greet`.
   bool hello_due(boot_time now) const { return phase_ == phase::apart && now >= next_hello_; }
   void greet(wire::hello hello, boot_time now);
 
-  /// A frame came. Returns what the owner has to apply, then `applied`. Frames of other sessions, repeats and gaps
-  /// return nothing.
+  /// Takes a frame. Returns the message that the owner must apply before it calls `applied`. Frames of other sessions,
+  /// repeats and gaps return nothing.
   std::optional<wire::message> receive(wire::envelope frame, boot_time now);
   /// The last delivered numbered frame has taken effect.
   void applied() { receiver_.applied(delivered_); }
   /// Numbers a message and queues it; dropped while apart.
   void tell(wire::message body, boot_time now);
-  /// Queues an unnumbered acknowledgement if anything is applied that no frame has carried yet.
+  /// Queues an unnumbered acknowledgement if no frame has carried the latest applied number yet.
   void acknowledge();
-  /// Beats, resends, gives up. Call at `next_tick` or more often.
+  /// Sends heartbeats, resends, gives up. Call at `next_tick` or more often.
   void tick(boot_time now);
   boot_time next_tick() const;
   /// Ends the session (no farewell); the next hello is due after a backoff.
   void end(std::string why, boot_time now);
 
-  /// The next frame to send; the acknowledgement in it is the newest one. `sent` takes it away.
+  /// The next frame to send, with the newest acknowledgement. `sent` removes it.
   const wire::envelope* next_frame();
   void sent();
 
@@ -68,13 +68,13 @@ class controller_session {
   const membership& member() const { return membership_; }
   const std::string& name() const { return name_; }
   const std::string& why_ended() const { return why_ended_; }
-  /// The last hello was refused: another process with our key may live.
+  /// The last hello was refused: another process with our key may be alive.
   bool held_by_another() const { return held_by_another_; }
   const std::optional<dead_end>& stuck() const { return stuck_; }
   session_id id() const { return id_; }
-  /// True once after each change of the lease: tell the guardian.
+  /// True once after each change of the lease: pass it to the guardian.
   bool lease_changed() { return std::exchange(lease_changed_, false); }
-  /// True when everything numbered has been acknowledged.
+  /// True when every numbered message has been acknowledged.
   bool drained() const { return sender_.last_acknowledged() == sender_.last_sent(); }
 
  private:

@@ -1,4 +1,4 @@
-// What the task table wants done: values that the session loop performs in order, at once.
+// Actions that the task table requests: values that the session loop performs in order, at once.
 #pragma once
 
 #include <variant>
@@ -9,11 +9,12 @@
 
 namespace quell::worker {
 
-/// Make the streams and ask the guardian for the task; if that fails here, answer with `task_table::spawn_refused`.
+/// Make the streams and ask the guardian to spawn the task; if that fails here, answer with
+/// `task_table::spawn_refused`.
 struct spawn_task {
   wire::start order;
 };
-/// Write the go *now* and answer with `task_table::went`; nothing may come between.
+/// Write the go *now* and answer with `task_table::went`; nothing else may happen in between.
 struct let_go {
   operation_id operation;
 };
@@ -21,7 +22,7 @@ struct let_go {
 struct hang_up {
   operation_id operation;
 };
-/// Read what is left of the task's output, end its streams and answer with `task_table::output_finished`.
+/// Read the rest of the task's output, end its streams and answer with `task_table::output_finished`.
 struct finish_output {
   operation_id operation;
 };
@@ -29,7 +30,7 @@ struct finish_output {
 struct look_at {
   operation_id operation;
 };
-/// For the controller. Dropped while there is no session: the next hello says the same.
+/// A message for the controller. Dropped while there is no session: the next hello carries the same state.
 struct tell {
   wire::message body;
 };

@@ -1,4 +1,4 @@
-// Finds them once, at the start.
+// Finds the hidden directories once, at the start.
 #include "worker/hidden_directories.hpp"
 
 #include <spdlog/spdlog.h>
@@ -52,7 +52,7 @@ std::vector<std::string> hidden_from_tasks(const std::vector<std::string>& confi
     if (fs::exists(above / "client.json", error)) wanted.push_back(above.string());
 
   auto hidden = without_needed(wanted, needed);
-  // An outer directory first would hide the inner ones, which then could not be covered: they need not be.
+  // Hiding an outer directory first hides the inner ones, which then cannot and need not be covered.
   std::sort(hidden.begin(), hidden.end());
   std::vector<std::string> outermost;
   for (auto& path : hidden)

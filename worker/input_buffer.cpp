@@ -1,4 +1,4 @@
-// Input on its way to a task.
+// Buffers input for a task.
 #include "worker/input_buffer.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace quell::worker {
 
 namespace {
-constexpr char end_of_file = 0x04; // VEOF of a fresh terminal
+constexpr char end_of_file = 0x04; // VEOF of a new terminal
 }
 
 void input_buffer::offer(const wire::input& message) {
@@ -23,7 +23,7 @@ void input_buffer::offer(const wire::input& message) {
   if (!whole || !message.end) return;
   ended_ = true;
   if (!pty_) return;
-  // In the middle of a line the first one only hands over the line; the second one is the end.
+  // In the middle of a line the first one only delivers the line; the second one is the end.
   extra_ = last_was_newline_ ? 1 : 2;
   buffer_.append(extra_, end_of_file);
 }

@@ -1,5 +1,5 @@
-// What the controller sent for a task's stdin and the task has not read yet. Bounded; repeats are skipped, gaps
-// refused. Pure.
+// Input for a task's stdin that the controller has sent and the task has not read yet. Bounded; repeats are skipped,
+// gaps refused. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,27 @@ class input_buffer {
  public:
   explicit input_buffer(bool pty, std::size_t limit = 256 * 1024) : pty_(pty), limit_(limit) {}
 
-  /// Takes what is new of the message and fits. What was not taken is to be sent again from `taken()`.
+  /// Takes the part of the message that is new and fits. The sender must repeat the rest from `taken()`.
   void offer(const wire::input& message);
-  /// Bytes for the task now.
+  /// Bytes that can be written to the task now.
   std::string_view waiting() const { return buffer_; }
   void written(std::size_t bytes);
-  /// The task reads no more.
+  /// The task no longer reads.
   void close();
 
-  /// To be acknowledged: all below this was handed to the task.
+  /// The offset to acknowledge: everything below it was passed to the task.
   std::uint64_t drained() const { return drained_; }
   std::uint64_t taken() const { return taken_; }
   bool closed() const { return closed_; }
-  /// The end was said and everything is written: close the pipe (a PTY got its end-of-file characters instead).
+  /// The sender ended the input and everything is written: close the pipe (a PTY got its end-of-file characters
+  /// instead).
   bool at_end() const { return ended_ && buffer_.empty(); }
 
  private:
   bool pty_;
   std::size_t limit_;
   std::string buffer_;
-  std::size_t extra_ = 0; ///< end-of-file characters at the buffer's end, which no offset counts
+  std::size_t extra_ = 0; ///< end-of-file characters at the buffer's end, not counted by offsets
   std::uint64_t taken_ = 0;
   std::uint64_t drained_ = 0;
   bool last_was_newline_ = true;

@@ -82,7 +82,7 @@ std::string key_ring::text() const {
 bool key_ring::try_another() {
   if (!next_ && next_controller_.empty()) return false;
   if (next_) uses_next_ = !uses_next_;
-  // Every combination has its turn: the controller's key changes with every second step.
+  // Every combination gets its turn: the controller's key changes with every second step.
   if (!next_controller_.empty() && !uses_next_) uses_next_controller_ = !uses_next_controller_;
   return true;
 }

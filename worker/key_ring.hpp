@@ -1,8 +1,9 @@
-// Which keys the worker has and which of them its next connection uses. Pure: the owner stores `text` when told to.
+// The worker's keys, and the choice for its next connection. Pure: the owner stores `text` when asked to.
 //
-// Both ends may be about to change theirs. The worker then holds two keys of its own (the one in use and the next one),
-// or knows two of the controller, and which of them the other side takes may be unknown after a crash on either side.
-// So what is refused is followed by the next combination, until a welcome says which one is good; that one stays.
+// Both ends can be about to change their keys. The worker then holds two keys of its own (the present one and the next
+// one), or knows two of the controller, and after a crash on either side it can be unknown which of them the other side
+// accepts. So a refused combination is followed by the next one until a welcome shows which one is valid; that one
+// stays.
 #pragma once
 
 #include <optional>
@@ -16,45 +17,44 @@ namespace quell::worker {
 
 class key_ring {
  public:
-  /// What the file says to people who asked for a new key.
+  /// The file's information for people who asked for a new key.
   struct summary {
-    std::string public_key; ///< of the key in use; "" = the one that the worker was given
+    std::string public_key; ///< public half of the key in use; "" = the key that the worker was given
     bool is_changing = false;
     std::string refusal; ///< why the last change was refused
   };
 
-  /// `given`: the worker's key as the join line or `keygen` has it; `controller`: the controller's public key of the
-  /// join line. What the text (of the file, "" = none) says of others than these is void: the worker was enrolled anew.
-  /// Fault `bad_key`.
+  /// `given`: the worker's key from the join line or `keygen`; `controller`: the controller's public key from the join
+  /// line. Entries of the text (the file's, "" = none) about other keys than these are void: the worker was enrolled
+  /// anew. Fault `bad_key`.
   static result<key_ring> read(const std::string& text, key_pair given, std::string controller);
-  /// Of a file that may be broken.
+  /// The summary of a file, which can be broken.
   static summary look_at(const std::string& text);
-  /// What is to be stored, with secrets in it.
+  /// The text to store; contains secrets.
   std::string text() const;
 
-  // ---- what the next connection uses
+  // ---- the keys for the next connection
   const key_pair& own() const { return uses_next_ ? *next_ : key_; }
   const std::string& controller() const { return uses_next_controller_ ? next_controller_ : controller_; }
-  /// The other side said no to these: others are used from now on. False if there are no others.
+  /// The other side refused these keys: switch to the next combination. False if there is none.
   bool try_another();
-  /// The connection ended, and the controller may have changed to its next key: that one is used. False if none is
-  /// known.
+  /// The connection ended, and the controller may have changed to its next key: use that one. False if none is known.
   bool try_next_controller();
-  /// A welcome came under these, which are the only ones from now on. True if the text has changed.
+  /// A welcome came under these keys, which are the only ones from now on. True if the text has changed.
   bool worked();
 
-  // ---- the worker's own
-  /// `fresh` is the next one, unless there is one already.
+  // ---- the worker's own keys
+  /// Makes `fresh` the next key, unless there is one already.
   void prepare(key_pair fresh);
-  /// The public half of the next one, to be offered.
+  /// The public half of the next key, for the offer.
   std::optional<std::string> offer() const;
-  /// The controller has it: from now on it is used.
+  /// The controller has stored it: it is used from now on.
   void use_next() { uses_next_ = next_.has_value(); }
   const std::optional<key_pair>& next() const { return next_; }
-  /// The controller does not take it: it is forgotten.
+  /// The controller refuses the key: it is dropped.
   void refuse(std::string why);
 
-  // ---- the controller's
+  // ---- the controller's keys
   /// True if the text has changed.
   bool learn_controller(const std::string& public_key);
 

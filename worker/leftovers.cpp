@@ -1,4 +1,4 @@
-// The file `doubt`: one line, the boot in which the doubt arose.
+// Manages the file `doubt`: one line, the boot in which the doubt arose.
 #include "worker/leftovers.hpp"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ void leftovers::forgotten(const std::function<bool(const operation_id&)>& is_for
 void leftovers::keep() const {
   const unique_fd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   const auto line = boot_ + "\n";
-  // A disk that takes nothing: this process says what it knows all the same.
+  // The disk refuses the write: this process keeps the doubt in memory all the same.
   if (!fd || ::write(fd.get(), line.data(), line.size()) < 0) return;
   ::fdatasync(fd.get());
 }

@@ -1,4 +1,4 @@
-// One stream's unacknowledged output.
+// Buffers one stream's unacknowledged output.
 #include "worker/output_buffer.hpp"
 
 #include <algorithm>
@@ -14,7 +14,9 @@ constexpr std::size_t large_chunk = 64 * 1024;
 bool output_buffer::wants_bytes(boot_time now) {
   if (forgotten_) return true;
   if (!full()) {
-    if (dropping_ && held_ > settings_.limit / 2) return true; // hysteresis: goes on dropping until there is real room
+    if (dropping_ && held_ > settings_.limit / 2)
+      return true; // hysteresis: continues dropping until half of the
+                   // buffer is free
     dropping_ = false;
     stalled_since_.reset();
     return true;
@@ -40,7 +42,7 @@ void output_buffer::took(std::string_view bytes, bool at_the_end) {
     dropped_ += bytes.size();
     return;
   }
-  // Many small writes share a chunk, so that a task that writes byte by byte does not cost a frame for each.
+  // Small writes share a chunk, so that a task that writes byte by byte does not cost a frame for each.
   if (!chunks_.empty()) {
     chunk& last = chunks_.back();
     const bool adjacent = last.offset + last.bytes.size() == offset;
@@ -60,7 +62,7 @@ std::optional<output_buffer::piece> output_buffer::next(std::size_t most) const 
   if (forgotten_) return std::nullopt;
   std::size_t index = next_chunk_;
   std::size_t from = next_byte_;
-  if (index < chunks_.size() && from == chunks_[index].bytes.size()) { // it was sent whole; a later one follows
+  if (index < chunks_.size() && from == chunks_[index].bytes.size()) { // it was sent whole; the next chunk follows
     ++index;
     from = 0;
   }

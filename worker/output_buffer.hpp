@@ -1,9 +1,9 @@
-// What a task wrote on one stream and the controller has not stored yet: bounded, sent again after a reconnect, never
-// blocking for ever. Pure.
+// Output that a task wrote on one stream and the controller has not stored yet: bounded, resent after a reconnect,
+// never blocking for ever. Pure.
 //
-// While there is room, bytes are read and kept until they are acknowledged. Full: reading stops, the task feels it
-// (back-pressure), but only for `stall`; after that what is read is thrown away and counted, and the next kept bytes
-// have an offset that jumps over the hole.
+// While there is room, bytes are read and kept until they are acknowledged. When the buffer is full, reading stops and
+// the task feels back-pressure, but only for `stall`; after that, further bytes are dropped and counted, and the next
+// kept bytes have an offset that jumps over the gap.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace quell::worker {
 
-/// The bytes that all streams of a worker may hold together.
+/// The limit for the bytes that all streams of a worker hold together.
 struct output_budget {
   std::size_t limit = 256 * 1024 * 1024;
   std::size_t used = 0;
@@ -30,7 +30,7 @@ class output_buffer {
   };
   struct piece {
     std::uint64_t offset = 0;
-    std::string_view bytes; ///< valid until the next call that is not const
+    std::string_view bytes; ///< valid until the next non-const call
     bool end = false;
   };
 
@@ -40,25 +40,25 @@ class output_buffer {
   output_buffer& operator=(const output_buffer&) = delete;
   ~output_buffer() { budget_->used -= held_; }
 
-  /// True if the pipe should be read now. False starts (or continues) a stall, which ends by acknowledgements or at
+  /// True if the pipe should be read now. False starts (or continues) a stall, which ends with acknowledgements or at
   /// `stall_ends`.
   bool wants_bytes(boot_time now);
   std::optional<boot_time> stall_ends() const;
-  /// Bytes were read from the task. `at_the_end`: the task is over; what its pipe still holds is kept although it is
-  /// over the limit.
+  /// Bytes were read from the task. `at_the_end`: the task has ended; the rest of its pipe is kept even above the
+  /// limit.
   void took(std::string_view bytes, bool at_the_end = false);
-  /// Nothing follows.
+  /// Ends the stream.
   void finish() { finished_ = true; }
 
-  /// The next piece to send (at most `most` bytes), or nullopt. `sent` it, then ask again.
+  /// The next piece to send (at most `most` bytes), or nullopt. Call `sent` with it, then ask again.
   std::optional<piece> next(std::size_t most = 64 * 1024) const;
   void sent(const piece& p);
-  /// The controller has everything below `offset`. Returns how many bytes in flight that freed.
+  /// The controller has everything below `offset`. Returns how many bytes this removed from those in flight.
   std::size_t acknowledged(std::uint64_t offset);
-  /// A new session, or a silence: everything unacknowledged is to be sent again. Returns the bytes that are no longer
-  /// in flight.
+  /// A new session, or a silence: everything unacknowledged must be resent. Returns the number of bytes no longer in
+  /// flight.
   std::size_t rewind();
-  /// The controller does not know the task: nothing is kept any more.
+  /// The controller does not know the task: drops everything.
   void forget();
 
   std::uint64_t total() const { return total_; }
@@ -66,7 +66,7 @@ class output_buffer {
   std::size_t held() const { return held_; }
   std::size_t in_flight() const { return in_flight_; }
   bool finished() const { return finished_; }
-  /// Everything including the end was sent and acknowledged.
+  /// True if everything including the end was sent and acknowledged.
   bool done() const { return finished_ && chunks_.empty() && end_acknowledged_; }
   bool end_sent() const { return end_sent_; }
 

@@ -30,7 +30,7 @@ using namespace quell::worker;
 constexpr const char* version = "0.1.0";
 int leave_descriptor = -1, change_descriptor = -1;
 
-/// Only async-signal-safe work: the loop reads the count.
+/// Does only async-signal-safe work: the loop reads the count.
 void raise_descriptor(int descriptor) {
   const int saved = errno;
   const std::uint64_t one = 1;
@@ -40,7 +40,7 @@ void raise_descriptor(int descriptor) {
 void ask_to_leave(int) { raise_descriptor(leave_descriptor); }
 void ask_for_change(int) { raise_descriptor(change_descriptor); }
 
-/// Handlers, not SIG_IGN or a blocked mask: an exec resets handlers, so that no task inherits our habits.
+/// Uses handlers instead of SIG_IGN or a blocked mask: an exec resets handlers, so that tasks inherit nothing.
 void take_signals() {
   leave_descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action {};
@@ -49,7 +49,7 @@ void take_signals() {
   ::sigaction(SIGINT, &action, nullptr);
   change_descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   action.sa_handler = ask_for_change;
-  ::sigaction(SIGURG, &action, nullptr); // harmless to a worker that does not take it
+  ::sigaction(SIGURG, &action, nullptr); // its default action is harmless to a worker that does not handle it
   action.sa_handler = [](int) {};
   ::sigaction(SIGPIPE, &action, nullptr);
 }
@@ -94,7 +94,7 @@ result<std::string> join_text(const command_line& line, const settings_layer& s)
   if (!from || !(from >> text))
     return failure("bad_config", "cannot read the join line from " +
                                      (line.join_file == "-" ? std::string("standard input") : line.join_file));
-  // The file may hold the whole printed command.
+  // The file can hold the whole printed command.
   while (!text.starts_with("qwj") && from >> text) {
   }
   return text;
@@ -118,7 +118,7 @@ int keygen(const std::string& state) {
   return 0;
 }
 
-/// A JSON string; what the probe says is plain text.
+/// Quotes plain text of the probe as a JSON string.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -136,9 +136,9 @@ int probe() {
   return 0;
 }
 
-/// The sockets' library aborts in the middle of the start where so few are allowed.
+/// With fewer descriptors than this the sockets' library aborts in the middle of the start.
 result<void> check_open_files() {
-  constexpr rlim_t least = 64; // about 40 without any task
+  constexpr rlim_t least = 64; // about 40 are used without any task
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= least) return {};
   return failure("open_files", "the limit of open files (ulimit -n) is " + std::to_string(files.rlim_cur) +
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   if (std::error_code error; !std::filesystem::is_directory(*s.work_dir, error))
     return fail(2, {"bad_config",
                     "the work_dir " + *s.work_dir + " is no directory; make it or choose another with --work-dir", ""});
-  take_signals(); // before the lock says that this process may be signalled
+  take_signals(); // before the lock announces that this process can be signalled
   auto state = state_directory::open(line.state.empty() ? default_state(s.name.value_or(join->worker), environment)
                                                         : line.state);
   if (!state) return fail(1, state.error());
@@ -236,7 +236,7 @@ int main(int argc, char** argv) {
   loop.change_descriptor = change_descriptor;
   auto worker = session_loop::open(std::move(loop), std::move(*state));
   if (!worker) return fail(1, worker.error());
-  // Ready means: the guardian is up and what an earlier life left is being cleared. The controller may come later.
+  // Ready means that the guardian is up and clears what an earlier life left. The controller can come later.
   const auto socket = environment.find("NOTIFY_SOCKET");
   host::service_manager(socket == environment.end() ? "" : socket->second)
       .ready("looks for its controller; the log says when it has one");

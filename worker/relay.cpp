@@ -57,7 +57,8 @@ void relay::accept_all() {
   for (;;) {
     unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    // Closed at once: the client tries again. Whoever only connects holds no place against those that speak.
+    // Closed at once; the client retries. A client that only connects must not take a place from clients that send
+    // requests.
     if (!up_ || (connections_.size() >= most_connections && !make_room())) continue;
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -176,7 +177,7 @@ void relay::receive(const wire::relay_data& m) {
   const auto it = connections_.find(m.connection);
   if (it == connections_.end() || it->second.shut_when_drained || it->second.close_when_drained) return;
   if (it->second.outgoing.size() + m.bytes.size() > window_bytes)
-    return close(m.connection, true); // the window was not kept
+    return close(m.connection, true); // the peer exceeded the window
   it->second.outgoing += m.bytes;
   write(m.connection, it->second);
 }

@@ -1,9 +1,8 @@
-// The relay: tasks reach the controller's HTTP at 127.0.0.1:PORT of this host; each connection travels multiplexed over
-// the bulk socket.
+// The relay: tasks reach the controller's HTTP at 127.0.0.1:PORT of this host; all connections are multiplexed over the
+// bulk socket.
 //
-// A connection travels from its first request on, if that is a task's of this worker (relay_gate.hpp).
-// Belongs to the bulk thread. A broken or renewed link closes every connection: the client inside the task connects
-// anew.
+// A connection is relayed from its first request on, if that request comes from a task of this worker (relay_gate.hpp).
+// Belongs to the bulk thread. A broken or renewed link closes every connection: the client inside the task reconnects.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +34,9 @@ class relay {
   std::uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
-  /// The link to the controller is fresh (`up`) or gone: all connections end, numbers begin at 1 again.
+  /// The link to the controller is fresh (`up`) or gone: all connections end, and numbering restarts at 1.
   void link(bool up);
-  /// epoll says something about connection `id` (0: the listener).
+  /// epoll reports events for connection `id` (0: the listener).
   void ready(std::uint64_t id, std::uint32_t events);
   void receive(const wire::relay_data& m);
   void receive(const wire::relay_credit& m);
@@ -48,11 +47,11 @@ class relay {
  private:
   struct connection {
     unique_fd fd;
-    std::size_t credit = window_bytes; ///< bytes that may still be sent to the controller
+    std::size_t credit = window_bytes; ///< bytes that can still be sent to the controller
     bool is_admitted = false;
-    std::string head;     ///< what it said before it was admitted
+    std::string head;     ///< bytes received before it was admitted
     std::string outgoing; ///< from the controller, for the client
-    bool reading = true;  ///< the client may still say something
+    bool reading = true;  ///< the client can still send
     bool close_when_drained = false;
     bool shut_when_drained = false;
     bool writing = true;
@@ -60,11 +59,11 @@ class relay {
   };
   relay(unique_fd listener, std::uint16_t port) : listener_(std::move(listener)), port_(port) {}
   void accept_all();
-  /// Closes the one that has been silent about itself the longest. False if all are admitted.
+  /// Closes the unadmitted connection that has waited longest. False if all are admitted.
   bool make_room();
   void admit(std::uint64_t id, connection& c);
   void read(std::uint64_t id, connection& c);
-  /// False if the connection is gone now.
+  /// False if the connection is now closed.
   bool write(std::uint64_t id, connection& c);
   void watch(std::uint64_t id, connection& c);
   void close(std::uint64_t id, bool say);

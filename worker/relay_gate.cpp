@@ -1,4 +1,4 @@
-// Looks for one header in the head of an HTTP request.
+// Finds one header in the head of an HTTP request.
 #include "worker/relay_gate.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t") - from + 1);
 }
 
-/// The token in the head's `Authorization: Bearer`, if it has one.
+/// The token from the head's `Authorization: Bearer`, if present.
 std::string_view bearer_of(std::string_view head) {
   constexpr std::string_view scheme = "Bearer ";
   for (std::size_t at = head.find("\r\n"); at != std::string_view::npos && at + 2 < head.size();) {
@@ -45,7 +45,7 @@ relay_gate::verdict relay_gate::judge(std::string_view said) const {
   return is_ours(bearer_of(said.substr(0, end + 2))) ? verdict::admit : verdict::refuse;
 }
 
-// Every byte of every token is looked at, so that the time says nothing of where a guess was wrong.
+// Compares every byte of every token, so that the time does not reveal where a guess went wrong.
 bool relay_gate::is_ours(std::string_view token) const {
   bool found = false;
   for (const auto& [operation, own] : tokens_) {

@@ -1,7 +1,8 @@
-// Who may use the relay. It listens on TCP, where any local user can connect, so a connection is let through only when
-// its first request carries the QUELL_TOKEN of a task that lives here: a secret that its worker knows. Pure.
+// Decides which connections can use the relay. It listens on TCP, where any local user can connect, so a connection is
+// let through only if its first request carries the QUELL_TOKEN of a task of this worker: a secret that the worker
+// knows. Pure.
 //
-// Later requests of the connection are the same client's; the controller judges every token anyway.
+// Later requests of the connection come from the same client; the controller checks every token anyway.
 #pragma once
 
 #include <map>
@@ -20,9 +21,9 @@ class relay_gate {
   void task_begins(const operation_id& operation, std::string token);
   void task_ends(const operation_id& operation) { tokens_.erase(operation); }
 
-  /// Of what a connection has said so far; `wait`: its first head is not complete.
+  /// Judges the bytes that a connection has sent so far; `wait`: its first head is not complete.
   verdict judge(std::string_view said) const;
-  /// The whole answer to a connection that is refused.
+  /// The complete response for a refused connection.
   static std::string refusal();
 
  private:

@@ -1,4 +1,4 @@
-// The wish is a file, so that it survives whatever the worker is doing; a signal only says that it is there.
+// The request is a file, so that it survives whatever the worker is doing; a signal only announces it.
 #include "worker/rotate_key.hpp"
 
 #include <cerrno>
@@ -38,8 +38,7 @@ bool is_locked(const std::string& path) {
   return lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/// The process that holds the lock, under a descriptor that is it and no later one of the same number. None: nobody
-/// holds it.
+/// A pidfd of the process that holds the lock, safe against reuse of the pid. None: nobody holds it.
 unique_fd holder(const std::string& lock) {
   const long pid = std::strtol(content(lock).c_str(), nullptr, 10);
   if (pid <= 0) return {};

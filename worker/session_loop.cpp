@@ -1,4 +1,4 @@
-// The session loop's turn: hear, apply, perform, send.
+// One iteration of the session loop: receive, apply, perform, send.
 #include "worker/session_loop.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ result<std::unique_ptr<session_loop>> session_loop::open(settings s, state_direc
   if (!bulk) return tl::unexpected(bulk.error());
   s.guardian.subtree = "quell-worker-" + state.id().substr(state.id().size() - 12);
   s.guardian.lock = state.path() + "/life";
-  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); // what loses its keeper and its guardian comes to us
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); // makes this process the parent of tasks that lose keeper and guardian
   leftovers left(state.path(), first_line("/proc/sys/kernel/random/boot_id"));
   left.guardian_begins();
   auto guardian = guardian_client::launch(s.guardian);
@@ -112,7 +112,7 @@ void session_loop::wait() {
   if (broken_) until = std::min(until, repair_at_);
   if (unable_until_) until = std::min(until, *unable_until_);
   auto left = table_.pumpable() ? 0ns : std::clamp<std::chrono::nanoseconds>(until - boot_now(), 0ns, 1h);
-  // Frames that the full socket refused leave when it wakes us; look again all the same.
+  // Frames that the full socket refused are sent when it wakes us; a short timeout checks again anyway.
   if (session_.next_frame() && control_->connected()) left = std::min<std::chrono::nanoseconds>(left, 10ms);
   std::array<pollfd, 6> fds{{{control_->descriptor(), POLLIN, 0},
                              {guardian_->descriptor(), POLLIN, 0},
@@ -121,7 +121,8 @@ void session_loop::wait() {
                              {settings_.change_descriptor, POLLIN, 0},
                              {next_control_ ? next_control_->descriptor() : -1, POLLIN, 0}}};
   const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-  (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // whatever woke us, the turn looks at everything
+  (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // whatever the cause of the wake-up, the iteration checks
+                                                            // every source
 }
 
 void session_loop::hear_guardian() {
@@ -144,7 +145,7 @@ void session_loop::hear_guardian() {
 }
 
 void session_loop::hear_controller() {
-  // A lease that ended while we were frozen ends the session before its old frames are read.
+  // A lease that ended while this process was frozen ends the session before its old frames are read.
   if (session_.at() == phase::open && session_.lease().over(boot_now())) session_.end("the lease is over", boot_now());
   for (std::size_t i = 0; i < frames_per_turn; ++i) {
     const auto bytes = control_->receive();
@@ -175,7 +176,8 @@ void session_loop::apply(wire::message m) {
     table_.start(std::move(*order), now(), list);
   } else if (const auto* s = std::get_if<wire::stop>(&m)) {
     table_.stop(*s, now(), list);
-    // Applied: nothing below the target starts here any more. Say so before the signals, which leave in this same turn.
+    // The stop is applied: nothing below the target starts here any more. Acknowledge it before the signals, which are
+    // sent in the same iteration.
     session_.applied();
     session_.acknowledge();
     send();
@@ -214,7 +216,7 @@ void session_loop::hear_signals() {
   perform(list);
 }
 
-/// Effects in order; what they cause is appended and performed in the same call.
+/// Performs effects in order; effects that they cause are appended and performed in the same call.
 void session_loop::perform(effects& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     effect e = std::move(list[i]);
@@ -238,7 +240,8 @@ void session_loop::perform(effects& list) {
   }
 }
 
-/// The one asked for; else the caller's own, if the caller sits on this host and it exists here; else ours.
+/// The requested directory; otherwise the caller's own, if the caller is on this host and it exists; otherwise the
+/// worker's.
 std::string session_loop::directory_of(const task_spec& spec) const {
   if (spec.cwd) return *spec.cwd;
   std::error_code error;

@@ -1,9 +1,8 @@
-// The session loop: the one thread that applies stops, gives the go, and sends heartbeats. Everything slow is
-// elsewhere.
+// The session loop: the only thread that applies stops, gives the go, and sends heartbeats. All slow work is elsewhere.
 //
-// One turn: guardian events, then control frames, then the bulk loop's answers, then spawns (a few), then timers, then
-// sends. An end that the guardian has told is thus seen before a stop that waits behind it in the socket: the end wins,
-// truly.
+// One iteration: guardian events, then control frames, then the bulk loop's answers, then spawns (a few), then timers,
+// then sends. An end that the guardian has reported is thus seen before a stop that still waits in the socket: the end
+// wins, as it truly came first.
 #pragma once
 
 #include <deque>
@@ -29,7 +28,7 @@ namespace quell::worker {
 class session_loop {
  public:
   struct settings {
-    client_socket::options control; ///< its keys are those that `keys` says
+    client_socket::options control; ///< its keys come from `keys`
     key_ring keys;
     bulk_loop::settings bulk;
     guardian_client::options guardian;
@@ -37,20 +36,20 @@ class session_loop {
     std::map<std::string, std::string> labels;
     std::string work_dir = "/";
     std::string software;
-    task_environment::variables environment; ///< base of every task
+    task_environment::variables environment; ///< base environment of every task
     std::string tools;                       ///< directory put in front of PATH, "" = none
-    account_book users;                      ///< that tasks may run as
-    task_limits limits;                      ///< of each task, and the most that one may ask for
-    /// Directories that tasks must not see, whenever they may have changed; asked before each start. May be empty.
+    account_book users;                      ///< the users as whom tasks can run
+    task_limits limits;                      ///< default of each task, and the maximum that one can ask for
+    /// Returns directories that tasks must not see, if they may have changed; called before each start. Can be empty.
     std::function<std::vector<std::string>()> newly_hidden;
-    /// Readable (eventfd) when the process was told to leave; the count is how often.
+    /// Readable (eventfd) when the process was told to leave; the count is the number of requests.
     int leave_descriptor = -1;
-    /// Readable (eventfd) when somebody asked for a new key.
+    /// Readable (eventfd) when a new key was requested.
     int change_descriptor = -1;
   };
   /// Launches the guardian and the bulk thread and opens the control socket.
   static result<std::unique_ptr<session_loop>> open(settings s, state_directory state);
-  /// Runs until told to leave (0) or stuck (1; the reason is logged).
+  /// Runs until told to leave (0) or unable to continue (1; the reason is logged).
   int run();
 
  private:
@@ -93,7 +92,7 @@ class session_loop {
   bool is_able() const { return !broken_ && !unable_until_; }
   void session_state_changed();
   bool leave_done();
-  /// Warns, but says the same thing at most once a minute.
+  /// Logs a warning, but the same text at most once a minute.
   void complain(const std::string& text);
   wire::hello hello() const;
 
@@ -103,10 +102,10 @@ class session_loop {
   std::unique_ptr<guardian_client> guardian_;
   std::unique_ptr<bulk_loop> bulk_;
   std::unique_ptr<client_socket> control_;
-  std::unique_ptr<client_socket> next_control_; ///< under the next key, until its connection stands
+  std::unique_ptr<client_socket> next_control_; ///< under the next key, until its connection is up
   boot_time next_control_since_{};
-  key_pair connected_as_;    ///< the keys of control_
-  std::string connected_to_; ///< and the controller's
+  key_pair connected_as_;    ///< our keys of control_
+  std::string connected_to_; ///< the controller's key of control_
   std::string bulk_as_;      ///< both public keys of the bulk socket
   bool controller_takes_keys_ = false;
   controller_session session_;
@@ -123,14 +122,14 @@ class session_loop {
   std::optional<boot_time> all_ended_at_, farewell_at_;
   boot_time stored_at_{};
   bool stuck_ = false;
-  /// The guardian died, and what it left is not proven gone, or there is no new one yet.
+  /// broken_: the guardian died, and its tasks are not proven gone or no new guardian runs yet.
   bool broken_ = false, swept_ = false;
   boot_time repair_at_{};
   int repairs_ = 0;
-  std::optional<boot_time> unable_until_; ///< starts fail, whatever the task is
-  int failed_starts_ = 0;                 ///< in a row
+  std::optional<boot_time> unable_until_; ///< until then every start fails, whatever the task
+  int failed_starts_ = 0;                 ///< consecutive failures
   descriptor_reserve reserve_;
-  std::string trouble_;       ///< why they fail, or what the repair of the guardian waits for
+  std::string trouble_;       ///< why starts fail, or what the guardian's repair waits for
   bool offered_none_ = false; ///< the last hello offered no slots
   std::future<result<std::size_t>> sweeping_;
 };

@@ -1,6 +1,6 @@
-// The session loop's part in changes of keys. The connection under the next key is made while the present one serves,
-// and the hello leaves on it at once: a cancel meets a gap of one round trip at most, and what was sent into the gap
-// comes again behind the welcome.
+// The session loop's key changes. The connection under the next key is made while the present one still works, and the
+// hello is sent on it at once: the gap for a cancel is one round trip at most, and messages sent into the gap are
+// repeated after the welcome.
 #include <spdlog/spdlog.h>
 
 #include "worker/clocks.hpp"
@@ -22,12 +22,12 @@ bool session_loop::store_keys() {
   return stored.has_value();
 }
 
-// On disk before it is offered: else a crash would leave the controller with a key that nobody has.
+// Stored on disk before it is offered: otherwise a crash would leave the controller with a key that nobody has.
 void session_loop::begin_change() {
   const key_ring before = settings_.keys;
   settings_.keys.prepare(key_pair::generate());
   if (!store_keys()) {
-    settings_.keys = before; // the wish stays and is granted at the next start, or when it is uttered again
+    settings_.keys = before; // the request stays and is granted at the next start, or when it is repeated
     return;
   }
   state_.change_begun();
@@ -87,7 +87,7 @@ void session_loop::connect_anew() {
   options.keys = keys.own();
   options.server_public_key = keys.controller();
   auto fresh = client_socket::open(std::move(options));
-  if (!fresh) { // the old one is refused again, and then this is tried again
+  if (!fresh) { // the old one is refused again, and then this is retried
     complain("worker cannot connect under another key: " + fresh.error().detail);
     return control_->reset();
   }
@@ -101,8 +101,8 @@ void session_loop::try_other_keys() {
   session_.end("the controller refuses these keys; others are tried", boot_now());
 }
 
-// A controller that changes to its next key ends every connection. To wait for heartbeats that stay unanswered would
-// leave stops waiting.
+// A controller that changes to its next key closes every connection. Waiting for unanswered heartbeats would delay
+// stops.
 void session_loop::follow_controller() {
   if (farewell_at_ || !settings_.keys.try_next_controller()) return;
   session_.end("the connection ended, maybe as the controller changes to its next key", boot_now());
@@ -112,7 +112,7 @@ void session_loop::follow_controller() {
 
 void session_loop::keys_worked() {
   if (settings_.keys.worked()) {
-    (void)store_keys(); // if not: the file has both, and the next start finds out anew
+    (void)store_keys(); // on failure the file keeps both keys, and the next start finds out which one is valid
     spdlog::info("worker goes by the key {}, the controller by {}", connected_as_.public_key, connected_to_);
   }
   if (const auto both = connected_as_.public_key + connected_to_; both != bulk_as_) {
@@ -125,7 +125,7 @@ void session_loop::keys_worked() {
 void session_loop::hear_controller_key(const std::string& public_key) {
   const key_ring before = settings_.keys;
   if (settings_.keys.learn_controller(public_key) && !store_keys()) {
-    settings_.keys = before; // unsaid, unheard: it is told again with the next session
+    settings_.keys = before; // not confirmed: the controller sends it again with the next session
     return;
   }
   session_.tell(wire::controller_key_stored{public_key}, boot_now());

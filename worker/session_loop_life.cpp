@@ -1,4 +1,4 @@
-// The session loop's rarer moments: hello, welcome, the end of a session, a dead guardian, leaving.
+// The session loop's rare events: hello, welcome, the end of a session, a dead guardian, leaving.
 #include <algorithm>
 #include <poll.h>
 #include <spdlog/spdlog.h>
@@ -26,7 +26,7 @@ wire::hello session_loop::hello() const {
   h.state_id = state_.id();
   h.incarnation = incarnation_;
   h.proposed = session_id::fresh();
-  h.slots = is_able() ? settings_.slots : 0; // nothing can be started without a guardian
+  h.slots = is_able() ? settings_.slots : 0; // without a guardian nothing can be started
   if (!is_able()) h.trouble = trouble_;
   h.absence_is_proof = leftovers_.absence_is_proof();
   h.labels = settings_.labels;
@@ -38,11 +38,12 @@ wire::hello session_loop::hello() const {
 }
 
 void session_loop::greet() {
-  // Whoever took our place ended this life in the controller's eyes, for good. With the lease over and nothing alive
-  // another one may begin; else an impostor that has come and gone would lock us out until our next start.
+  // In the controller's view the process that took our place ended this life for good. If the lease is over and no task
+  // is alive, a new life can begin; otherwise an impostor that has come and gone would lock us out until our next
+  // start.
   if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now()))
     incarnation_ = incarnation_id::fresh();
-  reserve_.release(); // for the new connections, until something is to be started
+  reserve_.release(); // for new connections, until a task is started
   connect_anew();
   say_hello();
 }
@@ -67,7 +68,7 @@ void session_loop::keep_session() {
     spdlog::error("worker gives up: {}", stuck->message);
     stuck_ = true;
   }
-  // A number of unfinished work is worth a write now and then, not one per task.
+  // The highest seq is stored only now and then, not once per task.
   const auto& m = session_.member();
   if (session_.at() == phase::open && m.seq_seen > state_.member().seq_seen && at - stored_at_ > 5s) {
     stored_at_ = at;
@@ -118,7 +119,7 @@ void session_loop::complain(const std::string& text) {
 
 void session_loop::renew_guardian(const std::string& why) {
   spdlog::error("guardian is gone ({}): its {} tasks are swept", why, table_.live());
-  // On disk before a new guardian can end well in its place.
+  // Stored on disk before a new guardian can end cleanly in its place.
   wire::hello there;
   (void)table_.describe(there, 0);
   std::vector<operation_id> cut_off;
@@ -134,9 +135,9 @@ void session_loop::renew_guardian(const std::string& why) {
   repair();
 }
 
-/// Sweeps what a dead guardian left and starts a new one; what fails is tried again. Meanwhile the worker keeps a
-/// session, which renews the lease: what is not proven dead must not be taken for dead by rule. It offers no slots, and
-/// says what is not proven.
+/// Sweeps what a dead guardian left and starts a new one; failures are retried. Meanwhile the worker keeps a session,
+/// which renews the lease: tasks that are not proven dead must not be taken for dead by rule. It offers no slots, and
+/// reports what is not proven.
 void session_loop::repair() {
   if (boot_now() < repair_at_) return;
   const auto fails = [this](const std::string& what, const fault& f) {
@@ -144,7 +145,7 @@ void session_loop::repair() {
     repair_at_ = boot_now() + pause;
     const bool is_news = !trouble_.starts_with(what);
     trouble_ = what + ": " + f.detail;
-    if (is_news) session_.end(trouble_, boot_now()); // the next hello says so
+    if (is_news) session_.end(trouble_, boot_now()); // the next hello reports it
     complain(what + ": " + f.detail + "; it is tried again every few seconds, and nothing starts here until then");
     if (!swept_) say_unproven();
   };
@@ -174,15 +175,15 @@ void session_loop::repair() {
   offer_again("the guardian lives again");
 }
 
-/// Nothing can be started here now, whatever the task is. What was not let go is given back: it is in no inventory of
-/// the next hello, which offers no slots, so that it is placed elsewhere or waits.
+/// Nothing can be started here now, whatever the task. Tasks without their go are given back: they are missing from the
+/// inventory of the next hello, which offers no slots, so they are placed elsewhere or wait.
 void session_loop::cannot_start(const operation_id& operation, const std::string& why) {
   bulk_->forget(operation);
   effects list;
   table_.give_back(operation, now(), list);
   perform(list);
   if (!unable_until_) go_without_starts(why);
-  // Also if it does without already: the task stood in the last hello.
+  // Also if the worker already offers none: the task was in the last hello.
   session_.end("the worker cannot start tasks: " + why, boot_now());
 }
 
@@ -197,13 +198,13 @@ void session_loop::go_without_starts(const std::string& why) {
 
 void session_loop::try_starts_again() {
   if (boot_now() < *unable_until_) return;
-  // What this process can see is looked for here, so that no task is drawn only to be given back.
+  // Checks for shortages that this process can see, so that no task is fetched only to be given back.
   if (const auto why = shortage_here()) return go_without_starts(*why);
   unable_until_.reset();
   offer_again("the worker tries to start tasks again");
 }
 
-/// A hello that offered no slots was said while the worker could not run tasks: another one says that it can again.
+/// The last hello offered no slots because the worker could not run tasks: a new hello says that it can again.
 void session_loop::offer_again(const std::string& why) {
   if (offered_none_ && is_able() && session_.at() != phase::apart) session_.end(why, boot_now());
 }
@@ -232,7 +233,7 @@ bool session_loop::leave_done() {
   if (!all_ended_at_) all_ended_at_ = at;
   const auto waited = at - *all_ended_at_;
   const bool apart = session_.at() != phase::open;
-  // After a farewell there is no other hello: what was on its way here may be placed elsewhere already.
+  // After a farewell no other hello is sent: tasks on their way here can already be placed elsewhere.
   const bool said_farewell = apart && farewell_at_;
   if (table_.unstored() > 0 && !said_farewell && waited < (apart ? apart_wait : results_wait)) return false;
   if (!apart) {

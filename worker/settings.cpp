@@ -1,4 +1,4 @@
-// Layers of the worker's configuration.
+// Reads and merges the layers of the worker's configuration.
 #include "worker/settings.hpp"
 
 #include "worker/settings_confinement.hpp"
@@ -45,7 +45,7 @@ std::string nearest(std::string_view key) {
   }));
 }
 
-/// One key with its value as text, number or pairs; `where` for the message.
+/// One key with its value as text, number or pairs; `where` is for the error message.
 struct value {
   std::optional<std::string> text;
   std::optional<std::int64_t> number;
@@ -176,7 +176,7 @@ result<settings_layer> settings_from_environment(const std::map<std::string, std
     std::transform(key.begin(), key.end(), key.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (const auto at = key.find('_'); at != std::string::npos) key[at] = '.';
-    if (key == "log.level" || key == "log.format") continue; // as --log-level and --log-format
+    if (key == "log.level" || key == "log.format") continue; // the same as --log-level and --log-format
     const bool has_pairs = key == "worker.labels" || key == "worker.env";
     value v;
     if (has_pairs) {

@@ -1,4 +1,4 @@
-// The worker's configuration: file, then environment over it, then flags over both.
+// The worker's configuration: the environment overrides the file, and flags override both.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace quell::worker {
 
-/// What one source says; nullopt = it does not say.
+/// The settings of one source; nullopt = not set.
 struct settings_layer {
   std::optional<std::string> name;
   std::optional<std::uint32_t> slots;
@@ -20,14 +20,14 @@ struct settings_layer {
   std::optional<std::string> work_dir;
   std::optional<containment> least; ///< the forced level
   std::map<std::string, std::string> env;
-  std::optional<std::vector<std::string>> users; ///< that tasks may run as, beside the worker's own
-  std::optional<std::string> user;               ///< of tasks that ask for none; the worker's own then needs `users`
+  std::optional<std::vector<std::string>> users; ///< users as whom tasks can run, beside the worker's own
+  std::optional<std::string> user;               ///< for tasks that name no user; the worker's own then needs `users`
   std::optional<bool> sandbox;                   ///< absent: on
-  std::optional<std::vector<std::string>> capabilities; ///< that a task of root keeps in the sandbox
+  std::optional<std::vector<std::string>> capabilities; ///< capabilities that a task of root keeps in the sandbox
   std::optional<std::vector<std::string>> hide;         ///< directories that tasks in the sandbox see as empty
-  std::optional<std::uint64_t> memory_bytes;            ///< most of each task; 0: no limit
-  std::optional<std::uint32_t> pids;                    ///< likewise
-  std::optional<std::uint32_t> cpu_millis;              ///< likewise, thousandths of a processor
+  std::optional<std::uint64_t> memory_bytes;            ///< maximum per task; 0: no limit
+  std::optional<std::uint32_t> pids;                    ///< maximum per task
+  std::optional<std::uint32_t> cpu_millis;              ///< maximum per task, thousandths of a processor
   std::optional<std::string> join;
 
   friend bool operator==(const settings_layer&, const settings_layer&) = default;
@@ -37,12 +37,12 @@ struct settings_layer {
 /// pids, cpu`, `[controller] join`. Fault `bad_config`
 /// names file, line and the nearest known key of an unknown one.
 result<settings_layer> settings_from_toml(const std::string& text, const std::string& file);
-/// The same from a file of at most 1 MiB.
+/// As `settings_from_toml`, from a file of at most 1 MiB.
 result<settings_layer> settings_from_file(const std::string& file);
 /// `QUELL_WORKER_<SECTION>_<KEY>`; labels and env as `a=b,c=d`, lists as `a,b`. Fault `bad_config` for an unknown one.
 result<settings_layer> settings_from_environment(const std::map<std::string, std::string>& environment);
 
-/// `over` wins; labels and env are merged key by key.
+/// `over` takes precedence; labels and env are merged key by key.
 settings_layer merged(settings_layer under, const settings_layer& over);
 
 /// `k=v`, or fault `bad_config`.
@@ -51,7 +51,7 @@ result<std::pair<std::string, std::string>> parse_pair(const std::string& text, 
 result<std::uint32_t> parse_slots(std::int64_t value);
 result<containment> parse_containment(const std::string& text);
 
-/// Fills in what tasks are kept from and their limits. With the sandbox off: no limits but those that are set.
+/// Fills in the defaults for the restrictions and limits of tasks. With the sandbox off only limits that are set apply.
 void fill_in_sandbox(settings_layer& s);
 
 /// The worker's configuration as TOML with defaults filled in; the join line (a secret) is not shown.

@@ -1,4 +1,4 @@
-// Sandbox, user and limits of tasks.
+// Reads the settings for sandbox, user and limits of tasks.
 #include "worker/settings_confinement.hpp"
 
 #include <sys/sysinfo.h>
@@ -17,12 +17,13 @@ constexpr std::size_t most_names = 64;
 constexpr std::uint32_t default_pids = 4096;
 constexpr std::uint64_t least_memory = 1024 * 1024;
 
-/// What package managers and builds of root need among the files of the machine, nested workers to stop tasks of other
-/// users, and servers to listen below 1024. None of it opens the kernel, the network's settings or other processes.
+/// Capabilities that package managers and builds of root need for the machine's files, nested workers for stopping
+/// tasks of other users, and servers for listening below 1024. None of them gives access to the kernel, the network's
+/// settings or other processes.
 constexpr auto default_capabilities = std::to_array<const char*>(
     {"chown", "dac_override", "fowner", "fsetid", "kill", "net_bind_service", "setgid", "setuid"});
 
-/// So much that the machine itself and quell stay alive.
+/// Leaves enough for the machine itself and for quell.
 std::uint64_t default_memory() {
   struct sysinfo machine {};
   if (::sysinfo(&machine) != 0) return 0;

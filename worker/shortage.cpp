@@ -1,4 +1,4 @@
-// Six pipes' ends and one process. What the guardian lacks is seen by the next task only.
+// Tries six pipe ends and one process. A shortage in the guardian shows only with the next task.
 #include "worker/shortage.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Whether this process could begin a task now: a look before slots are offered again.
+// Checks whether this process can begin a task now, before slots are offered again.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace quell::worker {
 
-/// Why not, or nullopt. Makes what a task needs here (descriptors, a process) and gives it back.
+/// The reason why not, or nullopt. Allocates what a task needs here (descriptors, a process) and frees it again.
 std::optional<std::string> shortage_here();
 
-/// Descriptors that are kept for new connections to the controller: without one a worker that has run out of them could
-/// not say so, and would lose its lease with all that runs.
+/// Descriptors reserved for new connections to the controller: without one, a worker that has run out of them could not
+/// report it, and would lose its lease with all running tasks.
 class descriptor_reserve {
  public:
-  /// Takes what is missing. False if there is not enough.
+  /// Takes the missing descriptors. False if there are not enough.
   bool take();
   void release();
 

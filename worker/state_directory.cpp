@@ -1,4 +1,4 @@
-// Files of the state directory.
+// Reads and writes the files of the state directory.
 #include "worker/state_directory.hpp"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ tl::unexpected<fault> unusable(const std::string& path, const char* what) {
                                        "; choose another directory with --state");
 }
 
-/// "" for a file that is not there.
+/// "" for a missing file.
 std::string read_file(const std::string& path) {
   const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};

@@ -1,13 +1,13 @@
-// The worker's state directory: one process at a time, its identity, its key, and the cluster that it belongs to.
+// The worker's state directory: one process at a time, its identity, its key, and the cluster to which it belongs.
 //
 //   lock      held by flock as long as the worker lives; its content is the pid
 //   id        made once: names the cgroup subtree, so that a later life clears what an earlier one left
 //   cluster   cluster id, highest controller epoch, highest seq seen
-//   doubt     there while an earlier life may have left something that the controller was not told of (leftovers.hpp)
+//   doubt     exists while an earlier life may have left processes unknown to the controller (leftovers.hpp)
 //   life      held locked by guardian and keepers while they live (guardian/life_lock.hpp)
 //   key       secret CURVE key of `quell-worker keygen` (0600)
-//   keys      what followed it or the join line's key, and the controller's (0600, key_ring.hpp)
-//   change    there while a new key is asked for (`quell-worker rotate-key`)
+//   keys      successors of that key or the join line's, and of the controller's (0600, key_ring.hpp)
+//   change    exists while a new key is requested (`quell-worker rotate-key`)
 #pragma once
 
 #include <memory>
@@ -22,26 +22,26 @@ namespace quell::worker {
 
 class state_directory {
  public:
-  /// Makes (0700) and locks `path`. Fault `state_locked` names the pid that holds it; `state_unusable` what to do.
+  /// Makes (0700) and locks `path`. Fault `state_locked` names the pid that holds it; `state_unusable` says what to do.
   static result<state_directory> open(std::string path);
 
   const std::string& path() const { return path_; }
   const std::string& id() const { return id_; }
   const membership& member() const { return member_; }
-  /// Written to a new file and renamed; synced only when cluster or epoch change (seq alone is a hint for a restored
+  /// Writes a new file and renames it; synced only if cluster or epoch change (seq alone is a hint for a restored
   /// controller).
   result<void> store(const membership& m);
 
-  /// The key that `keygen` left, or fault `no_key`.
+  /// The key that `keygen` wrote, or fault `no_key`.
   result<key_pair> key() const;
   result<void> store_key(const key_pair& keys);
   bool has_key() const;
 
   /// The file `keys`; "" = none.
   std::string keys() const;
-  /// Whole or not at all, and on disk.
+  /// Stores the text whole or not at all, and synced to disk.
   result<void> store_keys(const std::string& text);
-  /// Somebody asked for a new key, and `change_begun` was not called since.
+  /// True if a new key was requested, and `change_begun` has not been called since.
   bool change_wanted() const;
   void change_begun();
 

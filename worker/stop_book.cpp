@@ -1,4 +1,4 @@
-// Cutoffs and closed operations, oldest forgotten first.
+// Stores cutoffs and closed operations; drops the oldest first.
 #include "worker/stop_book.hpp"
 
 namespace quell::worker {

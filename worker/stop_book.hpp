@@ -1,10 +1,10 @@
-// The worker's memory of stops: cutoffs of scopes and closed operations, by which a start is judged stale (DESIGN
-// 2, 3.1). Pure.
+// The worker's memory of stops: cutoffs of scopes and closed operations, by which a start is judged stale (DESIGN 2,
+// 3.1). Pure.
 //
-// Bounded, and safe to prune: a controller sends no start below a target after the stop of that target, and both travel
-// in order on one channel. The book is the second look for what came before (queued here, held, or repeated), which is
-// never older than what is queued; so the oldest entries go first, and 65,536 of each kind are far more than can be on
-// their way.
+// Bounded, and safe to prune: after the stop of a target a controller sends no start below that target, and both travel
+// in order on one channel. This class is the second check, for starts that came before the stop (queued here, held, or
+// repeated), and its entries are never needed for longer than such starts exist. So the oldest entries are dropped
+// first, and 65,536 of each kind are far more than can be in flight.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class stop_book {
   explicit stop_book(std::size_t limit = 65'536) : limit_(limit) {}
 
   void record(const wire::stop& s);
-  /// `operation` and everything below it is closed by the stop `seq`. The first stop is kept.
+  /// The stop `seq` closes `operation` and everything below it. The first stop is kept.
   void close(const operation_id& operation, std::uint64_t seq);
   bool closed(const operation_id& operation) const { return closed_.contains(operation); }
 
-  /// The seq of the stop that makes work with these properties stale, or nullopt if it may start.
+  /// The seq of the stop that makes work with these properties stale, or nullopt if it can start.
   std::optional<std::uint64_t> covers(const operation_id& operation, const std::vector<operation_id>& ancestors,
                                       const scope_path& scope, std::uint64_t as_of) const;
   std::size_t size() const { return cutoffs_.size() + closed_.size(); }

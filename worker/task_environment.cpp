@@ -1,4 +1,4 @@
-// Environment of a task.
+// Builds the environment of a task.
 #include "worker/task_environment.hpp"
 
 #include <array>
@@ -27,7 +27,7 @@ std::vector<std::string> task_environment::of(const wire::start& order, const st
   if (as) {
     all["HOME"] = as->home;
     all["USER"] = all["LOGNAME"] = as->name;
-    all.erase("TMPDIR"); // the worker's may be closed to it
+    all.erase("TMPDIR"); // the worker's can be inaccessible to it
   }
   for (const auto& [name, value] : order.spec.env) all[name] = value;
   int descriptor = first_secret_descriptor;

@@ -1,4 +1,4 @@
-// The environment of a task: the worker's base, the task's own, and QUELL_… on top (SURFACE 13).
+// The environment of a task: the worker's base, the task's own variables, and QUELL_… on top (SURFACE 13).
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@ namespace quell::worker {
 class task_environment {
  public:
   using variables = std::map<std::string, std::string>;
-  /// `base`: PATH, HOME, USER, LANG, TMPDIR of the worker's own environment with the configured ones over them.
-  /// `tools`: a directory that goes in front of PATH ("" = none).
+  /// `base`: PATH, HOME, USER, LANG, TMPDIR from the worker's own environment, overridden by the configured variables.
+  /// `tools`: a directory to put in front of PATH ("" = none).
   task_environment(variables base, std::string tools);
 
-  /// What of the worker's own environment a task gets, defaults filled in.
+  /// The part of the worker's own environment that a task gets, with defaults filled in.
   static variables base_of(const variables& own);
 
-  /// Complete "K=V" list. A name that is empty or holds `=` or NUL is left out. QUELL_… of ours always win.
-  /// `as`: another user than the worker's own: HOME, USER and LOGNAME are its.
+  /// Complete "K=V" list. A name that is empty or contains `=` or NUL is omitted. Our QUELL_… variables always take
+  /// precedence. `as`: a user other than the worker's own, whose HOME, USER and LOGNAME are set.
   std::vector<std::string> of(const wire::start& order, const std::string& worker, const std::string& relay_url,
                               const account_book::entry* as = nullptr) const;
 

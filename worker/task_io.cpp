@@ -1,4 +1,4 @@
-// Task output and input on the bulk thread.
+// Moves task output and input on the bulk thread.
 #include "worker/task_io.hpp"
 
 #include <cerrno>
@@ -10,7 +10,8 @@ namespace quell::worker {
 
 namespace {
 constexpr std::size_t read_bytes = 64 * 1024;
-constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more is somebody who writes on
+constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more means that a process is
+                                                         ///< still writing
 } // namespace
 
 task_io::task::task(task_streams s, std::uint64_t n, output_buffer::settings o, output_budget& b)
@@ -71,7 +72,7 @@ void task_io::read(task& t, port which, boot_time now) {
   }
   const auto n = ::read(f.fd.get(), scratch_.data(), scratch_.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return end_flow(t, which); // EOF; EIO is a PTY's
+  if (n <= 0) return end_flow(t, which); // EOF; a PTY reports EIO
   f.buffer.took(std::string_view(scratch_).substr(0, static_cast<std::size_t>(n)));
   enqueue(t, which);
 }
@@ -158,7 +159,7 @@ void task_io::receive(const wire::output_ack& m, boot_time now) {
 
 void task_io::receive(const wire::input& m) {
   task* t = find(m.operation);
-  if (!t) return; // not here yet, or over: its end tells
+  if (!t) return; // not here yet, or over: its end is reported separately
   t->input.offer(m);
   write_input(*t);
 }

@@ -24,16 +24,16 @@ class task_io {
     std::size_t output_bytes;
     std::size_t window_bytes;
   };
-  /// `token(serial, port)` is the epoll data; `send` returns false when the socket is full; `say` queues what must not
-  /// be lost.
+  /// `token(serial, port)` is the epoll data; `send` returns false if the socket is full; `say` queues messages that
+  /// must not be lost.
   task_io(settings s, int epoll, std::function<std::uint64_t(std::uint64_t, port)> token,
           std::function<bool(const wire::bulk_message&)> send, std::function<void(wire::bulk_message)> say);
 
   void add(task_streams streams);
-  /// Reads what is left, closes everything and returns the final counts. The buffered bytes stay until they are
+  /// Reads the rest, closes everything and returns the final counts. The buffered bytes stay until they are
   /// acknowledged.
   output_counts finish(const operation_id& operation, boot_time now);
-  /// Nothing is said of it any more.
+  /// Drops the operation; nothing more is reported about it.
   void forget(const operation_id& operation);
   void hang_up(const operation_id& operation);
   void resize(const operation_id& operation, std::uint16_t rows, std::uint16_t columns);
@@ -42,18 +42,18 @@ class task_io {
   void receive(const wire::output_ack& m, boot_time now);
   void receive(const wire::input& m);
 
-  /// Sends again everything that is not acknowledged.
+  /// Resends everything that is not acknowledged.
   void rewind(boot_time now);
   void link(bool up) { up_ = up; }
-  /// Sends while window and socket allow; looks again at stalled streams.
+  /// Sends while window and socket allow; checks stalled streams again.
   void turn(boot_time now);
-  /// When `turn` could next have something to do without an event.
+  /// When `turn` can next have work without an event.
   std::optional<boot_time> next_turn() const;
   bool blocked() const { return blocked_; }
-  /// Something sent has not been acknowledged since this instant; nullopt = nothing is open.
+  /// The instant since which sent data has been unacknowledged; nullopt = nothing is unacknowledged.
   std::optional<boot_time> silent_since() const;
   bool idle() const { return tasks_.empty(); }
-  /// True if no buffer holds anything the controller has not acknowledged.
+  /// True if the controller has acknowledged everything in all buffers.
   bool flushed() const;
 
  private:
@@ -104,7 +104,7 @@ class task_io {
   std::vector<place> paused_;
   std::uint64_t last_serial_ = 0;
   std::size_t in_flight_ = 0;
-  std::size_t ends_open_ = 0; ///< end marks sent since the last acknowledgement of anything
+  std::size_t ends_open_ = 0; ///< end marks sent since the last acknowledgement of any kind
   boot_time heard_{};
   bool up_ = false;
   bool blocked_ = false;

@@ -1,4 +1,4 @@
-// Task output toward the controller: window, fairness between streams, sending again, forgetting what is acknowledged.
+// Sends task output to the controller: window, fairness between streams, resending, dropping acknowledged bytes.
 #include <algorithm>
 
 #include "worker/task_io.hpp"
@@ -26,12 +26,14 @@ void task_io::rewind(boot_time now) {
     for (const port which : {port::out, port::err}) {
       flow& f = flow_of(*t, which);
       const bool only_end = f.buffer.end_sent() && f.buffer.held() == 0 && !f.buffer.done();
-      // The end's acknowledgement has no offset of its own; task_ended tells the controller the same.
+      // The end's acknowledgement has no offset of its own; task_ended carries the same information to the controller.
       if (only_end && ++f.end_tries >= most_end_tries) f.buffer.forget();
       in_flight_ -= std::min(in_flight_, f.buffer.rewind());
       enqueue(*t, which);
     }
-    if (t->in) say_(wire::input_ack{t->operation, t->input.drained(), false}); // from here on input is to be sent again
+    if (t->in)
+      say_(wire::input_ack{t->operation, t->input.drained(), false}); // the controller resends input from here
+                                                                      // on
     settle(*t);
   }
 }

@@ -1,4 +1,4 @@
-// The smaller of two limits, where 0 is none.
+// Takes the smaller of two limits; 0 means no limit.
 #include "worker/task_limits.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which limits a task has: its own within those of the worker. Pure.
+// Determines the limits of a task: its own within those of the worker. Pure.
 #pragma once
 
 #include "protocol/task.hpp"
@@ -6,7 +6,8 @@
 
 namespace quell::worker {
 
-/// What the task asks for, never more than `most` (the worker's; 0 = no limit there). What it asked for is required.
+/// The limits that the task asks for, never above `most` (the worker's; 0 = no limit). A limit that the task asked for
+/// is required.
 task_limits limits_of(const task_spec& spec, const task_limits& most);
 
 } // namespace quell::worker

@@ -1,4 +1,4 @@
-// Memory files, written once.
+// Makes memory files that are written once.
 #include "worker/task_secrets.hpp"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ result<std::vector<unique_fd>> memory_files(const std::map<std::string, std::str
                      "its secret " + name +
                          " is lost: the controller's task-token.key is not the one that sealed it; run the "
                          "command again");
-    // Whoever may open the descriptors of the task's processes may read it, whatever user the task became.
+    // Every user who can open the descriptors of the task's processes can read it, whichever user the task became.
     unique_fd file(::memfd_create("quell-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!file || !write_all(file.get(), contents) || ::fchmod(file.get(), 0444) < 0 ||
         ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)

@@ -1,4 +1,4 @@
-// A task's secrets as memory files: inherited by its first process as open descriptors, in no file system, in nobody's
+// A task's secrets as memory files: its first process inherits them as open descriptors; they appear in no file system,
 // environment or command line.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace quell::worker {
 
-/// One sealed memory file for each, in the order of the names. Fault `no_secret`: a sentence for the start's refusal;
-/// `shortage`: the worker itself cannot.
+/// One sealed memory file for each secret, in the order of the names. Fault `no_secret`: a sentence for the start's
+/// refusal; `shortage`: the worker itself lacks resources.
 result<std::vector<unique_fd>> memory_files(const std::map<std::string, std::string>& secrets);
 
 } // namespace quell::worker

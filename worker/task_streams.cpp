@@ -1,4 +1,4 @@
-// Pipes, PTY, /dev/null.
+// Makes pipes, PTY, /dev/null.
 #include "worker/task_streams.hpp"
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 namespace quell::worker {
 namespace {
 
-/// Of something that may be there again at any moment, for whatever task.
+/// True for a resource that can become available again at any moment, for any task.
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM || error == ENOSPC;
 }
@@ -30,7 +30,7 @@ bool make_pipe(unique_fd& read_end, unique_fd& write_end) {
   return true;
 }
 
-/// Only our end: O_NONBLOCK belongs to the open file, and the child's end is another one.
+/// For our end only: O_NONBLOCK belongs to the open file, and the child's end is another one.
 void never_wait(const unique_fd& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
 
 unique_fd again(int fd) { return unique_fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); }

@@ -12,7 +12,7 @@ namespace quell::worker {
 struct task_streams {
   operation_id operation;
   bool pty = false;
-  std::string token = {}; ///< its QUELL_TOKEN, which lets it use the relay
+  std::string token = {}; ///< its QUELL_TOKEN, which admits it to the relay
   unique_fd out, err, in;
 };
 
@@ -21,7 +21,7 @@ struct stream_ends {
   unique_fd child_in, child_out, child_err;
 };
 
-/// Fault `shortage` (of open files, terminals or memory: it may pass) or `no_streams`.
+/// Fault `shortage` (of open files, terminals or memory: temporary) or `no_streams`.
 result<stream_ends> make_streams(const operation_id& operation, const task_spec& spec);
 
 } // namespace quell::worker

@@ -1,4 +1,4 @@
-// The task table: starts, stops, queue, hello. What the guardian says is in task_table_ends.cpp.
+// The task table: starts, stops, queue, hello. Guardian events are handled in task_table_ends.cpp.
 #include "worker/task_table.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ task_table::task* task_table::find(const operation_id& operation) {
 }
 
 void task_table::start(wire::start order, moment now, effects& out) {
-  // A repeat never runs twice, not even after its result was stored.
+  // A repeat never runs a second time, not even after its result was stored.
   if (tasks_.contains(order.operation) || forgotten_.contains(order.operation)) return;
   if (tasks_.size() >= settings_.most_tasks) return;
   task& t = tasks_[order.operation];
@@ -61,7 +61,7 @@ void task_table::stop(const wire::stop& s, moment now, effects& out) {
   book_.record(s);
   std::unordered_set<operation_id> closed(s.operations.begin(), s.operations.end());
   std::vector<task*> covered;
-  // A task that the scope's cutoff covers takes those below it along, whatever their as_of: repeat until nothing is
+  // A task covered by the scope's cutoff takes the tasks below it along, whatever their as_of: repeat until nothing is
   // added.
   std::unordered_set<const task*> seen;
   for (bool grew = true; grew;) {
@@ -74,12 +74,12 @@ void task_table::stop(const wire::stop& s, moment now, effects& out) {
     }
   }
   for (const task* t : covered) book_.close(t->operation, s.seq);
-  // Oldest first, so that a run from the same frames does the same in the same order.
+  // Oldest first, so that a run with the same frames acts in the same order.
   std::sort(covered.begin(), covered.end(), [](const task* a, const task* b) { return a->operation < b->operation; });
   effects told;
   effects done;
   for (task* t : covered) apply(*t, s.seq, s.grace.value_or(t->grace), now, done);
-  // Signals leave before reports.
+  // Signals are sent before reports.
   for (auto& e : done) (std::holds_alternative<tell>(e) ? told : out).push_back(std::move(e));
   for (auto& e : told) out.push_back(std::move(e));
 }
@@ -112,7 +112,7 @@ void task_table::tighten(task& t, std::uint64_t seq, milliseconds grace, moment 
   if ((t.pty || t.is_asked_first) && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
   const bool first = !t.stop;
   const bool claimed =
-      t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now a controller's stop owns it
+      t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now the controller's stop takes over
   if (!first && !claimed && kill_at >= t.stop->kill_at) return;
   if (first) {
     t.stop = applied_stop{seq, now, kill_at, signal_at};
@@ -220,7 +220,7 @@ std::vector<wire::task_ended> task_table::describe(wire::hello& hello, std::size
       continue;
     }
     wire::inventory_item item{id, wire::task_phase::held, t.pid, {}, t.stop ? t.stop->seq : 0};
-    // What has its go and perhaps cannot be executed has not begun. What ends says it with its result.
+    // A task with its go that can still fail to execute has not begun. The result of an ending task carries its start.
     if (t.at == phase::draining) item.started_at = t.end.started_at;
     if (t.at == phase::running && t.executing) item.started_at = t.started_at;
     if (t.at == phase::running || t.at == phase::draining)

@@ -1,16 +1,17 @@
-// The heart of the worker, pure: which tasks there are, what may start, what must stop, who won, and what the
-// controller is told.
+// The core of the worker, pure: which tasks exist, which can start, which must stop, how races are decided, and what is
+// reported to the controller.
 //
 // A task goes   queued → spawning → held → running → draining → ended   and is forgotten when its result is stored.
 //               (waits for (guardian  (cloned, (go     (proof of     (result kept
 //                slots)     clones)    no exec) given)   the end)      until stored)
-// Frames, guardian events and moments come in; effects go out and are performed at once and in order by the one thread
-// that owns this table. So the last look at cutoffs, lease and state (`hear(task_held)`) and the go cannot be parted.
-// Races, and why they are fine:
-//  - stop before the task is held: the guardian gets spawn and stop in this order; a later task_held finds the stop and
-//  gives no go.
-//  - stop after the go: the guardian signals; whichever end it sees is reported with the stop's seq.
-//  - the end was heard before the stop: the stop finds nothing live; the task keeps its own end (stop_seq 0).
+// Frames, guardian events and moments come in; effects go out, and the one thread that owns this table performs them at
+// once and in order. So nothing can come between the last check of cutoffs, lease and state (`hear(task_held)`) and the
+// go.
+// Races, and why they are harmless:
+//  - A stop before the task is held: the guardian gets spawn and stop in this order; a later task_held finds the stop
+//    and gives no go.
+//  - A stop after the go: the guardian signals; whichever end it sees is reported with the stop's seq.
+//  - The end arrives before the stop: the stop finds no live task; the task keeps its own end (stop_seq 0).
 #pragma once
 
 #include <deque>
@@ -30,45 +31,45 @@ class task_table {
   struct settings {
     std::uint32_t slots = 8;
     containment level = containment::group;
-    std::size_t most_tasks = 50'000;  ///< known at once, results included; a START above it is not taken
+    std::size_t most_tasks = 50'000;  ///< known at the same time, results included; a START beyond it is refused
     std::size_t remembered = 100'000; ///< ids of forgotten tasks, so that a late repeat of a START never runs
     std::chrono::milliseconds longest_grace = std::chrono::hours{24 * 7};
   };
   /// `lease` is read at every go and must outlive the table.
   task_table(settings s, const worker_lease& lease) : settings_(s), lease_(lease) {}
 
-  // Frames, in the order of the channel. When these return, the frame is applied.
+  // Frames, in the order of the channel. A frame is applied when its function returns.
   void start(wire::start order, moment now, effects& out);
   void stop(const wire::stop& s, moment now, effects& out);
   void results_stored(const wire::results_stored& stored);
 
-  // The guardian, and the answers to effects.
+  // Guardian events, and the answers to effects.
   void hear(const guardian_event& event, moment now, effects& out);
   void went(const operation_id& operation, bool given, moment now);
   void spawn_refused(const operation_id& operation, std::string why, moment now, effects& out);
-  /// Nothing can be started here: this task, which was not let go, and all that wait are no longer known, so that the
-  /// controller may place them again. What was stopped meanwhile ends as never started.
+  /// Nothing can be started here: drops this task, which has no go, and all waiting tasks, so that the controller can
+  /// place them elsewhere. Tasks that were stopped meanwhile end as never started.
   void give_back(const operation_id& failed, moment now, effects& out);
   void output_finished(const operation_id& operation, const output_counts& counts, moment now, effects& out);
 
-  /// Spawns what waits and has room, `most` tasks at a time, so that a flood of starts cannot hold up a stop behind it.
+  /// Spawns waiting tasks that have room, `most` at a time, so that a flood of starts cannot delay a stop behind it.
   void pump(moment now, std::size_t most, effects& out);
-  /// True while something waits that `pump` could spawn.
+  /// True while a task waits that `pump` could spawn.
   bool pumpable() const;
-  /// Asks for the processes of what is in its grace.
+  /// Asks for the processes of tasks in their grace.
   void tick(moment now, effects& out);
   std::optional<boot_time> next_tick() const;
 
-  /// The worker is told to leave: every task is stopped (each with its own grace, or at once) and no new one is taken.
+  /// The worker must leave: every task is stopped (each with its own grace, or at once) and no new one is accepted.
   void leave(moment now, bool at_once, effects& out);
-  /// A new session may begin, and with it a new lease: what has not begun and whose lease is over must not begin under
-  /// the new one, since the controller has perhaps taken it for dead by rule. To be called before a welcome is read.
+  /// A new session may begin, and with it a new lease. A task that has not begun and whose lease is over must not begin
+  /// under the new lease, since the controller may have taken it for dead by rule. Call before reading a welcome.
   void lapse(moment now, effects& out);
-  /// The guardian died and its containment was swept: whatever lived is dead.
+  /// The guardian died and its containment was swept: every live task is dead.
   void swept(moment now, effects& out);
 
   /// Fills inventory and results of a hello. Results beyond `most_results` stay in the inventory as running and are
-  /// returned, to be told after the hello: nothing that was ever taken is missing in it.
+  /// returned, to be sent after the hello: it omits no task that was ever accepted.
   std::vector<wire::task_ended> describe(wire::hello& hello, std::size_t most_results = 10'000) const;
 
   std::size_t live() const { return live_; }
@@ -91,12 +92,12 @@ class task_table {
     std::vector<operation_id> ancestors;
     std::uint32_t slots = 0;
     bool pty = false, is_asked_first = false;
-    bool executing = false; ///< its command began: the guardian said so
+    bool executing = false; ///< its command has begun, according to the guardian
     on_leader_exit leader_exit = on_leader_exit::wait;
     std::optional<milliseconds> lease;
     milliseconds grace{};
     phase at = phase::queued;
-    std::optional<wire::start> order; ///< until it is handed to the guardian
+    std::optional<wire::start> order; ///< until it is passed to the guardian
     std::int32_t pid = 0;
     wall_time started_at{};
     std::optional<applied_stop> stop;

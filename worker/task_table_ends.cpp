@@ -1,4 +1,4 @@
-// The task table: what the guardian says, the go, who won, and the result.
+// The task table: guardian events, the go, decided races, and the result.
 #include "worker/task_table.hpp"
 
 namespace quell::worker {
@@ -23,7 +23,8 @@ std::string cut(std::string text) {
 void task_table::hear(const guardian_event& event, moment now, effects& out) {
   const auto with = [&](const operation_id& operation, auto&& act) {
     task* t = find(operation);
-    // A guardian speaks only of what it was given and has not ended; anything else is from a life before a sweep.
+    // A guardian reports only on tasks that it was given and that have not ended; any other event is from before a
+    // sweep.
     if (t && (t->at == phase::spawning || t->at == phase::held || t->at == phase::running)) act(*t);
   };
   std::visit(overloaded{
@@ -32,7 +33,7 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
                      t.pid = e.pid;
                      if (t.at != phase::spawning) return;
                      t.at = phase::held;
-                     if (t.stop) return; // the guardian has the stop already: no go, no exec
+                     if (t.stop) return; // the guardian already has the stop: no go, no exec
                      if (lease_.over(now.boot, t.lease)) {
                        t.exec_error = lease_message(t, now);
                        out.push_back(stop_request{t.operation, now.boot, std::nullopt});
@@ -43,8 +44,8 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
                  },
                  [&](const task_spawn_failed& e) { spawn_refused(e.operation, e.message, now, out); },
                  [&](const task_executing& e) {
-                   // Told now and not at the go: what is stopped in between, or cannot be executed, never shows as
-                   // running.
+                   // Reported here instead of at the go: a task that is stopped in between, or cannot be executed,
+                   // never shows as running.
                    with(e.operation, [&](task& t) {
                      if (t.at != phase::running) return;
                      t.executing = true;
@@ -72,7 +73,7 @@ void task_table::hear(const guardian_event& event, moment now, effects& out) {
 
 void task_table::went(const operation_id& operation, bool given, moment now) {
   task* t = find(operation);
-  if (!t || t->at != phase::held || !given) return; // not given: the guardian ended it, which it says next
+  if (!t || t->at != phase::held || !given) return; // not given: the guardian ended it and reports that next
   t->at = phase::running;
   t->started_at = now.wall;
 }
@@ -90,7 +91,7 @@ void task_table::spawn_refused(const operation_id& operation, std::string why, m
   } else {
     t->end.error_code = "start_failed";
     t->end.error_message = cut("the task could not be started: " + std::move(why));
-    t->end.exit = exit_state{126, std::nullopt}; // as a shell says: found no way to execute it
+    t->end.exit = exit_state{126, std::nullopt}; // the shell's code for a command that cannot be executed
   }
   t->at = phase::draining;
   out.push_back(finish_output{operation});
@@ -178,8 +179,8 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
     t.end.error_message = cut(t.exec_error);
     return;
   }
-  // Force without a stop of ours is the guardian's own, at the end of the lease; but on_leader_exit=kill is forced
-  // after a natural end too.
+  // A forced end without a stop of ours is the guardian's own, at the end of the lease; but on_leader_exit=kill also
+  // forces after a natural end.
   const bool forced = e.sent == force::signalled || e.sent == force::killed;
   const bool by_lease =
       t.leader_exit == on_leader_exit::wait || (lease_.over(now.boot, t.lease) && t.end.exit && t.end.exit->signal);
@@ -230,7 +231,8 @@ void task_table::publish(task& t, effects& out) {
 }
 
 void task_table::swept(moment now, effects& out) {
-  // Without a namespace only parentage says who belonged to a task, and whoever could kill the guardian could cut that.
+  // Without a namespace only parentage shows which processes belong to a task, and a task that can kill the guardian
+  // can break it.
   proof evidence = proof::none;
   if (settings_.level == containment::cgroup_pidns) evidence = proof::cgroup_empty;
   if (settings_.level == containment::pidns) evidence = proof::pidns_gone;
@@ -241,7 +243,7 @@ void task_table::swept(moment now, effects& out) {
     if (ran) e.exit = t.leader ? *t.leader : exit_state{std::nullopt, "KILL"};
     const bool own_end = t.stop && t.stop->seq != 0;
     ended(t, e, now, out);
-    // Also without a stop: the controller may have ordered one that has not come here.
+    // Also without a stop: the controller can have ordered one that has not arrived here.
     if (ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
     if (own_end) continue;
     t.end.error_code = "worker_lost";
@@ -252,7 +254,7 @@ void task_table::swept(moment now, effects& out) {
 
 std::string task_table::lease_message(const task& t, moment now) const {
   if (!lease_.base()) return "the worker had no lease";
-  if (!lease_.over(now.boot, t.lease)) // it is told after the controller was heard again
+  if (!lease_.over(now.boot, t.lease)) // this is reported after the worker has heard from the controller again
     return "the lease ran out before the controller was heard again";
   const auto silent = std::chrono::duration_cast<milliseconds>(now.boot - *lease_.base());
   const std::string time = silent < std::chrono::seconds{1}

@@ -1,4 +1,4 @@
-// cgroup v2 by its files: cgroup.kill, cgroup.events, cgroup.procs, mkdir and rmdir.
+// Operates cgroup v2 through its files: cgroup.kill, cgroup.events, cgroup.procs, mkdir and rmdir.
 #include "worker/guardian/cgroup.hpp"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 namespace quell::worker {
 namespace {
 
-/// One word of a space-separated line, octal escapes of mountinfo undone.
+/// Splits a space-separated line into words and decodes the octal escapes of mountinfo.
 std::vector<std::string> words(std::string_view line) {
   std::vector<std::string> out(1);
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -96,7 +96,7 @@ result<std::string> own_cgroup() {
   });
   if (own.empty() || own.starts_with("/.."))
     return failure("no_cgroup", "this process's own cgroup lies outside of its view of " + mounted);
-  if (root != "/") { // a part of the tree is mounted: the path counts from that part
+  if (root != "/") { // only part of the tree is mounted: the path is relative to that part
     if (!own.starts_with(root))
       return failure("no_cgroup", "this process's own cgroup " + own + " is not below the mounted part " + root);
     own.erase(0, root.size());
@@ -163,7 +163,7 @@ bool cgroup_populated(int dir) {
 int remove_cgroup(int parent, const char* name) {
   if (::unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT) return 0;
   if (errno != EBUSY) return errno;
-  // A live process, or sub-cgroups that the task made: those go first.
+  // A live process, or sub-cgroups that the task made: those must be removed first.
   unique_fd dir(::openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!dir) return errno == ENOENT ? 0 : errno;
   remove_below(dir.get());

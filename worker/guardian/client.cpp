@@ -1,4 +1,4 @@
-// The worker's end: a queue of requests that never blocks, and what the guardian says, made into events.
+// The worker's end: a queue of requests that never blocks, and the guardian's messages as events.
 #include "worker/guardian/client.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ class connected_client final : public guardian_client {
   explicit connected_client(launched_guardian launched) : guardian_(std::move(launched)) {}
 
   ~connected_client() override {
-    guardian_.socket.reset(); // its order to kill everything and end
+    guardian_.socket.reset(); // orders the guardian to kill everything and end
     tasks_.clear();
     wait_for_end(5000);
   }
@@ -99,7 +99,7 @@ class connected_client final : public guardian_client {
   void stop(const stop_request& r) override {
     auto at = tasks_.find(r.operation);
     if (at == tasks_.end()) return;
-    at->second.hold.reset(); // what was not let go never will be
+    at->second.hold.reset(); // a task without its go will never get one
     stop_order order{r.operation, !at->second.went, r.kill_at,
                      r.signal_at ? std::max<std::int64_t>(r.signal_at->ns, 0) : -1};
     send({encode_stop(order), {}});
@@ -123,7 +123,7 @@ class connected_client final : public guardian_client {
 
  private:
   struct known_task {
-    unique_fd hold; ///< the end that is written: closed without a byte, it means never
+    unique_fd hold; ///< the writing end: if it is closed without a byte, the task never runs
     bool held = false, went = false;
   };
   struct datagram {
@@ -141,11 +141,11 @@ class connected_client final : public guardian_client {
     const int signal = signal_number(r.stop_signal);
     if (signal == 0) return "there is no signal " + r.stop_signal;
     if (tasks_.contains(r.operation)) return "this operation has a task here already";
-    if (!r.directory.starts_with('/')) { // the guardian lives in the root directory
+    if (!r.directory.starts_with('/')) { // the guardian's working directory is the root directory
       char here[PATH_MAX];
       if (::getcwd(here, sizeof here)) r.directory = std::string(here) + "/" + r.directory;
     }
-    // A socket, not a pipe: writing to a dead one must not raise SIGPIPE in a program that did not ask for it.
+    // A socket, not a pipe: writing to a dead pipe would raise SIGPIPE in a program that does not expect it.
     int hold[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, hold) < 0)
       return "cannot make the hold: " + errno_text(errno) +
@@ -213,7 +213,7 @@ class connected_client final : public guardian_client {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, guardian_.socket.get(), &event);
   }
 
-  /// False if it must be tried again. A socket whose guardian died says so on reading.
+  /// False if the request must be retried. A socket whose guardian has died reports that on reading.
   bool send_now(const datagram& out) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * (5 + most_secrets))] = {};
     iovec piece{const_cast<char*>(out.bytes.data()), out.bytes.size()};
@@ -235,23 +235,23 @@ class connected_client final : public guardian_client {
     while (true) {
       if (::sendmsg(guardian_.socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
       if (errno == EINTR) continue;
-      // ETOOMANYREFS: too many descriptors are on their way; the guardian will have taken some.
+      // ETOOMANYREFS: too many descriptors are in flight; it passes when the guardian has received some.
       return errno != EAGAIN && errno != ENOBUFS && errno != ETOOMANYREFS && errno != ENOMEM;
     }
   }
 
-  /// Keeps the own record; false for an event that is none of ours.
+  /// Updates this side's record; false for an event that must not reach the caller.
   bool note(guardian_event& event) {
     if (auto* held = std::get_if<task_held>(&event)) {
       auto at = tasks_.find(held->operation);
-      if (at == tasks_.end() || !at->second.hold) return false; // stopped meanwhile: its end follows
+      if (at == tasks_.end() || !at->second.hold) return false; // stopped in the meantime: its end follows
       at->second.held = true;
     } else if (auto* refused = std::get_if<task_spawn_failed>(&event)) {
       tasks_.erase(refused->operation);
     } else if (auto* ended = std::get_if<task_ended_here>(&event)) {
       auto at = tasks_.find(ended->operation);
       if (at == tasks_.end()) return false;
-      if (!at->second.went) { // only this side knows surely that there was no go
+      if (!at->second.went) { // only this side knows for certain that there was no go
         ended->exit.reset();
         ended->sent = task_ended_here::force::nothing;
       }
@@ -274,7 +274,7 @@ class connected_client final : public guardian_client {
     events.push_back(guardian_gone{wait_for_end(200)});
   }
 
-  /// Reaps the guardian. Its descriptors are closed a moment before it can be reaped.
+  /// Reaps the guardian, whose descriptors are closed a moment before it can be reaped.
   std::string wait_for_end(int limit_ms) {
     if (guardian_.pid <= 0) return "the guardian is gone";
     pollfd over{guardian_.pidfd.get(), POLLIN, 0};

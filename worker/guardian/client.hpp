@@ -1,16 +1,16 @@
-// The worker's end of its guardian: launches it, tells it what to spawn and stop, and hears what happened.
+// The worker's end of its guardian: launches it, sends it spawn and stop requests, and receives its events.
 //
 // The guardian is a separate small process (`quell-guardian`), the parent of every task. It alone clones, reaps and
-// kills; it knows the lease's end and starts nothing after it. EOF from the worker, or the lease over: it kills all.
-// One client, one thread.
+// kills; it knows the lease's end and starts nothing after it. It kills everything at EOF from the worker or at the end
+// of the lease. One client, one thread.
 //
 // A task's life as seen here:
-//   spawn → held (cloned into its containment, blocked on its hold pipe; nothing executed) → go → executing |
-//   exec_failed
+//   spawn → held (cloned into its containment, blocked on its hold pipe; nothing executed)
+//         → go → executing | exec_failed
 //         → leader_exited → ended (every layer of the containment proven empty)
-// `go` writes the one byte into the hold pipe from the calling thread: that write *is* the moment of the go, so the
-// caller's last look at cutoff, lease and state and the go cannot be separated by a message on its way. Stopping a held
-// task means that no exec ever happened.
+// `go` writes one byte into the hold pipe from the calling thread. That write *is* the moment of the go, so no message
+// in flight can come between the caller's last check of cutoff, lease and state and the go. If a held task is stopped,
+// no exec has happened.
 #pragma once
 
 #include <cstdint>
@@ -49,29 +49,29 @@ class unique_fd {
   int fd_ = -1;
 };
 
-/// What the guardian found this machine able to do.
+/// The containment that the guardian can provide on this machine.
 struct containment_report {
-  containment level = containment::group; ///< the strongest, or the forced one
+  containment level = containment::group; ///< the strongest available, or the forced one
   std::vector<std::string>
-      limits; ///< sentences: what is not promised at this level, and why a stronger one is not there
-  /// The guardian before this one ended by itself, with nothing left of its tasks; or there was none in this boot.
+      limits; ///< sentences: what this level does not promise, and why a stronger one is unavailable
+  /// The previous guardian ended by itself with no task left, or this boot had no previous guardian.
   bool earlier_ended = false;
 };
 
-/// What tasks are kept from (guardian/sandbox.hpp).
+/// The restrictions on tasks (guardian/sandbox.hpp).
 struct sandbox_options {
   bool on = false;
-  std::uint64_t capabilities = 0;  ///< bits that a task of root keeps
+  std::uint64_t capabilities = 0;  ///< capabilities (as bits) that a task of root keeps
   std::vector<std::string> hidden; ///< directories that tasks see as empty
 };
 
-/// A user to run a task as: resolved before, because looking one up may wait for a network.
+/// The user for a task: resolved in advance, because a look-up can wait for a network.
 struct task_account {
   std::uint32_t uid = 0, gid = 0;
-  std::vector<std::uint32_t> groups; ///< supplementary
+  std::vector<std::uint32_t> groups; ///< supplementary groups
 };
 
-/// 0 = none. A limit that the task asked for is required: it does not start without.
+/// 0 = none. A limit that the task asked for is required: the task does not start without it.
 struct task_limits {
   std::uint64_t memory_bytes = 0;
   std::uint32_t pids = 0;
@@ -92,7 +92,7 @@ struct spawn_request {
   std::optional<std::chrono::milliseconds> lease; ///< nullopt = the worker's
   std::optional<task_account> as;                 ///< nullopt = the worker's own user
   task_limits limits;
-  /// Memory files that the task inherits, the first as `first_secret_descriptor`.
+  /// Memory files that the task inherits, from descriptor `first_secret_descriptor` on.
   std::vector<unique_fd> secrets;
   std::vector<std::string> hide; ///< directories that this and later tasks see as empty
 };
@@ -104,8 +104,7 @@ struct stop_request {
   operation_id operation;
   /// SIGKILL from this instant on (CLOCK_BOOTTIME). A repeat may only bring it nearer.
   boot_time kill_at;
-  /// Where a cooperative channel comes first (a PTY hang-up): the stop signal is sent only at this instant; nullopt =
-  /// now.
+  /// If a cooperative channel comes first (a PTY hang-up), the stop signal is sent at this instant; nullopt = now.
   std::optional<boot_time> signal_at;
 };
 
@@ -113,11 +112,11 @@ struct task_held {
   operation_id operation;
   std::int32_t pid;
 };
-/// The task could not be made; nothing of it exists. `message` names the step and the reason.
+/// The task could not be made; no part of it exists. `message` names the step and the reason.
 struct task_spawn_failed {
   operation_id operation;
   std::string message;
-  bool by_worker = false; ///< whatever the task is: nothing can be started here now
+  bool by_worker = false; ///< independent of the task: nothing can be started here now
 };
 /// exec succeeded.
 struct task_executing {
@@ -133,17 +132,17 @@ struct task_leader_exited {
   operation_id operation;
   exit_state exit;
 };
-/// The containment is empty, by wait and every layer in use. `last_resort`: what had been sent to it when it became
-/// empty.
+/// The containment is empty, as proven by wait and by every layer in use. `last_resort`: the strongest signal sent
+/// before it became empty.
 struct task_ended_here {
   enum class force : std::uint8_t { nothing, cooperative, signalled, killed };
   operation_id operation;
-  std::optional<exit_state> exit; ///< nullopt: never executed
+  std::optional<exit_state> exit; ///< nullopt: it never executed
   force sent = force::nothing;
   proof evidence = proof::group_empty;
-  std::string limit = {}; ///< a sentence: which of its limits it ran into, if any
+  std::string limit = {}; ///< a sentence: the limit that the task exceeded, if any
 };
-/// A killed task that is still there; about once a second from kill_at on.
+/// A killed task that is still alive; sent about once a second from kill_at on.
 struct task_still_there {
   operation_id operation;
   unproven_why why;
@@ -151,7 +150,7 @@ struct task_still_there {
   std::vector<process_view> processes;
   std::optional<boot_time> kill_again_at;
 };
-/// The guardian is gone (crash, kill): the worker must end its session and sweep (`sweep_containment`).
+/// The guardian has died (crash, kill): the worker must end its session and sweep (`sweep_containment`).
 struct guardian_gone {
   std::string why;
 };
@@ -163,15 +162,15 @@ class guardian_client {
  public:
   struct options {
     std::string binary;                ///< path of quell-guardian
-    std::string subtree;               ///< name of the worker's own cgroup directory, stable over restarts
-    std::optional<containment> forced; ///< nullopt = the strongest found
-    /// A file that guardian and keepers hold locked while they live (`life_lock`); empty: earlier lives are not
-    /// awaited.
+    std::string subtree;               ///< name of the worker's own cgroup directory, the same across restarts
+    std::optional<containment> forced; ///< nullopt = the strongest available
+    /// A file that guardian and keepers hold locked while they live (`life_lock`); empty: do not wait for earlier
+    /// guardians.
     std::string lock = {};
     sandbox_options sandbox = {};
   };
-  /// Starts the guardian and waits for its report (10 s at most). Before it reports, it has cleared what an earlier
-  /// life left in `subtree`.
+  /// Starts the guardian and waits for its report (10 s at most). The guardian reports only after it has cleared what
+  /// an earlier guardian left in `subtree`.
   static result<std::unique_ptr<guardian_client>> launch(options o);
   virtual ~guardian_client() = default;
 
@@ -179,26 +178,27 @@ class guardian_client {
   virtual std::int32_t pid() const = 0;
   /// Poll this for reading, then call `receive`.
   virtual int descriptor() const = 0;
-  /// All events that are there, without waiting.
+  /// All pending events, without waiting.
   virtual std::vector<guardian_event> receive() = 0;
 
   virtual void spawn(spawn_request r) = 0;
-  /// Lets a held task go. False if it is not held (any more).
+  /// Gives a held task its go. False if the task is not, or no longer, held.
   virtual bool go(const operation_id& operation) = 0;
   virtual void stop(const stop_request& r) = 0;
   /// All leases count from `base` (CLOCK_BOOTTIME) with this default length.
   virtual void lease(boot_time base, std::chrono::milliseconds length) = 0;
-  /// The processes of a task right now (at most 20; the answer is an event task_still_there with why = in_grace).
+  /// Asks for the present processes of a task (at most 20; the answer is an event task_still_there with why =
+  /// in_grace).
   virtual void look(const operation_id& operation) = 0;
 };
 
-/// Kills everything in the subtree and removes it, then every child of this process with what is below it: a worker
-/// is a subreaper, so what lost keeper and guardian comes to it. For a worker whose guardian died.
-/// `lock` as in the options. Returns the number of processes killed, or a fault.
+/// Kills everything in the subtree and removes it, then kills every child of this process with its descendants: a
+/// worker is a subreaper, so processes that lost keeper and guardian become its children. For a worker whose guardian
+/// died. `lock` as in the options. Returns the number of processes killed, or a fault.
 result<std::size_t> sweep_containment(const std::string& subtree, const std::string& lock = {});
 
-/// What this machine can and cannot promise, found without a running worker (for `quell doctor`, run as the calling
-/// user).
+/// The guarantees that this machine can and cannot give, found without a running worker (for `quell doctor`, run as the
+/// calling user).
 containment_report probe_containment();
 
 } // namespace quell::worker

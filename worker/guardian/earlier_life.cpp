@@ -1,7 +1,7 @@
-// Looks for inits that are dying in /proc, and kills what came to this process as a subreaper.
+// Finds dying inits in /proc, and kills processes that became children of this process as a subreaper.
 //
-// A dying init has no memory any more (statm is all zeros), which no living process can pretend: neither a name nor an
-// empty command line is taken for one.
+// A dying init has no memory any more (statm is all zeros), which a living process cannot imitate: neither a name nor
+// an empty command line proves it.
 #include "worker/guardian/earlier_life.hpp"
 
 #include <dirent.h>
@@ -30,7 +30,8 @@ bool is_orphaned_dying_init(pid_t pid) {
   if (memory.empty() || memory.find_first_not_of("0 \n") != std::string::npos) return false;
   const auto stat = stat_of(pid);
   if (stat.state == 0 || stat.state == 'Z' || stat.state == 'X') return false;
-  // While another worker's guardian is its parent it is that one's; an orphan of an earlier life has lost its guardian.
+  // An init whose parent is another worker's guardian belongs to that guardian; an orphan of an earlier life has lost
+  // its guardian.
   const auto parent = "/proc/" + std::to_string(stat.parent) + "/cmdline";
   const auto parents = read_small_file(AT_FDCWD, parent.c_str(), 1024);
   return !parents.starts_with(std::string("quell-guardian") + '\0');

@@ -1,4 +1,4 @@
-// The guardian's loop: who is heard in which order, and what is said to the worker.
+// The guardian's loop: the order in which it reads its sources, and its messages to the worker.
 #include "worker/guardian/guardian.hpp"
 
 #include <sys/epoll.h>
@@ -83,8 +83,8 @@ void guardian::turn() {
   }
   // Ends before orders: a task that ended before a stop was read has ended by itself.
   if (children) reap_children();
-  // Renewals that waited while this process could not run lie one behind the other: only the last one counts, so no
-  // lease is judged before all of them are read.
+  // Renewals that queued up while this process could not run are read one after the other. Only the last one counts, so
+  // no lease is judged before all of them are read.
   if (worker || clock || more_to_hear_) hear_worker();
   if (!more_to_hear_ && std::exchange(lease_told_, false)) check_leases();
   if (clock) clock_rang();
@@ -95,7 +95,7 @@ void guardian::hear_worker() {
   if (!worker_here_) return;
   static char datagram[datagram_limit_bytes];
   more_to_hear_ = false;
-  for (int count = 0; count < 32; ++count) { // then the others have their turn
+  for (int count = 0; count < 32; ++count) { // then the other sources get their turn
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * (5 + most_secrets))];
     iovec piece{datagram, sizeof datagram};
     msghdr message{};
@@ -121,7 +121,8 @@ void guardian::hear_worker() {
     }
     obey(std::string_view(datagram, static_cast<std::size_t>(got)), fds);
   }
-  // A worker that never pauses must not keep its lease alive by that: from some length on the judging goes on.
+  // A worker that never stops sending must not keep its lease alive that way: after this many iterations leases are
+  // judged anyway.
   more_to_hear_ = ++turns_unheard_ < 100;
 }
 
@@ -140,13 +141,13 @@ void guardian::hear_keeper(std::uint64_t serial) {
     message.msg_controllen = sizeof control;
     const ssize_t got = ::recvmsg(task.channel.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) { // the keeper is gone or going: its death is heard as a child's
+    if (got <= 0) { // the keeper is dead or dying: its death arrives as a child's death
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, task.channel.get(), nullptr);
       task.channel.reset();
       return;
     }
     if (got != static_cast<ssize_t>(sizeof report)) continue;
-    pid_t sender = 0; // as this namespace numbers it: the kernel translates
+    pid_t sender = 0; // numbered in this namespace: the kernel translates
     for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
       if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
       ucred who{};
@@ -167,7 +168,7 @@ void guardian::reap_children() {
     if (keeper == by_keeper_.end()) continue; // an orphan of a keeper that was killed
     const auto serial = keeper->second;
     by_keeper_.erase(keeper);
-    hear_keeper(serial); // its last words lie in the channel
+    hear_keeper(serial); // its last report is still in the channel
     keeper_ended(*tasks_.at(serial), status);
   }
   if (orphans_) kill_orphans();

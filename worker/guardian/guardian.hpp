@@ -1,5 +1,5 @@
-// The guardian's heart: one loop over the worker's socket, the keepers' channels, dead children and the clock
-// (README.md has the essay).
+// The guardian's core: one loop over the worker's socket, the keepers' channels, dead children and the clock (README.md
+// explains the design).
 #pragma once
 
 #include <sys/types.h>
@@ -24,14 +24,14 @@
 
 namespace quell::worker {
 
-/// What the guardian knows of one task.
+/// The guardian's record of one task.
 struct guarded_task {
   using force = task_ended_here::force;
 
   std::uint64_t serial = 0;
   operation_id operation;
-  pid_t keeper = 0; ///< 0 once it is reaped
-  pid_t leader = 0; ///< as the host sees it; 0 until it is held
+  pid_t keeper = 0; ///< 0 once it has been reaped
+  pid_t leader = 0; ///< as the host numbers it; 0 until it is held
   unique_fd channel;
   bool has_cgroup = false;
   std::string directory, command; ///< for messages
@@ -40,20 +40,20 @@ struct guarded_task {
 
   keeper_report known;
   std::optional<exit_state> exit;
-  bool by_worker = false;     ///< it could not begin, whatever it is
-  task_limits limits;         ///< those that it asked for may be what keeps it from beginning
-  std::string limit_met;      ///< which of them it ran into
-  std::string refused;        ///< why it was ended before it was said to be held
-  bool keeper_failed = false; ///< its keeper was killed: what it left came to the guardian
+  bool by_worker = false;     ///< it could not begin, for a reason independent of the task
+  task_limits limits;         ///< a limit that the task asked for can prevent its start
+  std::string limit_met;      ///< the limit that it exceeded
+  std::string refused;        ///< why it was ended before it was reported as held
+  bool keeper_failed = false; ///< its keeper was killed: the remaining processes became the guardian's children
 
-  bool stopping = false; ///< a stop, the lease or the worker's end
+  bool stopping = false; ///< by a stop, the lease or the worker's end
   bool killing = false;
   bool signalled = false;
   bool look = false;
   force sent = force::nothing;
   std::int64_t signal_at = never, kill_at = never, retry_at = never, say_at = never, poke_keeper_at = never;
   std::int64_t pause_ns = 0;
-  std::int64_t armed_at = never; ///< where it stands in the timer queue
+  std::int64_t armed_at = never; ///< its entry in the timer queue
 
   static constexpr std::int64_t never = INT64_MAX;
   std::string cgroup_name() const { return "t-" + operation.text(); }
@@ -63,16 +63,16 @@ class guardian {
  public:
   struct options {
     unique_fd worker; ///< SOCK_SEQPACKET
-    unique_fd life;   ///< the life lock, taken; none: -1
+    unique_fd life;   ///< the life lock, held; none: -1
     containment_report report;
-    std::unique_ptr<cgroup_subtree> subtree; ///< null where no cgroup can be used
+    std::unique_ptr<cgroup_subtree> subtree; ///< null if no cgroup can be used
     sandbox confinement{{}};
     limiter limits;
     std::string name; ///< of the subtree
     std::uint64_t open_files_limit = 0;
   };
   explicit guardian(options o);
-  /// Until the worker is gone and every task is proven dead.
+  /// Runs until the worker is gone and every task is proven dead.
   int run();
 
  private:
@@ -88,7 +88,7 @@ class guardian {
   void flush();
   void worker_left();
 
-  // guardian_spawn.cpp: requests and beginnings
+  // guardian_spawn.cpp: requests and starts
   void obey(std::string_view datagram, std::vector<unique_fd>& fds);
   void spawn(byte_reader& in, std::vector<unique_fd>& fds);
   std::string start(guarded_task& task, const spawn_header& header, byte_reader& texts, std::vector<unique_fd>& fds);
@@ -96,7 +96,7 @@ class guardian {
   void renew(boot_time base, std::chrono::milliseconds length);
   bool lease_over(const guarded_task& task, boot_time now) const;
 
-  // guardian_stop.cpp: endings
+  // guardian_stop.cpp: stops and ends
   void stop(const stop_order& order);
   void kill_task(guarded_task& task);
   void kill_round(guarded_task& task, std::int64_t now);
@@ -108,7 +108,7 @@ class guardian {
   /// Reports and forgets the task if every layer of its containment is empty.
   bool try_finish(guarded_task& task);
   void kill_orphans();
-  /// True if no order reaches the keeper: a task holds it stopped or traced, or its end is kept from us by a tracer.
+  /// True if orders cannot reach the keeper: a task has stopped or traced it, or a tracer keeps its end from us.
   static bool is_captured(pid_t keeper);
   task_still_there describe(guarded_task& task, std::int64_t now);
 
@@ -128,16 +128,16 @@ class guardian {
   std::unordered_map<std::uint64_t, std::unique_ptr<guarded_task>> tasks_;
   std::unordered_map<operation_id, std::uint64_t> by_operation_;
   std::unordered_map<pid_t, std::uint64_t> by_keeper_;
-  std::uint64_t next_serial_ = 16; ///< smaller numbers name the loop's own descriptors
+  std::uint64_t next_serial_ = 16; ///< smaller numbers are the loop's own descriptors
   std::set<std::pair<std::int64_t, std::uint64_t>> timers_;
   std::int64_t clock_set_to_ = guarded_task::never;
 
   std::optional<boot_time> lease_base_;
   std::chrono::milliseconds lease_length_{0};
   std::int64_t lease_check_at_ = guarded_task::never;
-  bool lease_told_ = false;   ///< a renewal was read and nothing judged by it yet
+  bool lease_told_ = false;   ///< a renewal was read, and no lease has been judged by it yet
   bool more_to_hear_ = false; ///< the worker's socket was not read to its end
-  int turns_unheard_ = 0;     ///< how many turns in a row
+  int turns_unheard_ = 0;     ///< iterations in a row in which that was so
 
   byte_writer saying_;
   std::deque<std::string> unsent_;

@@ -1,4 +1,4 @@
-// How tasks begin: requests of the worker, the clone, and what keeper and leader say until the exec.
+// Starts tasks: requests of the worker, the clone, and the reports of keeper and leader until the exec.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/epoll.h>
@@ -27,7 +27,7 @@ exit_state exit_of(int wait_status) {
   return exit;
 }
 
-/// The texts of a big request, mapped for as long as the clone takes.
+/// The texts of a big request, mapped for the duration of the clone.
 class mapped_texts {
  public:
   explicit mapped_texts(int fd) {
@@ -160,7 +160,7 @@ std::string guardian::start(guarded_task& task, const spawn_header& header, byte
   task.directory = directory.substr(0, 300);
   task.command = std::string_view(argv_[0]).substr(0, 300);
 
-  // What fails from here to the clone is no fault of the task: it may be tried again, here later or elsewhere now.
+  // A failure from here to the clone is not the task's fault: it can be retried, here later or elsewhere now.
   int ends[2];
   task.by_worker = ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0;
   if (task.by_worker) return "cannot make the keeper's channel: " + errno_text(errno);
@@ -263,7 +263,7 @@ void guardian::renew(boot_time base, std::chrono::milliseconds length) {
 bool guardian::lease_over(const guarded_task& task, boot_time now) const {
   if (!lease_base_) return true;
   const auto end = [&](std::chrono::milliseconds length) { return *lease_base_ + length - kill_margin(length); };
-  // What has not begun is judged by the worker's lease also: nothing starts after its end.
+  // Before its exec a task is also judged by the worker's lease: nothing starts after its end.
   const bool begun = task.known.exec == exec_state::succeeded;
   if (!begun && now >= end(lease_length_)) return true;
   return now >= end(task.lease.value_or(lease_length_));

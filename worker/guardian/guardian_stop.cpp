@@ -1,4 +1,4 @@
-// How tasks end: the signal, the kill, the repeats until it is proven, and the lease.
+// Ends tasks: the signal, the kill, the repeats until the end is proven, and the lease.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -55,7 +55,7 @@ void order_keeper(const guarded_task& task, keeper_command command) {
 
 void guardian::stop(const stop_order& order) {
   auto* task = find(order.operation);
-  if (!task) return; // it has ended; the worker has been told, or will read it next
+  if (!task) return; // it has ended; the worker has the event, or will read it next
   const auto now = boot_now().ns;
   task->stopping = true;
   task->kill_at = std::min(task->kill_at, order.kill_at.ns);
@@ -74,7 +74,7 @@ void guardian::signal_task(guarded_task& task) {
   task.signalled = true;
   task.signal_at = never;
   task.sent = guarded_task::force::signalled;
-  if (task.keeper > 0 && !uses_pidns()) ::kill(task.keeper, SIGCONT); // a task of the same user may have stopped it
+  if (task.keeper > 0 && !uses_pidns()) ::kill(task.keeper, SIGCONT); // a task of the same user can have stopped it
   order_keeper(task, {keeper_command::what::signal, task.stop_signal});
 }
 
@@ -99,14 +99,15 @@ void guardian::kill_round(guarded_task& task, std::int64_t now) {
   } else if (task.keeper > 0) {
     ::kill(task.keeper, SIGCONT);
     order_keeper(task, {keeper_command::what::kill, 0});
-    // A keeper that a task holds stopped or traced cannot obey: without it, what is left comes to us. A tracer can even
-    // keep a killed keeper from being waited for; then the walk takes the keeper as the head of its tree.
+    // A keeper that a task has stopped or traced cannot obey: once it is killed, its descendants become our children. A
+    // tracer can even prevent a killed keeper from being waited for; the walk then treats the keeper as the head of its
+    // tree.
     if (task.pause_ns > 80 * ms && is_captured(task.keeper)) {
       ::kill(task.keeper, SIGKILL);
       task.keeper_failed = orphans_ = true;
     }
   }
-  if (task.keeper_failed) orphans_at_ = now; // by the clock: that round may end tasks, and this one is in use here
+  if (task.keeper_failed) orphans_at_ = now; // in the clock's round: it can end tasks, and this one is in use here
 }
 
 bool guardian::is_captured(pid_t keeper) {
@@ -121,7 +122,7 @@ void guardian::on_time(guarded_task& task, std::int64_t now) {
     if (task.keeper == 0 && try_finish(task)) return;
     if (task.killing) {
       kill_round(task, now);
-    } else { // ended by itself, but somebody else's process sits in its cgroup
+    } else { // ended by itself, but an unrelated process is in its cgroup
       task.retry_at = now + task.pause_ns;
       task.pause_ns = std::min(task.pause_ns * 2, 1000 * ms);
     }
@@ -166,7 +167,7 @@ void guardian::keeper_ended(guarded_task& task, int wait_status) {
     task.channel.reset();
   }
   if (WIFSIGNALED(wait_status) && !uses_pidns()) {
-    // Killed by its own task, or by us because it could not move: who was left is now our child.
+    // Killed by its own task, or by us because it was stuck: the remaining processes are now our children.
     task.keeper_failed = orphans_ = true;
     if (!task.killing) return kill_task(task);
   }
@@ -184,8 +185,8 @@ bool guardian::try_finish(guarded_task& task) {
     task.limit_met = limiter_.exceeded(task.cgroup_name(), task.limits, own.get());
   }
   if (task.has_cgroup && remove_cgroup(subtree_->descriptor(), task.cgroup_name().c_str()) != 0) {
-    // Just after the last process is reaped the kernel may need a moment; a process that was moved into it needs a
-    // kill.
+    // Just after the last process is reaped the kernel can need a moment; a process that was moved into the cgroup
+    // needs a kill.
     if (task.retry_at == never) task.retry_at = boot_now().ns + 1 * ms;
     return false;
   }
@@ -203,7 +204,8 @@ bool guardian::try_finish(guarded_task& task) {
                           by_worker});
   } else {
     task_ended_here ended{task.operation, task.exit, task.sent, proof::group_empty};
-    // The keeper was killed together with the leader and could not say how that one ended: it was by the same kill.
+    // The keeper was killed together with the leader and could not report how the leader ended: the same kill ended
+    // both.
     const bool executed = known.exec == exec_state::succeeded || (known.exec == exec_state::unknown && known.held);
     if (executed && !ended.exit) ended.exit = exit_state{std::nullopt, "KILL"};
     if (uses_pidns()) ended.evidence = proof::pidns_gone;

@@ -1,4 +1,4 @@
-// The keeper's life: set up, fork the leader, reap, obey, and kill the task when the guardian is gone.
+// The keeper's life: set up, fork the leader, reap, obey, and kill the task if the guardian dies.
 #include "worker/guardian/keeper.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,8 @@ namespace {
 
 void wake(int) {}
 
-/// Fixed places of a keeper's descriptors; the guardian keeps them occupied, so that no descriptor of value lies there.
+/// Fixed numbers of a keeper's descriptors; the guardian keeps them occupied, so that no needed descriptor has one of
+/// them.
 enum place : int { channel = 3, hold, in, out, err, cgroup, life, first_secret };
 static_assert(first_secret + most_secrets <= reserved_descriptors);
 
@@ -72,7 +73,7 @@ class keeper {
     put(orders_.in, in);
     put(orders_.out, out);
     put(orders_.err, err);
-    // The init is in the cgroup itself and needs no way to it.
+    // The init is in the cgroup itself and does not need its descriptor.
     if (is_init())
       ::close(cgroup);
     else
@@ -93,7 +94,7 @@ class keeper {
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
 
-    // SIGKILL ends an init and with it the namespace. A subreaper has to live on to kill.
+    // SIGKILL ends an init and with it the namespace. A subreaper must survive to kill its descendants.
     ::prctl(PR_SET_PDEATHSIG, is_init() ? SIGKILL : SIGTERM);
     ::prctl(PR_SET_NAME, is_init() ? "quell-init" : "quell-keeper");
     if (!is_init()) {
@@ -101,7 +102,7 @@ class keeper {
       if (::getppid() != orders_.guardian) ::_exit(1);
       return;
     }
-    // Own /proc, seen by nobody else; mounts of the host still arrive (slave).
+    // A separate /proc, visible to this namespace only; mounts of the host still propagate here (slave).
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) fail(start_step::mount, errno);
     const bool for_root = ::geteuid() == 0 && (!orders_.changes_user || orders_.uid == 0);
     if (!orders_.confinement->mount_proc(for_root)) fail(start_step::mount, errno);
@@ -122,7 +123,8 @@ class keeper {
       ::close_range(first_secret, first_secret + static_cast<unsigned>(orders_.secret_count) - 1, 0);
   }
 
-  /// Reads what the leader said about its exec; end of file means that exec closed the pipe, or that it died before.
+  /// Reads the leader's report about its exec; end of file means that exec closed the pipe, or that the leader died
+  /// before it.
   void settle_exec() {
     if (exec_pipe_ < 0) return;
     exec_failure said;
@@ -135,8 +137,8 @@ class keeper {
       known_.error = said.error;
       known_.code = said.code;
     } else {
-      // A process that is killed closes its pipes before it can be waited for, so only the kernel's own note tells the
-      // two apart.
+      // A killed process closes its pipes before it can be waited for, so only the kernel's own record tells the two
+      // cases apart.
       known_.exec = never_executed(leader_) ? exec_state::never : exec_state::succeeded;
     }
     ::close(exec_pipe_);
@@ -154,7 +156,7 @@ class keeper {
       if (next.si_pid == 0) break;
       reaped_ = true;
       if (known_.exited) continue;
-      if (next.si_pid == leader_) settle_exec(); // while it is a zombie and its record can be read
+      if (next.si_pid == leader_) settle_exec(); // while it is a zombie and its record can still be read
       int status = 0;
       ::waitpid(next.si_pid, &status, 0);
       if (next.si_pid != leader_) continue;
@@ -188,11 +190,11 @@ class keeper {
     const auto left = std::max(next_round_ - boot_now(), std::chrono::nanoseconds{0}).count();
     const timespec limit{left / 1'000'000'000, left % 1'000'000'000};
     const int ready = ::ppoll(fds, 2, killing_ ? &limit : nullptr, &open);
-    // SIGTERM is the parent-death signal here; from anybody else it says nothing.
+    // SIGTERM is the parent-death signal here; from any other sender it is ignored.
     if (!is_init() && !guardian_gone_ && ::getppid() != orders_.guardian) guardian_left();
     if (ready > 0 && fds[1].revents) settle_exec();
     if (ready > 0 && fds[0].revents) obey();
-    // By the clock, not by the time-out: a tree that dies and forks without end interrupts every wait.
+    // By the clock, not by the time-out: a tree that dies and forks endlessly interrupts every wait.
     if (killing_ && boot_now() >= next_round_) kill_round();
   }
 
@@ -209,12 +211,12 @@ class keeper {
       kill_cgroup(orders_.cgroup);
       pause = std::chrono::milliseconds{std::clamp(rounds_ * 20, 20, 1000)};
     }
-    // At the cgroup level only who has left the cgroup is still to be found: no walk while what is killed is being
-    // reaped.
+    // At the cgroup level only processes that left the cgroup remain to be found: no walk while killed processes are
+    // being reaped.
     if (orders_.cgroup < 0 || (!reaped_ && !cgroup_populated(orders_.cgroup))) kill_descendants_once({});
     reaped_ = false;
     ++rounds_;
-    // What is killed needs time to die and to be reaped: at least as much as was spent on killing it.
+    // Killed processes need time to die and be reaped: at least as much as the killing took.
     const auto end = boot_now();
     next_round_ = end + std::max(pause, end - began);
   }
@@ -236,7 +238,7 @@ class keeper {
 
   void pass_on(int signal) {
     if (is_init()) {
-      ::kill(-1, signal); // everything in the namespace but us, in one step
+      ::kill(-1, signal); // everything in the namespace except this process, in one step
       ::kill(-1, SIGCONT);
       return;
     }
@@ -257,7 +259,7 @@ class keeper {
 
   bool in_cgroup(pid_t pid) {
     if (own_path_.empty()) {
-      // The leader was born in it, but may have left: the name of the directory is the truth.
+      // The leader was created in it, but can have left: the directory's name is authoritative.
       char link[64], target[4096];
       std::snprintf(link, sizeof link, "/proc/self/fd/%d", orders_.cgroup);
       const ssize_t size = ::readlink(link, target, sizeof target);

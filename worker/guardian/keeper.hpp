@@ -1,8 +1,8 @@
 // The keeper: one process per task between the guardian and the task's leader (README.md, "Who is who").
 //
-// In a PID namespace it is the namespace's init; elsewhere it is a subreaper outside of the task's cgroup. It forks the
-// leader, reaps all that the task leaves, passes on signals, and kills the task when the guardian is gone. It is forked
-// from the guardian without exec.
+// In a PID namespace it is the namespace's init; otherwise it is a subreaper outside of the task's cgroup. It forks the
+// leader, reaps all the task's processes, passes on signals, and kills the task if the guardian dies. It is forked from
+// the guardian without exec.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +16,12 @@ namespace quell::worker {
 
 class sandbox;
 
-/// What a keeper needs to know; it points into the guardian's memory, of which the keeper has a copy.
+/// A keeper's instructions; they point into the guardian's memory, of which the keeper has a copy.
 struct keeper_orders {
   containment level = containment::group;
   int channel = -1; ///< SOCK_SEQPACKET to the guardian
   int cgroup = -1;  ///< the task's cgroup directory, at the cgroup levels
-  int life = -1;    ///< the worker's life lock: held as long as a keeper lives
+  int life = -1;    ///< the worker's life lock: held for the keeper's lifetime
   int hold = -1, in = -1, out = -1, err = -1;
   bool pty = false;
   on_leader_exit leader_exit = on_leader_exit::wait;
@@ -29,8 +29,8 @@ struct keeper_orders {
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   pid_t guardian = 0;
-  std::uint64_t open_files_limit = 0; ///< RLIMIT_NOFILE (soft) to give back to the task
-  bool changes_user = false;          ///< to the three below
+  std::uint64_t open_files_limit = 0; ///< RLIMIT_NOFILE (soft), restored for the task
+  bool changes_user = false;          ///< to the user and groups below
   uid_t uid = 0;
   gid_t gid = 0;
   const sandbox* confinement = nullptr;
@@ -40,7 +40,7 @@ struct keeper_orders {
   std::size_t secret_count = 0;
 };
 
-/// The descriptors that the guardian keeps occupied, so that a keeper may put its own there. 3 to 25.
+/// The descriptors that the guardian keeps occupied, so that a keeper can place its own there. 3 to 25.
 inline constexpr int reserved_descriptors = 32;
 
 enum class start_step : std::uint8_t {
@@ -58,14 +58,14 @@ enum class start_step : std::uint8_t {
 };
 enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
 
-/// Keeper to guardian: all that is known so far; sent whenever it grows. `held` comes from the leader itself, with its
+/// Keeper to guardian: everything known so far; sent whenever it grows. `held` comes from the leader itself, with its
 /// credentials.
 struct keeper_report {
   bool held = false;
   exec_state exec = exec_state::unknown;
-  start_step step = start_step::none; ///< where it failed
-  std::int32_t error = 0;             ///< errno of that
-  std::int32_t code = 0;              ///< 126 or 127 of a failed exec
+  start_step step = start_step::none; ///< the step that failed
+  std::int32_t error = 0;             ///< its errno
+  std::int32_t code = 0;              ///< 126 or 127 for a failed exec
   bool exited = false;
   std::int32_t wait_status = 0; ///< of the leader, as from waitpid
 };
@@ -84,14 +84,15 @@ struct keeper_command {
   std::int32_t signal = 0;
 };
 
-/// In the freshly cloned process. Never returns.
+/// Runs in the freshly cloned process. Never returns.
 [[noreturn]] void run_keeper(const keeper_orders& orders);
 
-/// In the process forked by the keeper: sets up, says that it is held, waits for the go, executes. Never returns.
+/// Runs in the process that the keeper forks: sets up, reports that it is held, waits for the go, executes. Never
+/// returns.
 [[noreturn]] void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe);
 
-/// One round of SIGKILL to every descendant of this process but those in and below `but_not` (sorted). It reaps
-/// nothing; repeat until there is none.
+/// Sends SIGKILL once to every descendant of this process except those in and below `but_not` (sorted). It reaps
+/// nothing; repeat until none is left.
 void kill_descendants_once(const std::vector<pid_t>& but_not);
 
 } // namespace quell::worker

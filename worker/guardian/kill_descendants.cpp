@@ -1,10 +1,10 @@
-// Killing a tree without a cgroup or a namespace: what a subreaper can do, which finds every descendant but races
+// Kills a tree without a cgroup or a namespace, by the means of a subreaper, which finds every descendant but races
 // against forks.
 //
-// First all are stopped, then all are killed: nobody sees another one die and reacts. A process is stopped *before* its
-// children are read: a fork that is under way when the signal is queued is abandoned by the kernel, so that the list is
-// complete from then on, and one walk from the top finds everything that hangs together. What loses its parent
-// meanwhile becomes our own child: our list is read again until it brings nothing new.
+// All processes are first stopped and then killed, so that none sees another die and reacts. A process is stopped
+// *before* its children are read: the kernel abandons a fork that is under way when the signal is queued, so the list
+// is complete from then on, and one walk from the top finds every connected process. A process that loses its parent
+// meanwhile becomes our own child: our list is read again until it yields nothing new.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,10 +25,10 @@ class killing_walk {
   void run() {
     for (int pass = 0; pass < 20; ++pass)
       if (!walk()) break;
-    // A stopped process cannot end, and its parent cannot reap it: the numbers still mean the same processes.
+    // A stopped process cannot end, and its parent cannot reap it: the pids still mean the same processes.
     for (const pid_t pid : stopped_) ::kill(pid, SIGKILL);
-    // A tree in which each parent forks and exits is always one of our own children: the way to it is short, and often
-    // enough won.
+    // In a tree in which each parent forks and exits, the living process is always one of our own children: the path to
+    // it is short, and the race is won often enough.
     for (int pass = 0; pass < 20; ++pass) {
       bool fresh = false;
       for (const pid_t pid : direct_children(self_))
@@ -40,7 +40,7 @@ class killing_walk {
  private:
   bool excepted(pid_t pid) const { return std::binary_search(but_not_.begin(), but_not_.end(), pid); }
 
-  /// True if it found a process that was not known yet.
+  /// True if it found a new process.
   bool walk() {
     bool fresh = false;
     std::vector<std::pair<pid_t, pid_t>> open; // process and parent
@@ -61,8 +61,7 @@ class killing_walk {
     return fresh;
   }
 
-  /// Our own children are reaped by nobody else, so their numbers are safe. Of others a pidfd holds the number while it
-  /// is looked at.
+  /// Only we reap our own children, so their pids are safe. For others a pidfd pins the pid during the check.
   bool stop(pid_t pid, pid_t parent, int& threads) {
     if (parent == self_) {
       if (::kill(pid, SIGSTOP) < 0) return false;

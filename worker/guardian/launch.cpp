@@ -1,4 +1,4 @@
-// posix_spawn of quell-guardian in its own session, with nothing but its socket, and the wait for its report.
+// Starts quell-guardian with posix_spawn in its own session, with only its socket, and waits for its report.
 #include "worker/guardian/launch.hpp"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ int spawn_program(const guardian_client::options& o, int socket, int life, pid_t
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&files, socket, 3); // first: the socket itself may be one of 0 to 2
+  ::posix_spawn_file_actions_adddup2(&files, socket, 3); // first: the socket itself can be one of 0 to 2
   if (life >= 0)
     ::posix_spawn_file_actions_adddup2(&files, life, 4);
   else
@@ -65,7 +65,7 @@ result<launched_guardian> launch_guardian(const guardian_client::options& o) {
   if (!o.lock.empty()) {
     auto opened = life_lock::open(o.lock);
     if (!opened) return tl::unexpected(opened.error());
-    life.reset(::fcntl(opened->get(), F_DUPFD_CLOEXEC, 10)); // out of the way of the places that the child fills
+    life.reset(::fcntl(opened->get(), F_DUPFD_CLOEXEC, 10)); // moved away from the numbers that the child uses
     if (!life) return failure("guardian_failed", "cannot keep " + o.lock + " open: " + errno_text(errno));
   }
   for (const int fd : ends) {

@@ -1,4 +1,4 @@
-// Starting the guardian's program and hearing its report.
+// Starts the guardian's program and receives its report.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// From fork to exec of a task's first process: session, streams, terminal, directory, the hold, the exec.
+// A task's first process from fork to exec: session, streams, terminal, directory, the hold, the exec.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/ioctl.h>
@@ -34,7 +34,7 @@ const char* path_in(char* const* envp) {
   return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/// execve; a script without a first line goes to the shell, as execvp does.
+/// execve; a script without a `#!` line goes to the shell, as with execvp.
 int execute(const char* file, const keeper_orders& orders) {
   ::execve(file, orders.argv, orders.envp);
   if (errno != ENOEXEC) return errno;
@@ -50,11 +50,11 @@ int execute(const char* file, const keeper_orders& orders) {
   return ENOEXEC;
 }
 
-/// The shell's rule: 127 if there is no such file, 126 if it is there and cannot be executed.
+/// The shell's rule: 127 if the file does not exist, 126 if it exists and cannot be executed.
 int code_of(int error, const char* file) {
   if (error != ENOENT && error != ENOTDIR) return 126;
   struct stat there {};
-  return ::stat(file, &there) == 0 ? 126 : 127; // the file is there: it is the interpreter that is missing
+  return ::stat(file, &there) == 0 ? 126 : 127; // the file exists, so its interpreter is missing
 }
 
 exec_failure execute_along_path(const keeper_orders& orders) {
@@ -78,7 +78,7 @@ exec_failure execute_along_path(const keeper_orders& orders) {
       const int error = execute(full, orders);
       const int code = code_of(error, full);
       if (error == EACCES || (code == 126 && error == ENOENT))
-        worst = {start_step::exec, false, error, 126}; // perhaps a later folder has one that can be executed
+        worst = {start_step::exec, false, error, 126}; // a later folder can have one that can be executed
       else if (error != ENOENT && error != ENOTDIR)
         return {start_step::exec, false, error, 126};
     }
@@ -87,8 +87,8 @@ exec_failure execute_along_path(const keeper_orders& orders) {
   }
 }
 
-/// From the worker's user to the task's, for good: real, effective and saved ids. Its streams become its own, so that
-/// it can open them again (/dev/stdout); never a device, which is everybody's.
+/// Changes from the worker's user to the task's permanently: real, effective and saved ids. The task gets ownership of
+/// its streams, so that it can reopen them (/dev/stdout); never of a device, which all users share.
 bool change_user(const keeper_orders& orders) {
   for (int fd = 0; fd < 3; ++fd) {
     struct stat is {};
@@ -106,7 +106,8 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   const auto fail = [&](start_step step) { give_up(exec_pipe, {step, false, errno, 126}); };
   const bool own_init = orders.level == containment::pidns || orders.level == containment::cgroup_pidns;
   if (!own_init) {
-    // The keeper's death must not free the leader; whoever else is left goes to the guardian, which kills it.
+    // The keeper's death must not free the leader; the other descendants become the guardian's children, and it kills
+    // them.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != keeper) ::_exit(126);
   }
@@ -126,7 +127,7 @@ void run_leader(const keeper_orders& orders, pid_t keeper, int exec_pipe) {
   if (!orders.confinement->drop_bounding()) fail(start_step::sandbox);
   if (orders.changes_user) {
     if (!change_user(orders)) fail(start_step::user);
-    // The kernel forgets the parent-death signal of who changes its user.
+    // The kernel clears the parent-death signal when a process changes its user.
     if (!own_init) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != keeper) ::_exit(126);

@@ -1,4 +1,4 @@
-// flock on the life file: open file descriptions are inherited by fork, so that keepers hold it without doing a thing.
+// flock on the life file: fork inherits open file descriptions, so keepers hold the lock without any action.
 #include "worker/guardian/life_lock.hpp"
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ result<before> take(int fd, int limit_ms) {
   std::istringstream words(was.content);
   std::string pid, boot, last;
   words >> pid >> boot >> last;
-  // An empty file is a new one; a file without a boot is of an earlier version, which wrote no last words.
+  // An empty file is new; a file without a boot id is from an earlier version, which did not record how it ended.
   const bool same_boot = boot.empty() || boot == boot_id();
   was.ended = was.content.empty() || !same_boot || last == "ended";
   write(fd, std::to_string(::getpid()) + " " + boot_id() + "\n");

@@ -1,8 +1,8 @@
-// The lock that says whether an earlier guardian or one of its keepers still lives: a file in the worker's state
-// directory. The kernel drops it with the last process that holds it, whatever other processes call themselves.
+// The lock that shows whether an earlier guardian or one of its keepers is still alive: a file in the worker's state
+// directory. The kernel releases it with the last process that holds it, whatever names other processes take.
 //
-// Its content: the pid of the guardian, the boot, and `ended` once that guardian has ended with nothing left of its
-// tasks. A guardian that was killed has not written the last word.
+// The file contains the pid of the guardian, the boot, and `ended` once that guardian has ended with no task left. A
+// guardian that was killed has not written `ended`.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ namespace quell::worker::life_lock {
 
 /// Opens (and makes, 0600) the file.
 result<unique_fd> open(const std::string& path);
-/// What stood there before.
+/// The previous content of the file.
 struct before {
   std::string content;
-  bool ended = false; ///< whoever held it ended by itself, or in another boot, or there was nobody
+  bool ended = false; ///< its previous holder ended by itself or in another boot, or there was none
 };
-/// Waits until nobody else holds it, and takes it.
+/// Waits until no other process holds it, and takes it.
 result<before> take(int fd, int limit_ms);
-/// Nothing is left of any task: the last words of a guardian.
+/// Records that no task is left: a guardian's last write.
 void write_ended(int fd);
-/// It was taken for nothing.
+/// Restores the content of a lock that was taken but not used.
 void put_back(int fd, const before& content);
-/// Waits until nobody holds the file. An empty path is free.
+/// Waits until no process holds the file. An empty path counts as free.
 result<void> await_free(const std::string& path, int limit_ms);
 
 } // namespace quell::worker::life_lock

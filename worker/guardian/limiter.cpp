@@ -1,4 +1,4 @@
-// The files of the controllers.
+// Reads and writes the files of the cgroup controllers.
 #include "worker/guardian/limiter.hpp"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ bool is_required(std::string_view controller, const task_limits& wanted) {
   return wanted.cpu_required;
 }
 
-/// The number behind `key` in lines of keys and numbers; 0 if there is none.
+/// The number behind `key` in lines of keys and numbers; 0 if the key is absent.
 std::uint64_t count_in(const std::string& lines, std::string_view key) {
   std::istringstream in(lines);
   std::string name;
@@ -80,7 +80,8 @@ bool limiter::enable_v2(cgroup_subtree& subtree, const std::string& name, contro
   const auto order = "+" + std::string(c.name);
   int error = write_small_file(own, "cgroup.subtree_control", order);
   if (error == EBUSY) {
-    // Controllers work only below a cgroup without processes: worker and guardian move one down, if they are alone.
+    // Controllers work only below a cgroup without processes: worker and guardian move one level down if they are
+    // alone.
     const auto alone = [](pid_t pid) { return pid == ::getpid() || pid == ::getppid(); };
     std::vector<pid_t> here;
     std::istringstream list(read_small_file(own, "cgroup.procs"));
@@ -112,7 +113,7 @@ void limiter::open_v1(const std::string& name, controller& c) {
     c.why_not = *own + " cannot be written: " + errno_text(-c.v1.release());
     return;
   }
-  remove_cgroup(c.v1_parent.get(), name.c_str()); // what an earlier life left
+  remove_cgroup(c.v1_parent.get(), name.c_str()); // left by an earlier guardian
   c.v1.reset(make_cgroup(c.v1_parent.get(), name.c_str()));
 }
 
@@ -132,7 +133,9 @@ std::string limiter::begin(const std::string& task, const task_limits& wanted, i
       const unique_fd made(make_cgroup(c.v1.get(), task.c_str()));
       error = made.get() < 0 ? -made.get() : write_small_file(made.get(), std::string(c.v1_file).c_str(), value);
     } else {
-      if (!is_required(c.name, wanted)) continue; // the worker's default: its report says that it is not kept here
+      if (!is_required(c.name, wanted))
+        continue; // a default of the worker: its report says that it is not enforced
+                  // here
       return "its " + std::string(c.name) + " cannot be limited by this worker: " + c.why_not;
     }
     if (error != 0 && is_required(c.name, wanted))

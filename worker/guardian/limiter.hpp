@@ -1,5 +1,5 @@
-// Limits of memory, processes and processor time for whole tasks: by the task's own cgroup where the v2 tree has the
-// controllers, else by directories in the v1 hierarchies. Where there is neither, it says so.
+// Limits of memory, processes and processor time for whole tasks: through the task's own cgroup if the v2 tree has the
+// controllers, otherwise through directories in the v1 hierarchies. If neither is available, it says so.
 #pragma once
 
 #include <sys/types.h>
@@ -16,20 +16,21 @@ namespace quell::worker {
 
 class limiter {
  public:
-  /// `subtree` may be null; `uses_cgroup`: tasks are born in it. Appends a sentence to `limits` for what cannot be
-  /// limited here.
+  /// `subtree` can be null; `uses_cgroup`: tasks are born in it. Appends a sentence to `limits` for each resource that
+  /// cannot be limited here.
   void prepare(cgroup_subtree* subtree, const std::string& name, bool uses_cgroup, std::vector<std::string>& limits);
 
-  /// Before the task's first process: makes and fills what `wanted` needs. Empty, or a sentence: a limit that was asked
-  /// for cannot be kept here. `cgroup`: the task's directory in the v2 tree or -1.
+  /// Before the task's first process: makes and fills the directories that `wanted` needs. Returns "" or a sentence: a
+  /// limit that was asked for cannot be enforced here. `cgroup`: the task's directory in the v2 tree or -1.
   std::string begin(const std::string& task, const task_limits& wanted, int cgroup);
-  /// The task's first process, before it may run. Empty, or why it is not limited.
+  /// Adds the task's first process before it runs. Returns "" or why it is not limited.
   std::string enter(const std::string& task, pid_t leader);
-  /// Before its cgroups go: a sentence that says which limit the task ran into, or empty. `cgroup` as in `begin`.
+  /// Before its cgroups are removed: a sentence that names the limit that the task exceeded, or "". `cgroup` as in
+  /// `begin`.
   std::string exceeded(const std::string& task, const task_limits& wanted, int cgroup) const;
-  /// The task is over, or never began.
+  /// The task has ended or never began.
   void end(const std::string& task);
-  /// Removes what is left, with the guardian.
+  /// Removes the remaining directories, at the guardian's end.
   void remove(const std::string& name);
 
  private:

@@ -1,4 +1,4 @@
-// Tries a trivial process in each containment, and puts into sentences what each level does not promise.
+// Tries a trivial process in each containment, and writes sentences about what each level does not promise.
 #include "worker/guardian/probe.hpp"
 
 #include <fcntl.h>
@@ -18,15 +18,15 @@
 namespace quell::worker {
 namespace {
 
-/// Empty = it works; else the reason.
+/// "" = it works; otherwise the reason.
 struct findings {
   std::string cgroup, pidns, both;
 };
 
 constexpr int was_killed = -1;
 
-/// One child with these clone flags; in a mount namespace it mounts its own /proc. 0, the errno of what failed, or
-/// `was_killed`.
+/// Starts one child with these clone flags; in a mount namespace it mounts its own /proc. 0, the errno of the failure,
+/// or `was_killed`.
 int try_child(std::uint64_t flags, int cgroup) {
   const pid_t pid = clone_process(flags, cgroup);
   if (pid == 0) {
@@ -179,7 +179,7 @@ containment_report probe_containment() {
 result<std::size_t> sweep_containment(const std::string& subtree, const std::string& lock) {
   if (!is_subtree_name(subtree))
     return failure("bad_subtree", "the subtree's name \"" + subtree + "\" is not one plain path segment");
-  // First the cgroups, which wait for nobody; then the keepers, each of which ends with its task.
+  // First the cgroups, which need no waiting; then the keepers, each of which ends with its task.
   std::size_t killed = 0;
   if (auto own = own_cgroup()) {
     const auto path = *own + "/" + subtree;
@@ -188,8 +188,9 @@ result<std::size_t> sweep_containment(const std::string& subtree, const std::str
     killed = *emptied;
     ::rmdir(path.c_str());
   }
-  // Keepers that lost their guardian come to this process and end with their tasks; what lost its keeper too is killed.
-  // A keeper that its task holds stopped or traced ends never: after a moment everything below is killed from here.
+  // Keepers that lost their guardian become children of this process and end with their tasks; processes that also lost
+  // their keeper are killed. A keeper that its task has stopped or traced never ends: after a moment everything below
+  // is killed from here.
   (void)life_lock::await_free(lock, 2000);
   auto orphans = kill_own_children(6000);
   if (!orphans) return orphans;

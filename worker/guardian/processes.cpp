@@ -1,4 +1,4 @@
-// Walks over /proc/PID/task/*/children (or all of /proc, where the kernel has no such file) and reads /proc/PID/stat.
+// Walks over /proc/PID/task/*/children (or all of /proc if the kernel lacks that file) and reads /proc/PID/stat.
 #include "worker/guardian/processes.hpp"
 
 #include <dirent.h>
@@ -70,7 +70,7 @@ process_stat stat_of(pid_t pid) {
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const auto text = read_small_file(AT_FDCWD, path, 4096);
   process_stat out;
-  // The command's name may itself hold spaces and parentheses: what is wanted stands behind the last one.
+  // The command's name can itself contain spaces and parentheses: the other fields follow the last parenthesis.
   const auto end = text.rfind(')');
   if (end == std::string::npos) return out;
   if (std::sscanf(text.c_str() + end + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
@@ -112,7 +112,7 @@ std::vector<pid_t> descendants(pid_t root, std::size_t limit, const std::vector<
     const auto stat = stat_of(pid);
     if (stat.state != 0 && stat.state != 'Z' && stat.state != 'X') out.push_back(pid);
     if (found.size() < limit * 4)
-      children_of(pid, stat.threads, found); // of a zombie too: its other threads may live on
+      children_of(pid, stat.threads, found); // for a zombie, too: its other threads can still be alive
   }
   return out;
 }

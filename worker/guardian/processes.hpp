@@ -1,4 +1,4 @@
-// Looking at processes through /proc: descendants, and what a person is shown of them.
+// Reads processes through /proc: descendants, and the view of them that people see.
 #pragma once
 
 #include <sys/types.h>
@@ -10,19 +10,19 @@
 
 namespace quell::worker {
 
-/// All living descendants of `root` (without itself), parents before children, at most `limit`. Zombies are left out. A
-/// moment's view: what is forked meanwhile may be missing. `but_not` (sorted) and what is below them are left out.
+/// All living descendants of `root` (without itself), parents before children, at most `limit`. Zombies are omitted. A
+/// snapshot: processes forked meanwhile can be missing. `but_not` (sorted) and everything below them are omitted.
 std::vector<pid_t> descendants(pid_t root, std::size_t limit, const std::vector<pid_t>& but_not = {});
 
-/// The direct children of a process of one thread, zombies with them. On a kernel without children files: all
+/// The direct children of a single-threaded process, including zombies. On a kernel without children files: all
 /// descendants.
 std::vector<pid_t> direct_children(pid_t pid);
 
 /// State letter and command line (at most 200 bytes) of a process; empty state if it is gone.
 process_view view_of(pid_t pid);
 
-/// `signal` to a process through a pidfd, if `still_ours(pid)` holds while the pidfd keeps the pid from being reused.
-/// 0, or the errno (ESRCH: gone or not ours).
+/// Sends `signal` to a process through a pidfd, if `still_ours(pid)` holds while the pidfd prevents the pid from being
+/// reused. 0, or the errno (ESRCH: gone or not ours).
 template <class StillOurs>
 int signal_checked(pid_t pid, int signal, StillOurs still_ours);
 
@@ -41,25 +41,27 @@ int signal_checked(pid_t pid, int signal, StillOurs still_ours) {
 }
 
 struct process_stat {
-  char state = 0; ///< 0: it is gone
+  char state = 0; ///< 0: the process no longer exists
   pid_t parent = 0;
   unsigned flags = 0;
   int threads = 0;
 };
 process_stat stat_of(pid_t pid);
-/// Who traces the process (ptrace); 0: nobody, or it is gone.
+/// The pid of the process's tracer (ptrace); 0: no tracer, or the process no longer exists.
 pid_t tracer_of(pid_t pid);
 
-/// After a SIGKILL: sleeps in the kernel where no signal gets through. Who exits sleeps there too, on its way out.
+/// After a SIGKILL: the process sleeps in the kernel, unreachable for signals. A process that is exiting sleeps there,
+/// too.
 constexpr bool is_stuck(const process_stat& s) {
   constexpr unsigned exiting = 0x4; // PF_EXITING in <linux/sched.h>
   return s.state == 'D' && (s.flags & exiting) == 0;
 }
 
-/// Appends the children of a process of so many threads.
+/// Appends the children of a process with this many threads.
 void children_of(pid_t pid, int threads, std::vector<pid_t>& out);
 
-/// True if the process never called exec since it was forked (also of a zombie). `pid` as in the mounted /proc.
+/// True if the process has not called exec since it was forked (works for a zombie, too). `pid` as in the mounted
+/// /proc.
 bool never_executed(pid_t pid);
 
 } // namespace quell::worker

@@ -1,5 +1,5 @@
-// quell-guardian SUBTREE LEVEL CAPABILITIES|off HIDDEN…: started by a worker with a socket as descriptor 3;
-// nobody else has a use for it.
+// quell-guardian SUBTREE LEVEL CAPABILITIES|off HIDDEN…: a worker starts it with a socket as descriptor 3; it is
+// useless otherwise.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ namespace {
 using namespace quell;
 using namespace quell::worker;
 
-/// The worker's socket and the life lock, out of the way of the reserved places, which are filled with /dev/null.
+/// Moves the worker's socket and the life lock away from the reserved numbers, which are filled with /dev/null.
 void take_descriptors(unique_fd& worker, unique_fd& life) {
   worker.reset(::fcntl(3, F_DUPFD_CLOEXEC, reserved_descriptors));
   struct stat lock {};
@@ -37,7 +37,8 @@ void take_descriptors(unique_fd& worker, unique_fd& life) {
   ::close_range(last + 1, ~0U, 0);
 }
 
-/// A terminal's signals are for the worker, and nobody ends the guardian but its worker: only SIGKILL does.
+/// A terminal's signals are meant for the worker, and only the worker ends the guardian: of all signals only SIGKILL
+/// does.
 void block_signals() {
   for (int number = 1; number < 65; ++number) ::signal(number, SIG_DFL);
   sigset_t all;
@@ -80,7 +81,7 @@ int main(int argc, char** argv) {
   options.confinement = sandbox(sandbox_of(argv + 3));
   take_descriptors(options.worker, options.life);
   block_signals();
-  // No task of the same user may trace guardian or keepers, or read their memory.
+  // Tasks of the same user must not trace guardian or keepers, or read their memory.
   ::prctl(PR_SET_DUMPABLE, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   options.open_files_limit = raise_open_files();

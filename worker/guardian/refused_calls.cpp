@@ -1,9 +1,8 @@
-// The seccomp filter, by hand: a list is short, and a library would have to be static.
+// The seccomp filter, written by hand: the list is short, and a library would have to be static.
 //
-// Everything here is closed to tasks by missing capabilities, or is a door that kernels have been attacked through. A
-// list of what is refused and not of what is allowed: a kernel's new calls must not break programs. clone3
-// hides its flags behind a pointer, so it answers ENOSYS, upon which every C library uses clone, whose flags can be
-// read.
+// Every call listed here is already closed to tasks by missing capabilities, or has been used to attack kernels. The
+// list names refused calls, not allowed ones: a kernel's new calls must not break programs. clone3 hides its flags
+// behind a pointer, so it returns ENOSYS; every C library then uses clone, whose flags can be read.
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -86,7 +85,7 @@ constexpr std::array<sock_filter, length> make_program() {
   std::array<sock_filter, length> p{};
   std::size_t at = 0;
   p[at++] = load(offsetof(seccomp_data, arch));
-  p[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_machine, 1, 0); // numbers of another machine mean other calls
+  p[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_machine, 1, 0); // on another machine these numbers mean other calls
   p[at++] = answer(ENOSYS);
   p[at++] = load(offsetof(seccomp_data, nr));
   p[at++] =
@@ -96,10 +95,10 @@ constexpr std::array<sock_filter, length> make_program() {
     p[at++] = answer(EPERM);
   }
   p[at++] = unless_equal_skip_one(SYS_clone3);
-  p[at++] = answer(ENOSYS); // also where x32 numbers jump to
+  p[at++] = answer(ENOSYS); // x32 numbers jump here, too
   p[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0);
   p[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3);
-  p[at++] = load(offsetof(seccomp_data, args[0])); // the flags of both, their low half
+  p[at++] = load(offsetof(seccomp_data, args[0])); // the flags of both calls, low half
   p[at++] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1);
   p[at++] = answer(EPERM);
   p[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -1,4 +1,4 @@
-// The guardian's mount namespace, and what a keeper and a leader do before the go.
+// Sets up the guardian's mount namespace, and confines a keeper and a leader before the go.
 #include "worker/guardian/sandbox.hpp"
 
 #include <dirent.h>
@@ -68,7 +68,7 @@ constexpr auto names = std::to_array<std::string_view>({"chown",
                                                         "bpf",
                                                         "checkpoint_restore"});
 
-/// What uid 0 may write in /proc without any capability, and what steers the machine.
+/// Files of /proc that uid 0 can write without any capability, and files that control the machine.
 constexpr auto machine_files = std::to_array<const char*>(
     {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi"});
 
@@ -80,14 +80,14 @@ bool make_read_only(const char* path) {
                  nullptr) == 0;
 }
 
-/// With everything that is mounted below it.
+/// Also applies to everything mounted below it.
 bool make_tree_read_only(const char* path) {
   mount_attr change{};
   change.attr_set = MOUNT_ATTR_RDONLY;
   return ::syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &change, sizeof change) == 0;
 }
 
-/// A device that any user could open, or a computing device; never a disk or the memory of the machine.
+/// True for a device that any user can open, or a computing device; never for a disk or the machine's memory.
 bool is_open_to_all(const std::string& path, const struct stat& is) {
   if (!S_ISCHR(is.st_mode)) return false;
   const auto name = path.substr(path.rfind('/') + 1);
@@ -107,8 +107,7 @@ void collect_devices(const std::string& directory, dev_t device, int depth, std:
   ::closedir(stream);
 }
 
-/// /dev without devices but for those that every user may open. Other file systems below it (pts, shm) stay as they
-/// are.
+/// Leaves in /dev only the devices that every user can open. Other file systems below it (pts, shm) stay as they are.
 bool close_devices() {
   struct stat root {};
   if (::stat("/dev", &root) < 0) return true;
@@ -117,7 +116,7 @@ bool close_devices() {
   for (const auto& path : kept)
     if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) < 0) return false;
   struct stat above {};
-  if (::stat("/", &above) == 0 && above.st_dev == root.st_dev) { // no mount of its own: it becomes one
+  if (::stat("/", &above) == 0 && above.st_dev == root.st_dev) { // not a mount of its own: make it one
     if (::mount("/dev", "/dev", nullptr, MS_BIND | MS_REC, nullptr) < 0) return false;
   }
   mount_attr change{};
@@ -178,9 +177,9 @@ bool sandbox::cover_one(const pending& one) {
   std::array<char, 4097> real{};
   const auto size = ::readlink(own.c_str(), real.data(), real.size() - 1);
   if (size < 0) return false;
-  // What its owner puts in its place could be /usr.
+  // Its owner could replace it by a link to /usr.
   if (one.exact && one.directory != std::string_view(real.data(), static_cast<std::size_t>(size))) return false;
-  // Another one under an old path may even have the number of the old one: what counts is what is seen there.
+  // Another file system under the old path can even have the old one's number: compare what is visible there.
   struct stat is {};
   struct statfs on {};
   if (::fstat(there.get(), &is) == 0 && (is.st_mode & 07777) == 0 && ::fstatfs(there.get(), &on) == 0 &&
@@ -191,7 +190,7 @@ bool sandbox::cover_one(const pending& one) {
 }
 
 bool sandbox::mount_proc(bool for_root) const {
-  // The old one would show the host again to who can unmount ours.
+  // A user who can unmount ours would see the host's /proc below it.
   if (own_mounts_ && ::umount2("/proc", MNT_DETACH) < 0 && errno != EINVAL) return false;
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) < 0) return false;
   if (!options_.on || !for_root) return true;
@@ -203,8 +202,8 @@ bool sandbox::drop_bounding() const {
   for (unsigned bit = 0; bit < 64; ++bit) {
     if ((options_.capabilities & (std::uint64_t{1} << bit)) != 0) continue;
     const int has = ::prctl(PR_CAPBSET_READ, bit);
-    if (has < 0) break; // above the kernel's last
-    // Without the right to drop there is nothing to lose either: no-new-privs closes the way to it.
+    if (has < 0) break; // beyond the kernel's last capability
+    // Without the right to drop there is nothing to lose either: no-new-privs prevents gaining it.
     if (has == 1 && ::prctl(PR_CAPBSET_DROP, bit) < 0 && errno != EPERM) return false;
   }
   return true;

@@ -1,9 +1,9 @@
-// What a task is kept from: capabilities, gaining privileges, system calls that no task needs, and the parts of the
-// file system that hold the machine or quell itself (README.md, "The sandbox").
+// Restrictions on a task: capabilities, gaining privileges, system calls that no task needs, and the parts of the file
+// system that belong to the machine or to quell itself (README.md, "The sandbox").
 //
-// The guardian prepares once: a mount namespace of its own, in which /sys is read-only, /dev opens only what every user
-// may open, and directories with secrets are empty. Keepers and leaders are born into it, so that a start pays for a
-// new /proc and for a few system calls only. The guardian itself keeps descriptors of the cgroups from before.
+// The guardian prepares once: its own mount namespace, in which /sys is read-only, /dev has only devices that every
+// user can open, and directories with secrets are empty. Keepers and leaders are born into it, so a start costs only a
+// new /proc and a few system calls. The guardian itself keeps descriptors of the cgroups from before.
 #pragma once
 
 #include <linux/filter.h>
@@ -25,37 +25,37 @@ std::optional<std::uint64_t> capability_bit(std::string_view name);
 class sandbox {
  public:
   explicit sandbox(sandbox_options options) : options_(std::move(options)) {}
-  /// Makes the mount namespace. Appends a sentence to `limits` for each thing that does not work here.
+  /// Makes the mount namespace. Appends a sentence to `limits` for each measure that does not work here.
   void prepare(std::vector<std::string>& limits);
-  /// A directory with secrets, covered with the next `cover` unless it is.
+  /// Registers a directory with secrets; the next `cover` covers it unless it already is.
   void hide_also(std::string directory);
-  /// Covers what has come to be since; before each start.
+  /// Covers the directories that have appeared since the last call; call before each start.
   void cover();
 
   bool on() const { return options_.on; }
 
-  // In a keeper's process or a leader's. On failure errno says why.
-  /// The namespace's own /proc, the old one detached; `for_root`: what its root could change of the machine is
-  /// read-only.
+  // For a keeper's or a leader's process. On failure errno says why.
+  /// Mounts the namespace's own /proc and detaches the old one; `for_root`: files by which its root could change the
+  /// machine are read-only.
   bool mount_proc(bool for_root) const;
-  /// Before the user is changed: the capabilities that must never come back.
+  /// Before the change of user: drops the capabilities that must never come back.
   bool drop_bounding() const;
-  /// After it: the rest, for good.
+  /// After the change of user: drops the rest permanently.
   bool confine() const;
 
  private:
   struct pending {
     std::string directory;
-    bool exact; ///< never what somebody else has put in its place
+    bool exact; ///< never cover a replacement that another user put there
   };
   static bool cover_one(const pending& one);
 
   sandbox_options options_;
-  std::vector<pending> pending_; ///< not there yet
+  std::vector<pending> pending_; ///< directories that do not exist yet
   bool own_mounts_ = false;
 };
 
-/// The program that `confine` loads: refuses with EPERM what no task needs.
+/// The program that `confine` loads: refuses, with EPERM, calls that no task needs.
 const sock_fprog& refused_calls();
 
 } // namespace quell::worker

@@ -1,4 +1,4 @@
-// Taking and leaving a worker's directory in the cgroup tree.
+// Takes and releases a worker's directory in the cgroup tree.
 #include "worker/guardian/subtree.hpp"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 namespace quell::worker {
 namespace {
 
-/// True if `path` still names the directory behind `fd`: a guardian that ends removes it, and a new one may be there by
+/// True if `path` still names the directory behind `fd`: a guardian that ends removes it, and a new one can exist by
 /// now.
 bool still_named(const std::string& path, int fd) {
   struct stat named {
@@ -54,7 +54,8 @@ result<std::unique_ptr<cgroup_subtree>> cgroup_subtree::take(const std::string& 
                                            "; give each worker of a machine its own name, or end the other one");
     ::poll(nullptr, 0, 10);
   }
-  // Only behind the lock: what is there now has no guardian, and is none of a worker that lives under the same name.
+  // Only with the lock held: the directory's content has no guardian, and does not belong to a live worker of the same
+  // name.
   if (auto emptied = empty_subtree(path, limit_ms); !emptied) return tl::unexpected(emptied.error());
   taken->dir_.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!taken->dir_) return failure("cgroup_failed", "cannot open " + path + ": " + errno_text(errno));

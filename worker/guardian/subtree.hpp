@@ -12,14 +12,14 @@ namespace quell::worker {
 
 class cgroup_subtree {
  public:
-  /// Makes (or takes over) `<own cgroup>/<name>`: waits for an earlier guardian that is still busy killing, then kills
-  /// and removes what an earlier life left there. At most `limit_ms` for each of the two.
+  /// Makes (or takes over) `<own cgroup>/<name>`: waits for an earlier guardian that is still killing, then kills and
+  /// removes what an earlier one left there. At most `limit_ms` for each of the two.
   static result<std::unique_ptr<cgroup_subtree>> take(const std::string& name, int limit_ms);
   /// The worker's own cgroup.
   int parent() const { return parent_.get(); }
   int descriptor() const { return dir_.get(); }
   const std::string& path() const { return path_; }
-  /// True if the directory was removed behind our back, for instance by somebody who tidies up.
+  /// True if the directory was removed by another process, for instance a cleanup job.
   bool is_gone() const;
   /// Makes it again. 0 or errno.
   int make_again();
@@ -28,7 +28,7 @@ class cgroup_subtree {
 
  private:
   std::string path_;
-  unique_fd parent_; ///< O_PATH: of before the sandbox, through which cgroups can be written
+  unique_fd parent_; ///< O_PATH: from before the sandbox, so cgroups can be written through it
   unique_fd dir_;    ///< O_PATH
   std::string name_;
   unique_fd lock_;

@@ -22,7 +22,7 @@ pid_t clone_process(std::uint64_t flags, int cgroup) {
     args.cgroup = static_cast<std::uint64_t>(cgroup);
   }
   long pid = ::syscall(SYS_clone3, &args, sizeof args);
-  // In a sandbox that cannot look into clone3 (ours, docker's) it is not there; only a birth in a cgroup needs it.
+  // In a sandbox that cannot inspect clone3 (ours, docker's) it is unavailable; only a birth in a cgroup needs it.
   if (pid < 0 && errno == ENOSYS && cgroup < 0)
     pid = ::syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   return pid < 0 ? -errno : static_cast<pid_t>(pid);

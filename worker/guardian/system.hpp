@@ -1,4 +1,4 @@
-// Thin wrappers over the system calls that glibc does not wrap as needed here.
+// Thin wrappers for the system calls that glibc does not wrap as needed here.
 #pragma once
 
 #include <sys/types.h>
@@ -11,9 +11,9 @@
 
 namespace quell::worker {
 
-/// Forks with clone3. `flags` are CLONE_NEW* flags; `cgroup` (a directory's descriptor, -1 = none) is where the child
-/// is born. 0 in the child, the pid in the parent, -errno on failure. The caller has one thread, or its child uses
-/// system calls only.
+/// Forks with clone3. `flags` are CLONE_NEW* flags; the child is born in `cgroup` (a directory's descriptor, -1 =
+/// none). 0 in the child, the pid in the parent, -errno on failure. The caller must have one thread, or its child must
+/// use system calls only.
 pid_t clone_process(std::uint64_t flags, int cgroup);
 
 boot_time boot_now();
@@ -23,7 +23,7 @@ std::string errno_text(int error);
 
 /// A whole small file below `dir` (AT_FDCWD for paths), at most `limit` bytes; empty if it cannot be read.
 std::string read_small_file(int dir, const char* path, std::size_t limit = 1 << 20);
-/// 0, or the errno of what failed.
+/// 0, or the errno of the failure.
 int write_small_file(int dir, const char* path, std::string_view text);
 
 } // namespace quell::worker

@@ -1,4 +1,4 @@
-// Encoding and decoding of the datagrams between a worker and its guardian.
+// Encodes and decodes the datagrams between a worker and its guardian.
 #include "worker/guardian/wire.hpp"
 
 #include <csignal>
@@ -171,7 +171,7 @@ struct event_encoder {
     out.put(e.kill_again_at.has_value());
     out.put(e.kill_again_at.value_or(boot_time{}).ns);
   }
-  void operator()(const guardian_gone&) {} // never sent: the client makes it
+  void operator()(const guardian_gone&) {} // never sent: the client creates it
 };
 
 task_still_there take_still_there(byte_reader& in, const operation_id& id) {

@@ -1,8 +1,8 @@
-// The datagrams between a worker and its guardian: both ends are of one build, so the encoding is plain bytes in host
-// order.
+// The datagrams between a worker and its guardian: both ends come from one build, so the encoding is plain bytes in
+// host order.
 //
-// Worker to guardian: one request per datagram, file descriptors beside it. Guardian to worker: any number of events
-// per datagram.
+// Worker to guardian: one request per datagram, with file descriptors beside it. Guardian to worker: any number of
+// events per datagram.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace quell::worker {
 
-/// A request's encoded body above this travels in a memfd, so that no datagram outgrows a socket's buffer.
+/// A larger encoded body of a request travels in a memfd, so that no datagram exceeds a socket's buffer.
 inline constexpr std::size_t inline_request_bytes = 48 * 1024;
-/// argv, environment and directory of one task together.
+/// Limit for argv, environment and directory of one task together.
 inline constexpr std::size_t request_limit_bytes = 4 * 1024 * 1024;
 inline constexpr std::size_t datagram_limit_bytes = 64 * 1024;
 
@@ -44,7 +44,7 @@ class byte_writer {
   void put_id(const operation_id& id) {
     bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
   }
-  /// Length, bytes and a NUL, so that a reader may point into the buffer.
+  /// Writes length, bytes and a NUL, so that a reader can point into the buffer.
   void put_text(std::string_view text);
   const std::string& bytes() const { return bytes_; }
   std::string& bytes() { return bytes_; }
@@ -53,13 +53,13 @@ class byte_writer {
   std::string bytes_;
 };
 
-/// Reads what `byte_writer` wrote; after the first short read `ok` is false and every value is empty.
+/// Reads the values that `byte_writer` wrote; after the first short read `ok` is false and every value is empty.
 class byte_reader {
  public:
   explicit byte_reader(std::string_view bytes) : rest_(bytes) {}
   template <class T>
   T take() {
-    if constexpr (std::is_same_v<T, bool>) { // another byte than 0 and 1 in a bool has no meaning at all
+    if constexpr (std::is_same_v<T, bool>) { // a bool with any other byte than 0 or 1 is undefined
       return take<std::uint8_t>() != 0;
     } else {
       T value{};
@@ -71,7 +71,7 @@ class byte_reader {
     }
   }
   operation_id take_id();
-  /// Points into the buffer and is followed there by a NUL.
+  /// Points into the buffer, where a NUL follows it.
   std::string_view take_text();
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
@@ -99,7 +99,7 @@ struct spawn_header {
 
 struct stop_order {
   operation_id operation;
-  bool held = false; ///< the worker had not let it go: it must never exec
+  bool held = false; ///< the worker had not given the go: it must never exec
   boot_time kill_at;
   std::int64_t signal_at_ns = -1; ///< -1: now
 };
@@ -110,16 +110,16 @@ spawn_header take_spawn_header(byte_reader& in);
 std::string encode_stop(const stop_order& order);
 stop_order take_stop(byte_reader& in);
 
-/// An event as one piece of a datagram.
+/// Encodes an event as one piece of a datagram.
 void put_event(byte_writer& out, const guardian_event& event);
-/// What a guardian says first: its report, or why it cannot start.
+/// The guardian's first message: its report, or why it cannot start.
 std::string encode_report(const containment_report& report);
 std::string encode_launch_failure(std::string_view why);
 result<containment_report> decode_report(std::string_view datagram);
 /// All events of a datagram; a malformed rest is dropped.
 std::vector<guardian_event> decode_events(std::string_view datagram);
 
-/// TERM → 15; 0 if there is no such signal. And back, "RTMIN+n" style names as plain numbers.
+/// TERM → 15; 0 for an unknown signal. The reverse function gives "RTMIN+n" style names as plain numbers.
 int signal_number(std::string_view name);
 std::string signal_name(int number);
 

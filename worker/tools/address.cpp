@@ -46,9 +46,9 @@ bool is_public_6(const std::uint8_t* a) {
   static constexpr std::uint8_t translated[12] = {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
   if (std::memcmp(a, mapped, 12) == 0 || std::memcmp(a, translated, 12) == 0) return is_public_4(word(a + 12));
   if (a[0] == 0x20 && a[1] == 0x02) return is_public_4(word(a + 2)); // 6to4
-  if ((a[0] & 0xe0) != 0x20) return false;                           // only 2000::/3 is handed out
+  if ((a[0] & 0xe0) != 0x20) return false;                           // only 2000::/3 is assigned
   if (word(a) == 0x20010db8) return false;                           // documentation
-  return !(a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xfe) == 0);      // 2001::/23, Teredo among them
+  return !(a[0] == 0x20 && a[1] == 0x01 && (a[2] & 0xfe) == 0);      // 2001::/23, which includes Teredo
 }
 
 } // namespace

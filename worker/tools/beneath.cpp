@@ -1,4 +1,4 @@
-// openat2(2) with RESOLVE_BENEATH.
+// Opens files with openat2(2) and RESOLVE_BENEATH.
 #include "worker/tools/beneath.hpp"
 
 #include <cerrno>
@@ -18,7 +18,7 @@ int open_beneath(int root, const std::string& path, int flags, mode_t mode) {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int attempt = 0;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
-    // EAGAIN: something was renamed meanwhile and the kernel could not be sure.
+    // EAGAIN: a file was renamed meanwhile and the kernel could not be sure.
     if (fd >= 0 || (errno != EAGAIN && errno != EINTR) || attempt == 100) return static_cast<int>(fd);
   }
 }

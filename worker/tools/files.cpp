@@ -1,4 +1,4 @@
-// read, write, edit: one file at a time.
+// The tools read, write and edit: one file at a time.
 #include <algorithm>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 result<std::string> text_of(const workspace& where, const std::string& path, std::size_t limit) {
-  const auto file = where.open_at(path, O_RDONLY | O_NONBLOCK); // not to hang on a pipe
+  const auto file = where.open_at(path, O_RDONLY | O_NONBLOCK); // must not hang on a pipe
   if (!file) return tl::unexpected(file.error());
   auto content = read_all(*file, where.shown(path), limit);
   if (!content) return content;
@@ -24,7 +24,7 @@ result<std::string> text_of(const workspace& where, const std::string& path, std
   return content;
 }
 
-/// Changes whenever the content does.
+/// Changes whenever the content changes.
 std::string version_of(const std::string& content) {
   std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
   for (const char c : content) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -101,7 +101,7 @@ result<json> edit_file(const workspace& where, const json& input, const tool_lim
   if (auto wrong = in.trouble()) return tl::unexpected(*wrong);
   if (before.empty()) return failure("invalid_input", "`old` must not be empty; `write` makes a new file");
   if (before == after) return failure("invalid_input", "`old` and `new` are the same");
-  // Held from before it is read: what another writes meanwhile is not lost.
+  // Held from before the read, so that no other writer's change is lost.
   const auto file = where.hold(path);
   if (!file) return tl::unexpected(file.error());
   auto content = text_of(where, file->path, limits.file_bytes);

@@ -1,4 +1,4 @@
-// list and search: what is where. Patterns are RE2's, so that no pattern takes longer than linear time.
+// The tools list and search. Patterns are RE2's, so that every pattern takes at most linear time.
 #include <algorithm>
 #include <fcntl.h>
 #include <fnmatch.h>

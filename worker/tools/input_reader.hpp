@@ -1,4 +1,4 @@
-// The fields of a tool's input, checked: the first thing that is wrong becomes one fault that the model can act on.
+// Reads the fields of a tool's input and checks them: the first error becomes a fault that the model can act on.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class input_reader {
     fail(name, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return otherwise;
   }
-  /// To be asked when all fields were read.
+  /// Call after all fields were read.
   std::optional<fault> trouble() {
     if (!trouble_ && input_.is_object())
       for (const auto& [name, value] : input_.items())

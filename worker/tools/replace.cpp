@@ -1,7 +1,7 @@
-// Changing a file, one writer in a folder at a time.
+// Changes a file; a folder has one writer at a time.
 //
-// The lock is that of the folder (flock): it goes with its process, so a kill leaves none behind. Whoever holds it
-// knows that nobody else writes there, so every temporary file in it was left by one that was killed.
+// The lock is the folder's (flock): it is released when its process ends, so a kill leaves none behind. Its holder
+// knows that no other process writes in the folder, so every temporary file in it was left by a killed writer.
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -34,7 +34,7 @@ bool write_all(int fd, const std::string& content) {
   return true;
 }
 
-/// Not from the process id: in a PID namespace of its own every writer has the same.
+/// Not derived from the process id: in a separate PID namespace every writer has the same one.
 std::string fresh_name() {
   std::array<unsigned char, 8> bytes{};
   while (::getrandom(bytes.data(), bytes.size(), 0) < 0 && errno == EINTR) {
@@ -78,7 +78,7 @@ result<workspace::held_file> workspace::hold(const std::string& path) const {
     if (held.name.empty() || held.name == "." || held.name == "..")
       return failure("not_a_file", path + " names a folder; a file's name is needed");
     held.folder = open_file(open_beneath(fd_.get(), folder_of(*inside), O_RDONLY | O_DIRECTORY, 0));
-    if (held.folder.get() < 0 && errno == EACCES) { // one may write there, but not look
+    if (held.folder.get() < 0 && errno == EACCES) { // the folder is writable but not readable
       held.folder = open_file(open_beneath(fd_.get(), folder_of(*inside), O_PATH | O_DIRECTORY, 0));
       held.is_locked = false;
     }

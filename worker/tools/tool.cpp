@@ -1,4 +1,4 @@
-// A request in, an answer out: which tool, where, with what limits.
+// Takes a request and returns an answer: selects the tool, the workspace and the limits.
 #include "worker/tools/tool.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::array<named_tool, 6> all{{{"read", read_file},
                                          {"web_fetch", web_fetch}}};
 
 std::string answer(const result<json>& outcome) {
-  // Bytes that are no UTF-8 cannot come from a tool's own texts; a file's name in a message may have them.
+  // A tool's own texts are always UTF-8; a file's name in a message can contain other bytes.
   constexpr auto replace = json::error_handler_t::replace;
   if (outcome) return json{{"ok", true}, {"result", *outcome}}.dump(-1, ' ', false, replace);
   return json{{"ok", false}, {"error", {{"code", outcome.error().code}, {"message", outcome.error().detail}}}}.dump(

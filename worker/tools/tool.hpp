@@ -1,9 +1,10 @@
 // A built-in tool: a request in, an answer out, inside a workspace.
 //
 // Request on stdin:
-// {"tool":"read","workspace":"/srv/app","input":{…},"limits":{"result_bytes":262144,"private_addresses":false}} Answer
-// on stdout:  {"ok":true,"result":{…}} or {"ok":false,"error":{"code":"not_found","message":"…"}} Exit code 0 whenever
-// an answer was written.
+//   {"tool":"read","workspace":"/srv/app","input":{…},"limits":{"result_bytes":262144,"private_addresses":false}}
+// Answer on stdout:
+//   {"ok":true,"result":{…}} or {"ok":false,"error":{"code":"not_found","message":"…"}}
+// The exit code is 0 whenever an answer was written.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,14 @@ namespace quell::worker::tools {
 class workspace;
 
 struct tool_limits {
-  std::size_t result_bytes = 256 << 10; ///< of what a tool returns; the rest is cut, and said to be
-  std::size_t file_bytes = 16 << 20;    ///< of a file that is read or written
+  std::size_t result_bytes = 256 << 10; ///< of a tool's result; the rest is cut and reported as cut
+  std::size_t file_bytes = 16 << 20;    ///< of a file for reading or writing
   std::size_t entries = 1000;           ///< of a list or of matches
-  bool private_addresses = false;       ///< web_fetch may go to loopback, link-local and private networks
-  std::string if_version;               ///< edit: refused when the file has another; "" = whatever it has
+  bool private_addresses = false;       ///< web_fetch may access loopback, link-local and private networks
+  std::string if_version;               ///< edit: refused if the file has another version; "" = any version
 };
 
-/// Faults are for the model: code and a sentence that says what to do.
+/// Faults are for the model: a code and a sentence that says what to do.
 using tool_function = result<nlohmann::json> (*)(const workspace& where, const nlohmann::json& input,
                                                  const tool_limits& limits);
 
@@ -35,10 +36,10 @@ result<nlohmann::json> list_folder(const workspace&, const nlohmann::json& input
 result<nlohmann::json> search_files(const workspace&, const nlohmann::json& input, const tool_limits&);
 result<nlohmann::json> web_fetch(const workspace&, const nlohmann::json& input, const tool_limits&);
 
-/// The tool of that name, or nullptr.
+/// The tool with that name, or nullptr.
 tool_function tool_named(const std::string& name);
 
-/// Runs one request (JSON text); always an answer (JSON text).
+/// Runs one request (JSON text); always returns an answer (JSON text).
 std::string run_request(const std::string& request);
 
 } // namespace quell::worker::tools

@@ -1,4 +1,4 @@
-// readdir(3) on descriptors below the workspace.
+// Walks with readdir(3) on descriptors below the workspace.
 #include "worker/tools/walk.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ char type_of(mode_t mode) {
 bool walk_folder(const open_file& folder, const std::string& prefix, std::size_t depth, const visitor& visit) {
   for (const auto& name : names_in(folder.get())) {
     struct stat s {};
-    if (::fstatat(folder.get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) continue; // it has just gone
+    if (::fstatat(folder.get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) continue; // it has just been removed
     const found_entry e{prefix + name, type_of(s.st_mode), static_cast<std::uint64_t>(s.st_size), folder.get(), name};
     const auto next = visit(e);
     if (next == walk_on::stop) return false;

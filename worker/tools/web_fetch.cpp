@@ -1,7 +1,7 @@
-// web_fetch: one page over HTTP(S), with limits on size, time, redirects and where it may be.
+// web_fetch: one page over HTTP(S), with limits on size, time, redirects and address.
 //
-// The address is judged when libcurl opens the socket, after the name was resolved: a name that points to a private
-// address, or that changes its mind between two look-ups, does not get through.
+// The address is checked when libcurl opens the socket, after the name was resolved: a name that points to a private
+// address, or that changes between two look-ups, does not get through.
 #include <curl/curl.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
   const std::size_t bytes = size * count, room = p.most - p.body.size();
   p.body.append(data, std::min(bytes, room));
   if (bytes > room) p.truncated = true;
-  return p.truncated ? 0 : bytes; // 0 ends the transfer: we have what we want
+  return p.truncated ? 0 : bytes; // 0 ends the transfer: the size limit is reached
 }
 
 curl_socket_t open_socket(void* user, curlsocktype, curl_sockaddr* address) {
@@ -69,7 +69,7 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
   curl_easy_setopt(easy.get(), CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy.get(), CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_MAXREDIRS, 5L);
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, ""); // a proxy would look the name up for us
+  curl_easy_setopt(easy.get(), CURLOPT_PROXY, ""); // a proxy would resolve the name for us
   curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT, 15L);
   curl_easy_setopt(easy.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_LOW_SPEED_TIME, 30L);
@@ -89,7 +89,7 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
   long status = 0;
   curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
   if (!is_utf8(p.body)) {
-    // A cut in the middle of a character is ours; anything else is no text.
+    // A cut in the middle of a character is ours; any other invalid byte means that the body is not text.
     std::size_t end = p.body.size();
     for (int back = 0; p.truncated && back < 3 && end > 0 && !is_utf8({p.body.data(), end}); ++back) --end;
     if (!is_utf8({p.body.data(), end}))

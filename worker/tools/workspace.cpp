@@ -1,4 +1,4 @@
-// Paths of the workspace, and reading in it.
+// Resolves paths of the workspace and reads files in it.
 #include "worker/tools/workspace.hpp"
 
 #include <cerrno>

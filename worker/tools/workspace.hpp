@@ -1,5 +1,5 @@
-// A folder that no path leaves: every file is opened beneath it by the kernel (openat2), so neither `..`, an absolute
-// path nor a symbolic link leads out, and nobody can swap a folder for a link in between.
+// A folder that no path leaves: the kernel opens every file beneath it (openat2), so neither `..`, an absolute path nor
+// a symbolic link leads out, and no process can swap a folder for a link in between.
 #pragma once
 
 #include <string>
@@ -29,23 +29,24 @@ class workspace {
   static result<workspace> open(const std::string& root);
 
   /// `path`: relative to the root, or absolute below it. Faults: `outside_workspace`, `not_found`, `not_permitted`,
-  /// `io_error`, each with what to do.
+  /// `io_error`; each says what to do.
   result<open_file> open_at(const std::string& path, int flags, mode_t mode = 0) const;
-  /// Makes the folders above `path` that are missing.
+  /// Makes the missing folders above `path`.
   result<void> make_parents(const std::string& path) const;
-  /// One file that is about to be changed: nobody else changes a file of its folder until this ends, however that is.
+  /// One file that is about to be changed: no other process changes a file of its folder until this object ends,
+  /// however it ends.
   struct held_file {
-    std::string name;      ///< within the folder, behind all links
+    std::string name;      ///< within the folder, with all links resolved
     open_file folder;      ///< locked
-    std::string path;      ///< relative to the root, behind all links
-    bool is_locked = true; ///< false: this file system cannot
+    std::string path;      ///< relative to the root, with all links resolved
+    bool is_locked = true; ///< false: this file system has no locks
   };
-  /// Waits for others that change a file of the same folder, and clears away what one that was killed left there.
-  /// `path` leads through links to the file that they mean; that file need not exist, its folder must.
+  /// Waits for other processes that change a file of the same folder, and removes files that a killed one left there.
+  /// `path` can lead through links to the file; the file need not exist, its folder must.
   result<held_file> hold(const std::string& path) const;
-  /// Puts the complete content in place of what was there, in one step: a reader, or a kill, sees the old or the new.
+  /// Replaces the content by the complete new one, in one step: a reader, or a kill, sees the old or the new content.
   result<void> replace(const held_file& file, const std::string& content) const;
-  /// The path as it is shown: relative to the root.
+  /// The path for display: relative to the root.
   std::string shown(const std::string& path) const;
 
  private:
@@ -56,7 +57,7 @@ class workspace {
   open_file fd_;
 };
 
-/// All of a regular file. Faults: `not_a_file`, `too_large`, `io_error`.
+/// The whole content of a regular file. Faults: `not_a_file`, `too_large`, `io_error`.
 result<std::string> read_all(const open_file& file, const std::string& shown, std::size_t limit);
 
 } // namespace quell::worker::tools
