@@ -1,4 +1,4 @@
-// JSON over HTTP.
+// Sends JSON over HTTP.
 #include "cli/api.hpp"
 
 #include <cstdlib>
@@ -12,10 +12,10 @@
 namespace quell::cli {
 namespace {
 
-/// More than any page of 1000 operations can be, so that a broken server cannot fill the memory.
+/// Larger than any page of 1000 operations, so that a broken server cannot fill the memory.
 constexpr std::size_t most_answer_bytes = 256 * 1024 * 1024;
 constexpr std::size_t most_items = 1'000'000;
-/// A plain request answers within this; a long poll says its own.
+/// A plain request must answer within this time; a long poll sets its own.
 constexpr milliseconds usual_timeout{60'000};
 
 } // namespace

@@ -1,4 +1,4 @@
-// The controller as this program sees it: JSON requests with the token, answers or problems, and all pages of a list.
+// The controller from this program's view: JSON requests with the token, answers or problems, and all pages of a list.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ class api {
  public:
   using callback = std::function<void(answer<nlohmann::json>)>;
 
-  /// `flags` are kept to find the address again: a controller may come back on another port.
+  /// Keeps `flags` to find the address again: a controller can come back on another port.
   api(event_loop& loop, connection_flags flags, environment env, connection c);
 
   const connection& where() const { return connection_; }
   event_loop& loop() { return loop_; }
 
-  /// Synchronous; `path` begins with /v1. No answer at all: problem `unreachable`.
+  /// Synchronous; `path` begins with /v1. Without an answer: problem `unreachable`.
   answer<nlohmann::json> get(const std::string& path);
   answer<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
   answer<nlohmann::json> remove(const std::string& path);
-  /// Every page of the list under `key`, oldest cursor first as the server gives it. At most 1,000,000 items.
+  /// Every page of the list under `key`, in the order of the server's cursors. At most 1,000,000 items.
   answer<nlohmann::json> all_pages(const std::string& path, const char* key);
 
   /// Asynchronous; `done` runs inside the loop. `body` null = none.
@@ -34,9 +34,9 @@ class api {
                           milliseconds timeout, callback done);
   /// A request with address and token, for streams and raw bytes.
   http_request request(const std::string& method, const std::string& path) const;
-  /// The problem in an answer whose transfer ended like this; the body is what came of it.
+  /// The problem for a transfer that ended like this; `body` is the part that arrived.
   problem problem_of(const http_end& end, const std::string& body) const;
-  /// Reads client.json again if the address came from there: after a restart the controller may listen elsewhere.
+  /// Reads client.json again if the address came from there: after a restart the controller can listen elsewhere.
   void find_again();
 
  private:

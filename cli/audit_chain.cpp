@@ -1,4 +1,4 @@
-// SHA-256 over what stands in an entry, as storage/audit.cpp makes it.
+// Computes SHA-256 over the fields of an entry, as storage/audit.cpp does.
 #include "cli/audit_chain.hpp"
 
 #include <array>

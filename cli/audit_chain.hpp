@@ -1,4 +1,4 @@
-// The audit as a chain of hashes (docs/api.md, Audit): what a copy of it proves. Pure.
+// The audit as a chain of hashes (docs/api.md, Audit): checks the integrity of a copy. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace quell::cli {
 
 class audit_chain {
  public:
-  /// What is wrong with the next entry, or nullopt; then it is the last one. The first may have any number: older ones
-  /// are dropped by time.
+  /// Returns the error in the next entry, or nullopt; then that entry becomes the last one. The first entry can have
+  /// any number: older ones are dropped by time.
   std::optional<std::string> add(const nlohmann::json& entry);
 
   std::uint64_t entries() const { return entries_; }

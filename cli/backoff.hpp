@@ -1,5 +1,5 @@
-// How long contact with the controller may be lost: one window for all requests of a command, and growing pauses
-// between attempts.
+// The limit on lost contact with the controller: one window for all requests of a command, and growing pauses between
+// attempts.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ class backoff {
  public:
   explicit backoff(milliseconds window) : window_(window) {}
 
-  /// Something came from the controller.
+  /// The controller has answered or sent data.
   void contact() {
     lost_at_.reset();
     pause_ = first_pause;
   }
-  /// An attempt failed. The pause before the next one; nullopt: the window is over.
+  /// An attempt failed. Returns the pause before the next one; nullopt: the window is over.
   std::optional<milliseconds> lost(std::chrono::steady_clock::time_point now) {
     if (!lost_at_) lost_at_ = now;
     if (now - *lost_at_ >= window_) return std::nullopt;

@@ -1,4 +1,4 @@
-// Opening a person's browser: the address is an argument, never a line for a shell.
+// Opens a person's browser: the address is an argument, never a line for a shell.
 #include "cli/browser.hpp"
 
 #include <fcntl.h>

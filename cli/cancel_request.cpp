@@ -1,4 +1,4 @@
-// The bodies of cancels.
+// Builds the bodies of cancels.
 #include "cli/cancel_request.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// A conversation: what is typed, sent and answered. What is shown is in chat_view.cpp.
+// A conversation: typing, sending and receiving. The display is in chat_view.cpp.
 #include "cli/chat_room.hpp"
 
 #include <signal.h>
@@ -38,7 +38,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// `/stop`, `/stop all`: a slash, letters, and what follows them.
+/// True for `/stop`, `/stop all`: a slash, letters, and optional text.
 bool is_command(const std::string& text) {
   if (text.size() < 2 || text.front() != '/') return false;
   const auto end = std::min(text.find(' '), text.size());
@@ -106,7 +106,7 @@ int chat_room::execute(const json& before) {
   return *code_;
 }
 
-// --- typed and pressed
+// --- keyboard input
 
 void chat_room::line(const std::string& typed) {
   screen_.clear();
@@ -148,7 +148,7 @@ void chat_room::command(const std::string& typed) {
 
 void chat_room::interrupted() {
   if (leaving_) return leave("");
-  // An answer that is complete is not what is meant while something is typed, even if its turn has not ended yet.
+  // A complete answer is not the one addressed by newly typed text, even if its turn has not ended yet.
   const bool is_answered = std::any_of(spoken_.begin(), spoken_.end(), [](const auto& one) {
     return !one->over && !one->stopping && !one->story->is_over();
   });
@@ -158,7 +158,8 @@ void chat_room::interrupted() {
   editor_.drop();
 }
 
-/// What runs is ours: it is stopped, and its end waited for. A second time leaves at once.
+/// Leaves: the running turns are ours, so they are stopped, and their ends are waited for. A second call leaves at
+/// once.
 void chat_room::leave(const std::string& reason) {
   bool waits = false;
   for (auto& one : spoken_) {
@@ -183,16 +184,16 @@ void chat_room::leave(const std::string& reason) {
 void chat_room::on_signal(int n) {
   if (n == SIGINT) interrupted();
   if (n == SIGTERM) leave("interrupted: SIGTERM");
-  if (n == SIGHUP && !leaving_) leave("interrupted: hang-up"); // the end of the terminal may have said so before
+  if (n == SIGHUP && !leaving_) leave("interrupted: hang-up"); // the end of the terminal can have been noticed before
   if (n == SIGWINCH) resize();
-  if (n == SIGCONT) { // the shell had the terminal meanwhile
+  if (n == SIGCONT) { // the shell had the terminal in the meantime
     editor_.resume();
     screen_.forget();
   }
   refresh();
 }
 
-// --- sent
+// --- sending
 
 void chat_room::send(const std::string& text) {
   if (text.size() > most_message_text) return note("that is larger than 64 KiB and was not sent", color::red);
@@ -209,7 +210,7 @@ void chat_room::send(const std::string& text) {
   post_next();
 }
 
-/// One after the other, so that they arrive in the order in which they were typed.
+/// Posts one message after the other, so that they arrive in the order in which they were typed.
 void chat_room::post_next() {
   for (auto& one : spoken_) {
     if (one->over || one->decided) continue;
@@ -221,7 +222,8 @@ void chat_room::post_next() {
   }
 }
 
-/// Stops the first turn that is not being stopped; if there is none, kills those that are. False: there was nothing.
+/// Stops the first turn that is not already stopping; if there is none, kills those that are stopping. False: nothing
+/// to stop.
 bool chat_room::stop_running(const std::string& reason) {
   for (auto& one : spoken_) {
     if (one->over || one->stopping) continue;
@@ -270,7 +272,7 @@ void chat_room::show_conversation() {
   }));
 }
 
-// --- what comes
+// --- receiving
 
 turn_stream::callbacks chat_room::callbacks(spoken& one) {
   turn_stream::callbacks c;
@@ -307,7 +309,7 @@ void chat_room::ended(spoken& one, const json& operation) {
   if (status == "cancelled") {
     std::string names;
     for (const auto& name : one.story->interrupted()) names += (names.empty() ? "" : ", ") + name;
-    // The next answer may have begun meanwhile: then it must be said whose end this is.
+    // The next answer can have begun meanwhile: then the line must say which turn has ended.
     const bool is_last = one.number == last_echoed_;
     note((is_last ? "" : "\"" + cut_columns(one_line(one.text), 40, s_.term.utf8) + "\" ") +
              (one.stream->cancel().is_null() ? "stopped" : stop_word(one.stream->cancel())) +
@@ -336,7 +338,7 @@ void chat_room::failed(spoken& one, const problem& p) {
   sweep();
 }
 
-/// Forgets what is over, but not from inside a callback of its stream.
+/// Drops finished messages, but not from inside a callback of their stream.
 void chat_room::sweep() {
   s_.loop.forget(sweeping_);
   sweeping_ = s_.loop.after(milliseconds{0}, [this] {

@@ -1,4 +1,4 @@
-// A conversation on a terminal: what is typed at the bottom, answers and tools above it, several messages under way.
+// A conversation on a terminal: the typed line at the bottom, answers and tools above it, several messages in progress.
 #pragma once
 
 #include <deque>
@@ -23,9 +23,9 @@ class chat_room {
   chat_room(session& s, api& controller, const chat_options& o, std::string scope, std::string history_file);
   ~chat_room();
 
-  /// False: this terminal cannot be edited on.
+  /// False: this terminal does not support editing.
   bool is_usable() const { return editor_.is_usable(); }
-  /// Until the person leaves; the exit code. `before` is the conversation so far.
+  /// Runs until the person leaves; returns the exit code. `before` is the conversation so far.
   int execute(const nlohmann::json& before);
 
  private:
@@ -39,24 +39,24 @@ class chat_room {
     bool posted = false, decided = false, echoed = false, stopping = false, killing = false, over = false;
   };
 
-  // What is typed and pressed.
+  // Keyboard input.
   void line(const std::string& typed);
   void command(const std::string& typed);
   void interrupted();
   void leave(const std::string& reason);
   void on_signal(int n);
-  // What is sent.
+  // Sending.
   void send(const std::string& text);
   void post_next();
   bool stop_running(const std::string& reason);
   void decide(const open_approval& open, bool approve, const std::string& reason);
   void show_conversation();
-  // What comes.
+  // Receiving.
   turn_story::listener listener(spoken& one);
   turn_stream::callbacks callbacks(spoken& one);
   void ended(spoken& one, const nlohmann::json& operation);
   void failed(spoken& one, const problem& p);
-  // What is shown.
+  // Display.
   void echo(spoken& one);
   void note(const std::string& text, color c = color::dim);
   void print_conversation(const nlohmann::json& messages);
@@ -75,12 +75,12 @@ class chat_room {
   line_editor editor_;
   live_screen screen_;
   std::deque<std::unique_ptr<spoken>> spoken_;
-  std::vector<std::string> answered_; ///< approvals that we have answered, until an event says so
+  std::vector<std::string> answered_; ///< approvals that we have answered, until an event confirms it
   std::vector<event_loop::handle> calls_;
   std::uint64_t last_sent_ = 0, last_echoed_ = 0;
   std::optional<int> code_;
   event_loop::handle ticking_ = 0, sweeping_ = 0;
-  std::string lost_; ///< why there is no contact; "" = there is
+  std::string lost_; ///< why contact is lost; "" = contact
   bool leaving_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A conversation: what is shown.
+// A conversation: the display.
 #include <algorithm>
 
 #include "cli/chat_room.hpp"
@@ -63,7 +63,7 @@ turn_story::listener chat_room::listener(spoken& one) {
   return to;
 }
 
-/// What was said, once, where its answer begins.
+/// Prints the person's message once, where its answer begins.
 void chat_room::echo(spoken& one) {
   if (one.echoed) return;
   one.echoed = true;
@@ -117,11 +117,11 @@ std::string chat_room::prompt() const {
   else if (!open.empty())
     text = "run " + cut_columns(open.front().what, most_asked, s_.term.utf8) + "? y/n ";
   text += s_.term.utf8 ? "›" : ">";
-  // libedit takes an escape for part of what follows it: so the blank is behind the last one.
+  // libedit counts an escape as part of the text that follows it, so the blank comes after the last escape.
   return (s_.term.color_out ? "\1\x1b[1m\1" + text + "\1\x1b[0m\1" : text) + " ";
 }
 
-/// Draws what has changed; prompts change only here.
+/// Draws the parts that have changed; prompts change only here.
 void chat_room::refresh() {
   if (code_) return;
   const auto next = prompt();

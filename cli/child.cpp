@@ -1,4 +1,4 @@
-// Children of `quell up`.
+// Starts and watches the children of `quell up`.
 #include "cli/child.hpp"
 
 #include <arpa/inet.h>
@@ -31,9 +31,9 @@ result<void> start(child& c, const sigset_t& mask) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::setpgid(0, 0); // the terminal's Ctrl-C is for us alone
+    ::setpgid(0, 0); // the terminal's Ctrl-C is for the parent alone
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::_exit(1); // we died between the fork and the line above
+    if (::getppid() != parent) ::_exit(1); // the parent died between the fork and the line above
     const int nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(log, STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// A child process of `quell up`: own process group, no terminal, log to a file, and it ends when we are gone.
+// A child process of `quell up`: own process group, no terminal, log to a file; it ends when its parent ends.
 #pragma once
 
 #include <signal.h>
@@ -14,21 +14,21 @@ namespace quell::cli {
 
 struct child {
   std::string name;
-  std::vector<std::string> command; ///< absolute program first
+  std::vector<std::string> command; ///< the program first, as an absolute path
   std::string log;                  ///< file to which both outputs are appended
   pid_t pid = 0;                    ///< 0 = not running
-  std::int64_t log_offset = 0;      ///< where the log of its present life begins
+  std::int64_t log_offset = 0;      ///< offset in the log at which its present run begins
 };
 
-/// Starts it with `mask` as its signal mask. It gets SIGTERM when this process dies, however it dies.
+/// Starts it with `mask` as its signal mask. It gets SIGTERM when this process dies, for any reason.
 result<void> start(child& c, const sigset_t& mask);
 /// `exit code 3`, `signal KILL`.
 std::string ending_text(int wait_status);
-/// The last lines of the log of its present life, at most `lines`.
+/// The last lines of the log of its present run, at most `lines`.
 std::string log_tail(const child& c, std::size_t lines);
 /// The directory of this program.
 std::string own_directory();
-/// A TCP port on 127.0.0.1 that was free a moment ago; 0 if none could be had.
+/// A TCP port on 127.0.0.1 that was free a moment ago; 0 if none is available.
 std::uint16_t free_port();
 
 } // namespace quell::cli

@@ -1,4 +1,4 @@
-// Columns of text.
+// Measures and cuts columns of text.
 #include "cli/columns.hpp"
 
 #include <wchar.h>

@@ -1,5 +1,5 @@
-// Text as a terminal shows it: columns taken (wide and combining characters included), cutting, and what is safe to
-// print. Pure but for the locale, which says how wide a character is.
+// Text as a terminal shows it: its width (with wide and combining characters), cutting, and replacing unsafe
+// characters. Pure except for the locale, which determines a character's width.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace quell::cli {
 
-/// Columns that a line takes; colour escapes (`painted`) take none.
+/// The width of a line in columns; colour escapes (`painted`) count nothing.
 std::size_t columns_of(std::string_view text);
-/// Cut to at most `columns`, ending in `…` or `~` where something is missing.
+/// Cut to at most `columns`, ending in `…` or `~` if text is missing.
 std::string cut_columns(std::string_view text, std::size_t columns, bool utf8);
-/// What others wrote, on one line: line breaks and tabs become one space, other control characters `?`.
+/// Text from others, on one line: line breaks and tabs become one space, other control characters `?`.
 std::string one_line(std::string_view text);
-/// What others wrote, with its line breaks and tabs; every other control character (a terminal's escapes) is `?`.
+/// Text from others, with its line breaks and tabs; every other control character (a terminal's escapes) becomes `?`.
 std::string safe_text(std::string_view text);
 
 } // namespace quell::cli

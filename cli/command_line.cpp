@@ -1,4 +1,4 @@
-// argv to options with CLI11, whose exit codes and habits end here.
+// Turns argv into options with CLI11; its exit codes and conventions are translated here.
 #include "cli/command_line.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void fall_through(CLI::App& app) {
   }
 }
 
-/// The whole program, declared. `app` must outlive `d`.
+/// Declares the whole program. `app` must outlive `d`.
 void declare_all(declaration& d) {
   d.app.require_subcommand(1);
   d.app.footer(footer);
@@ -57,7 +57,7 @@ bool names_command(const CLI::App& app, const char* name) {
   return std::any_of(parsed.begin(), parsed.end(), [&](const CLI::App* sub) { return sub->get_name() == name; });
 }
 
-/// What CLI11's rules cannot say: which options need which others.
+/// Checks the rules that CLI11 cannot express: which options require which others.
 std::string inconsistency(const command_options& command) {
   if (const auto* c = std::get_if<cancel_options>(&command)) {
     const int targets =
@@ -100,7 +100,7 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// The first word that is no global flag and no value of one: the command's name.
+/// The first word that is neither a global flag nor a flag's value: the command's name.
 std::string command_word(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 6> with_value{"--url",     "--token", "--token-file",
                                                        "--context", "--state", "--color"};
@@ -138,7 +138,8 @@ void describe(const CLI::App& app, const std::string& path, std::vector<command_
 } // namespace
 
 tl::expected<command_line, command_line_end> parse_command_line(std::vector<std::string> words) {
-  // Words behind `--` are the task's alone: CLI11 never sees them, so it can take none for a flag or a command of ours.
+  // Words behind `--` belong to the task alone: CLI11 never sees them, so it cannot take one for a flag or a command of
+  // ours.
   const auto dashes = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> ours(words.begin(), dashes);
   const bool json = std::find(ours.begin(), ours.end(), "--json") != ours.end();

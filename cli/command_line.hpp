@@ -1,4 +1,4 @@
-// argv to options. Everything that a command line can get wrong is found here, before a controller is looked for.
+// Turns argv into options. Every error in a command line is found here, before the controller is looked up.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct command_line {
   command_options command;
 };
 
-/// Why there is nothing to execute: help was asked for (code 0, text for stdout), or the line is wrong (code 2; 125 for
-/// run and wait; text for stderr).
+/// The reason why there is no command to execute: help was requested (code 0, text for stdout), or the line is wrong
+/// (code 2; 125 for run and wait; text for stderr).
 struct command_line_end {
   int code = 0;
   std::string text;
@@ -28,12 +28,12 @@ struct command_description {
   std::string path;
   std::string summary;
   std::vector<std::string> flags;
-  bool takes_operation = false; ///< its words are operation ids
-  bool takes_paused = false;    ///< those of calls that wait for a human
-  bool takes_worker = false;    ///< its words are worker names
+  bool takes_operation = false; ///< its arguments are operation ids
+  bool takes_paused = false;    ///< its arguments are ids of calls that wait for a human
+  bool takes_worker = false;    ///< its arguments are worker names
 };
 std::vector<command_description> command_descriptions();
-/// The text of `quell help COMMAND`; "" if there is no such command.
+/// The text of `quell help COMMAND`; "" if the command does not exist.
 std::string help_text(const std::string& path);
 
 } // namespace quell::cli

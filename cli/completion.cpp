@@ -1,4 +1,4 @@
-// Completion scripts.
+// Generates completion scripts.
 #include "cli/completion.hpp"
 
 #include <set>
@@ -26,7 +26,7 @@ std::string top_names(const std::vector<command_description>& commands) {
   return joined_words(names);
 }
 
-/// What stands before commands of two words, as a pattern of the shell: `token|worker`.
+/// The first words of two-word commands, as a pattern of the shell: `token|worker`.
 std::string groups(const std::vector<command_description>& commands) {
   std::set<std::string> names;
   for (const auto& c : commands)
@@ -43,7 +43,7 @@ std::string names_below(const std::vector<command_description>& commands, const 
   return joined_words(names);
 }
 
-/// `case` branches: command path to the words that may follow.
+/// `case` branches: from a command path to the words that can follow.
 std::string branches(const std::vector<command_description>& commands) {
   std::string out;
   for (const auto& c : commands) {

@@ -1,4 +1,4 @@
-// Completion scripts, made from the declared commands, so that they cannot drift from them. Pure.
+// Completion scripts, generated from the declared commands, so that they always match them. Pure.
 #pragma once
 
 #include <string>

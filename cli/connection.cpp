@@ -1,4 +1,4 @@
-// Finding the controller.
+// Finds the controller.
 #include "cli/connection.hpp"
 
 #include <cerrno>
@@ -26,7 +26,7 @@ std::string context_path(const environment& env) {
   return env("HOME").value_or("") + "/.config/quell/cli.toml";
 }
 
-/// Reads DIR/client.json into what is still missing.
+/// Reads DIR/client.json into the fields that are still missing.
 void take_client_file(const std::string& directory, connection& c) {
   const std::string path = directory + "/client.json";
   auto text = file_text(path, most_file_bytes);
@@ -44,7 +44,7 @@ void take_client_file(const std::string& directory, connection& c) {
     c.url = url;
     c.found_in = path;
   }
-  // A token belongs to one controller: never hand this one to another address.
+  // A token belongs to one controller: it must never be sent to another address.
   if (c.token.empty() && c.url == url) c.token = text_of(document, "token");
 }
 

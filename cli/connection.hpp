@@ -1,4 +1,4 @@
-// Where the controller is and with which token, by precedence: flag, environment, context in cli.toml, client.json.
+// The controller's address and token, by precedence: flag, environment, context in cli.toml, client.json.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace quell::cli {
 
-/// What flags said; nullopt = not given.
+/// The values of flags; nullopt = not given.
 struct connection_flags {
   std::optional<std::string> url, token, token_file, context, state;
 };
@@ -20,8 +20,8 @@ struct connection {
   std::string url;
   std::string token; ///< a secret: never printed
   std::string ca_file;
-  std::string found_in;           ///< where the address came from, for people
-  std::vector<std::string> tried; ///< every place that was looked at, for the error
+  std::string found_in;           ///< the source of the address, for people
+  std::vector<std::string> tried; ///< every place that was tried, for the error
 };
 
 using environment = std::function<std::optional<std::string>(const char*)>;
@@ -38,7 +38,7 @@ std::vector<std::string> state_directories(const connection_flags& flags, const 
 /// --scope, else QUELL_SCOPE, else the context's `scope`; nullopt = leave it to the controller.
 std::optional<std::string> default_scope(const connection_flags& flags, const environment& env);
 
-/// The file's bytes up to `most`; fault says why not.
+/// The file's bytes up to `most`; the fault says why it cannot be read.
 result<std::string> file_text(const std::string& path, std::size_t most);
 
 } // namespace quell::cli

@@ -1,4 +1,4 @@
-// What each level cannot promise.
+// The guarantees that each level cannot give.
 #include "cli/containment_limits.hpp"
 
 namespace quell::cli {

@@ -1,4 +1,4 @@
-// What each level of containment cannot promise (DESIGN 3.6), in sentences. Pure.
+// The guarantees that each level of containment cannot give (DESIGN 3.6), in sentences. Pure.
 #pragma once
 
 #include <string>

@@ -44,7 +44,8 @@ answer<std::optional<context>> read_context(const std::string& path, const std::
     return std::optional<context>{};
   }
   toml::table all;
-  // Exceptions as in the other rooms: toml++ has the same names for both ways, which must not meet in one program.
+  // With exceptions, as in the other rooms: toml++ uses the same names for both modes, which must not be mixed in one
+  // program.
   try {
     all = toml::parse_file(path);
   } catch (const toml::parse_error& broken) {

@@ -13,8 +13,8 @@ struct context {
   std::string name, url, token, token_file, ca_file, scope;
 };
 
-/// The context `wanted`, else the file's default one; nullopt if there is no file or it names none.
-/// Fault `usage`: the file is broken, an unknown key is in it, or `wanted` is not there (the known ones are named).
+/// The context `wanted`, otherwise the file's default one; nullopt if the file is missing or names none. Fault `usage`:
+/// the file is broken or has an unknown key, or `wanted` does not exist (the fault lists the known ones).
 answer<std::optional<context>> read_context(const std::string& path, const std::optional<std::string>& wanted);
 
 } // namespace quell::cli

@@ -1,4 +1,4 @@
-// Declaring commands to CLI11. Only command_line.cpp and declare_*.cpp include this.
+// Declares commands to CLI11. Only command_line.cpp and declare_*.cpp include this.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,8 +12,8 @@
 
 namespace quell::cli {
 
-/// Collects the declared commands: their flags write into `line` when it is parsed, and whichever was named says so in
-/// `chosen`.
+/// Collects the declared commands: their flags write into `line` when it is parsed, and the command that was named is
+/// recorded in `chosen`.
 class declaration {
  public:
   explicit declaration(CLI::App& app) : app(app) {}
@@ -24,7 +24,7 @@ class declaration {
     auto* sub = parent.add_subcommand(name, summary);
     auto options = std::make_shared<Options>();
     fields(*sub, *options);
-    // That of a command below it ran before.
+    // The callback of a command below this one has already run.
     sub->callback([this, options, sub] {
       if (sub->get_subcommands().empty()) line.command = *options;
     });
@@ -43,7 +43,7 @@ void declare_cluster(declaration& d); ///< up status worker events audit token d
 /// A flag whose value is a text; the empty text is refused.
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                       const std::string& about);
-/// All words that are no flags.
+/// All words that are not flags.
 CLI::Option* add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& about);
 /// A flag whose value is a duration (`30s`).
@@ -53,10 +53,10 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, milliseconds& 
 /// A flag whose value is a size (`64MiB`), at least 1 MiB.
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& target,
                       const std::string& about);
-/// A flag whose value is a scope, checked here.
+/// A flag whose value is a scope, validated here.
 CLI::Option* add_scope(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                        const std::string& about);
-/// A repeatable flag `K=V`, or also `K`.
+/// A repeatable flag `K=V`, or optionally `K`.
 CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& about, bool value_required = true);
 

@@ -1,5 +1,5 @@
-// The kinds of flags that several commands share: texts, durations, scopes, K=V pairs; each refuses a bad value with a
-// sentence.
+// The kinds of flags that several commands share: texts, durations, scopes, K=V pairs; each one refuses a bad value
+// with a sentence.
 #include "cli/declare.hpp"
 
 #include "cli/duration.hpp"
@@ -8,7 +8,7 @@
 namespace quell::cli {
 namespace {
 
-/// The value of a text option that may not be empty: `--owner "$U"` with U unset must not mean "no owner named".
+/// The value of a text option that must not be empty: `--owner "$U"` with U unset must not mean "no owner named".
 std::string not_empty(const std::string& name, std::string value) {
   if (value.empty()) throw CLI::ValidationError(name, "must not be empty");
   return value;

@@ -15,7 +15,7 @@ void cancel_fields(CLI::App& app, cancel_options& o) {
   app.add_flag("--kill", o.kill, "kill at once (= --grace 0)");
   app.add_flag("--dry-run", o.dry_run, "only say what it would stop");
   app.add_flag("-q,--quiet", o.quiet, "only the cancel's id; with --dry-run those of the operations");
-  // A bare --wait became --wait=settled before CLI11 saw the words, so that it cannot swallow an id.
+  // A bare --wait was changed to --wait=settled before CLI11 saw the words, so that it cannot swallow an id.
   auto* wait = app.add_option("--wait", o.level, "level to wait for: --wait=signalled; bare = settled")
                    ->type_name("=LEVEL")
                    ->check(CLI::IsMember({"fenced", "signalled", "settled"}));

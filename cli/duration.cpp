@@ -1,4 +1,4 @@
-// Durations and sizes for people.
+// Formats durations and sizes for people.
 #include "cli/duration.hpp"
 
 #include <array>

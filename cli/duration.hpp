@@ -1,4 +1,4 @@
-// Durations and sizes as people like to read them. Pure.
+// Durations and sizes in a form that people read easily. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace quell::cli {
 
-/// Flags are read as the daemons read their configuration: `protocol/duration.hpp`.
+/// Flags are parsed like the daemons' configuration: `protocol/duration.hpp`.
 using quell::parse_duration;
 using quell::parse_size;
 

@@ -1,4 +1,4 @@
-// Server-sent events.
+// Parses server-sent events.
 #include "cli/event_stream.hpp"
 
 namespace quell::cli {

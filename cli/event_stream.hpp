@@ -11,12 +11,13 @@ struct stream_event {
   std::string id, type, data;
 };
 
-/// Feeds bytes as they come; whole events go to the callback. A line or event above 16 MiB ends in `false` from `feed`.
+/// Takes bytes as they arrive and passes complete events to the callback. `feed` returns false for a line or event
+/// above 16 MiB.
 class event_parser {
  public:
   explicit event_parser(std::function<void(const stream_event&)> take) : take_(std::move(take)) {}
   bool feed(std::string_view bytes);
-  /// The id of the last event seen, for a resumption; "" before the first.
+  /// The id of the last event received, for a resumption; "" before the first.
   const std::string& last_id() const { return last_id_; }
 
  private:

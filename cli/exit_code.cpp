@@ -1,4 +1,4 @@
-// Exit codes: the mapping.
+// Maps endings to exit codes.
 #include "cli/exit_code.hpp"
 
 #include <algorithm>

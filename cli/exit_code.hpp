@@ -1,4 +1,4 @@
-// Exit codes (SURFACE 12): one place that says which ending is which number. Pure.
+// Exit codes (SURFACE 12): the only place that maps each ending to a number. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,17 +23,18 @@ inline constexpr int run_failed = 125;
 inline constexpr int run_cannot_execute = 126;
 inline constexpr int run_cancelled = 130;
 
-/// Of a command other than `run` and `wait`.
+/// For a command other than `run` and `wait`.
 int of_problem(const problem& p);
-/// Of `run` and `wait` of one operation.
+/// For `run`, and for `wait` on one operation.
 int of_run_problem(const problem& p);
-/// Of `run` and `wait`: `operation` is a terminal operation (SURFACE 2).
+/// For `run` and `wait`: `operation` is a terminal operation (SURFACE 2).
 int of_operation(const nlohmann::json& operation);
-/// Of `cancel`: `body` is a cancel (SURFACE 3); `level` is what was waited for (`fenced`, `signalled`, `settled`).
+/// For `cancel`: `body` is a cancel (SURFACE 3); `level` is the level that was waited for (`fenced`, `signalled`,
+/// `settled`).
 int of_cancel(const nlohmann::json& body, std::string_view level);
-/// The one code for several outcomes: the one that most needs a look.
+/// One code for several outcomes: the one that most needs attention.
 int worst(const std::vector<int>& codes);
-/// 9 for `KILL` and `SIGKILL`; 0 for no signal of this system.
+/// 9 for `KILL` and `SIGKILL`; 0 for an unknown signal.
 int signal_number(std::string_view name);
 
 } // namespace quell::cli::exit_code

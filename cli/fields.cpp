@@ -1,4 +1,4 @@
-// Members of an answer, read defensively.
+// Reads members of an answer defensively.
 #include "cli/fields.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 enum class look : std::uint8_t { plain, replaced, left_out };
 
-/// The bytes of the first character; one byte of what is no UTF-8.
+/// The bytes of the first character; one byte if it is not valid UTF-8.
 std::string_view first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -25,7 +25,7 @@ std::string_view first_character(std::string_view text) {
   return whole.size() == length && is_utf8(whole) ? whole : text.substr(0, 1);
 }
 
-/// U+FFFD for a byte that is no UTF-8.
+/// U+FFFD for a byte that is not UTF-8.
 char32_t code_point(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   if (character.size() == 1) return lead < 0x80 ? lead : 0xfffd;
@@ -34,8 +34,8 @@ char32_t code_point(std::string_view character) {
   return code;
 }
 
-/// What a terminal does not show as itself: controls, marks that turn the direction of what follows, and what has no
-/// width, so that two texts would look the same.
+/// Finds characters that a terminal does not show as themselves: controls, marks that change the direction of the text,
+/// and characters without width, which would make two texts look the same.
 look look_of(char32_t c) {
   struct range {
     char32_t first, last;
@@ -58,13 +58,13 @@ look look_of(char32_t c) {
                                                 {0x1bca0, 0x1bca3},
                                                 {0x1d173, 0x1d17a},
                                                 {0xe0000, 0xe0fff}});
-  if (c >= 0xfe00 && c <= 0xfe0f) return look::left_out; // how the character before it is drawn: common in emoji
+  if (c >= 0xfe00 && c <= 0xfe0f) return look::left_out; // variation selectors of the character before: common in emoji
   const bool is_unseen =
       std::any_of(unseen.begin(), unseen.end(), [c](range r) { return c >= r.first && c <= r.last; });
   return is_unseen ? look::replaced : look::plain;
 }
 
-/// As JSON has it, above U+FFFF as a pair.
+/// The JSON escape; above U+FFFF a surrogate pair.
 std::string escaped(char32_t c) {
   char text[16] = {};
   if (c <= 0xffff)
@@ -93,7 +93,7 @@ std::int64_t whole_number(const nlohmann::json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return 0;
   const double number = value.get<double>();
-  constexpr double most = 9.2e18; // a conversion beyond the type's range has no meaning at all
+  constexpr double most = 9.2e18; // a conversion beyond the type's range is undefined
   return number > -most && number < most ? static_cast<std::int64_t>(number) : 0;
 }
 
@@ -134,7 +134,7 @@ std::string to_text(const nlohmann::json& value, int indent) {
     const auto character = first_character(rest);
     rest.remove_prefix(character.size());
     const auto code = code_point(character);
-    if (code < 0x7f || look_of(code) == look::plain) // controls below are escaped, or the layout's newlines
+    if (code < 0x7f || look_of(code) == look::plain) // lower control characters are escaped, or the layout's newlines
       out += character;
     else
       out += escaped(code);

@@ -1,4 +1,4 @@
-// Reading members of an answer without trusting it: a missing or odd member reads as null, "", 0.
+// Reads members of an answer without trusting it: a missing or malformed member reads as null, "", 0.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace quell::cli {
 
-/// The member, or a null that lives for ever.
+/// The member, or a static null.
 const nlohmann::json& member(const nlohmann::json& object, const char* name);
-/// The text of a string member, "" otherwise.
+/// The text of a string member, otherwise "".
 std::string text_of(const nlohmann::json& object, const char* name);
-/// A number without its fraction; 0 for what is no number, or one that fits nowhere.
+/// A number without its fraction; 0 if the value is not a number or out of range.
 std::int64_t whole_number(const nlohmann::json& value);
-/// The same of a member.
+/// `whole_number` of a member.
 std::int64_t number_of(const nlohmann::json& object, const char* name);
 std::optional<wall_time> instant_of(const nlohmann::json& object, const char* name);
-/// The text with control characters (a terminal's escapes among them) replaced by `?`, for showing what others wrote.
+/// The text with control characters (including a terminal's escapes) replaced by `?`, for display of text from others.
 std::string printable(std::string_view text);
-/// One line, never an exception: bytes that are no UTF-8 become U+FFFD.
+/// One line; never throws: bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::json& value);
 
 } // namespace quell::cli

@@ -1,7 +1,7 @@
 // The event loop on curl_multi_poll: the only file that includes libcurl.
 //
-// Connections are kept and reused by the multi handle. Handles that end are cleaned up after their callback has
-// returned, never inside one, because curl forbids removing a handle from its own write callback.
+// The multi handle keeps and reuses connections. A handle that ends is cleaned up after its callback has returned,
+// never inside one, because curl forbids removing a handle from its own write callback.
 #include "cli/http.hpp"
 
 #include <curl/curl.h>
@@ -42,7 +42,7 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t size, void* user) {
   auto& t = *static_cast<transfer*>(user);
   std::string_view line(bytes, size);
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (line.starts_with("HTTP/")) t.state.head.headers.clear(); // the head after a 100 Continue replaces it
+  if (line.starts_with("HTTP/")) t.state.head.headers.clear(); // the head after a 100 Continue replaces the earlier one
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || t.state.head.headers.size() >= most_headers) return size;
   std::string name(line.substr(0, colon));
@@ -83,7 +83,7 @@ struct event_loop::implementation {
 
   CURLM* multi = curl_multi_init();
   std::map<handle, std::unique_ptr<transfer>> transfers;
-  std::vector<CURL*> fresh; ///< started, but not yet known to curl: a callback of a transfer may not add another
+  std::vector<CURL*> fresh; ///< started, but not yet known to curl: a callback of a transfer must not add another
   std::vector<watched> watches;
   std::vector<timer> timers;
   handle last = 0;
@@ -166,7 +166,7 @@ struct event_loop::implementation {
       const auto found =
           std::find_if(watches.begin(), watches.end(), [&](const watched& w) { return w.descriptor == e.fd; });
       if (found == watches.end()) continue;
-      const auto ready = found->ready; // a copy: it may unwatch itself
+      const auto ready = found->ready; // a copy: the callback can remove its own watch
       ready();
     }
   }
@@ -189,7 +189,7 @@ event_loop::handle event_loop::start(http_request request, http_sink sink) {
   curl_easy_setopt(easy, CURLOPT_URL, t->request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_PROXY, ""); // a token must not wander through a proxy of the environment
+  curl_easy_setopt(easy, CURLOPT_PROXY, ""); // a token must not pass through a proxy from the environment
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "quell-cli/" QUELL_VERSION);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -250,7 +250,7 @@ void event_loop::run_until(const std::function<bool()>& done) {
     self_->perform();
     const bool finished = self_->finish_transfers(), fired = self_->fire_timers();
     if (done()) return;
-    // What the callbacks started or woke must be driven once before it can be waited for.
+    // Transfers that the callbacks started or resumed must be driven once before the loop waits.
     if (finished || fired || !self_->fresh.empty()) continue;
     self_->wait();
     if (done()) return;

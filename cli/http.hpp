@@ -1,5 +1,5 @@
-// One loop that waits for HTTP transfers, descriptors and timers at once. Single-threaded; nothing polls, everything
-// has a bound.
+// One loop that waits for HTTP transfers, descriptors and timers at once. Single-threaded; it never polls, and every
+// wait is bounded.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ struct http_request {
 
 struct http_head {
   int status = 0;
-  std::map<std::string, std::string> headers; ///< names in lower case; trailers are added when they come
+  std::map<std::string, std::string> headers; ///< names in lower case; trailers are added when they arrive
 };
 
 struct http_end {
   http_head head;
-  std::string error; ///< "" = the whole answer came; else what broke, for a person
-  bool sent = true;  ///< false: no connection, so certainly nothing was received there
+  std::string error; ///< "" = the complete answer came; otherwise what failed, for a person
+  bool sent = true;  ///< false: no connection, so the server certainly received nothing
 };
 
-/// The callbacks of one transfer; each may start or abandon transfers, but not the one that calls it.
+/// The callbacks of one transfer; each can start or abandon transfers, but not the one that calls it.
 struct http_sink {
   std::function<void(const http_head&)> head;
-  /// False = not taken: the transfer pauses, and after `resume` the same bytes come again.
+  /// False = not taken: the transfer pauses, and after `resume` the same bytes are delivered again.
   std::function<bool(std::string_view)> body;
   std::function<void(const http_end&)> end;
 };

@@ -1,4 +1,4 @@
-// Forwarding standard input.
+// Forwards standard input.
 #include "cli/input_forwarder.hpp"
 
 #include <unistd.h>
@@ -39,8 +39,8 @@ void input_forwarder::read_some() {
   if (n > 0)
     chunk_.assign(buffer.data(), static_cast<std::size_t>(n));
   else
-    at_end_ = true;                 // an error (a hung-up terminal) is an end too
-  api_.loop().unwatch(descriptor_); // back-pressure: nothing is read while a chunk is on its way
+    at_end_ = true;                 // an error (a hung-up terminal) ends the input, too
+  api_.loop().unwatch(descriptor_); // back-pressure: nothing is read while a chunk is in flight
   send();
 }
 
@@ -60,7 +60,7 @@ void input_forwarder::send() {
     if (stopped_) return;
     if (!end.error.empty() || end.head.status >= 300) {
       const auto p = api_.problem_of(end, *text);
-      // A task that has not started, or reads slowly, is no lost contact: it may take as long as it likes.
+      // A task that has not started, or reads slowly, does not mean lost contact: it can take as long as it needs.
       if (p.status == 429 || p.code == "not_started") {
         callbacks_.contact();
         slow_pause_ = std::min(slow_pause_ * 2, most_slow_pause);
@@ -76,7 +76,7 @@ void input_forwarder::send() {
     }
     callbacks_.contact();
     const auto answer = nlohmann::json::parse(*text, nullptr, false);
-    // What the task has not been handed yet stays here: a crash of the controller would lose it.
+    // Bytes that have not reached the task yet stay here: a crash of the controller would lose them.
     const auto whole = offset_ + chunk_.size();
     const auto handed =
         member(answer, "offset").is_number() ? static_cast<std::uint64_t>(number_of(answer, "offset")) : whole;

@@ -1,5 +1,5 @@
-// Standard input to the task: bytes as they come, one chunk on its way at a time, repeated from the same offset after a
-// lost answer.
+// Standard input for the task: bytes as they arrive, one chunk in flight at a time, repeated from the same offset after
+// a lost answer.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class input_forwarder {
   struct callbacks {
     std::function<std::optional<milliseconds>()> lost;
     std::function<void()> contact;
-    /// The controller takes no more, for this reason; forwarding has stopped.
+    /// The controller refuses more input, for this reason; forwarding has stopped.
     std::function<void(const problem&)> refused;
   };
   input_forwarder(api& controller, std::string operation, int descriptor, callbacks c);

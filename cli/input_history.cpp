@@ -1,4 +1,4 @@
-// The file of what was typed.
+// Reads and writes the file of typed lines.
 #include "cli/input_history.hpp"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ void input_history::add(const std::string& line) {
   if (line.empty() || line.size() > most_line || line.find('\n') != std::string::npos) return;
   if (!lines_.empty() && lines_.back() == line) return;
   lines_.push_back(line);
-  std::error_code ignored; // a history that cannot be kept is no reason not to talk
+  std::error_code ignored; // a history that cannot be stored must not prevent a conversation
   const auto directory = std::filesystem::path(path_).parent_path();
   if (std::filesystem::create_directories(directory, ignored)) ::chmod(directory.c_str(), 0700);
   const descriptor file{
@@ -67,7 +67,7 @@ void input_history::add(const std::string& line) {
   if (file.fd >= 0 && is_ours(file.fd) && ::fchmod(file.fd, 0600) == 0) write_all(file.fd, line + "\n");
 }
 
-/// The last lines into a new file that takes the old one's place.
+/// Writes the last lines into a new file that replaces the old one.
 void input_history::write_again() {
   const std::string next = path_ + ".new." + std::to_string(::getpid());
   std::string text;

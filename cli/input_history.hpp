@@ -1,4 +1,4 @@
-// What a person typed before, one line each, in a file that only they can read.
+// The lines that a person typed before, in a file that only they can read.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@ namespace quell::cli {
 
 class input_history {
  public:
-  /// Reads `path`; a file that is missing, somebody else's or no plain file is an empty history.
+  /// Reads `path`; a file that is missing, owned by another user or not a plain file counts as an empty history.
   explicit input_history(std::string path);
 
   /// Oldest first, at most 1000.
   const std::vector<std::string>& lines() const { return lines_; }
-  /// Remembers the line, here and in the file (made with mode 0600). The same line twice in a row is kept once. Lines
-  /// of several conversations at once mix in the file; none is lost.
+  /// Remembers the line, here and in the file (made with mode 0600). A line repeated directly is kept once. Lines of
+  /// simultaneous conversations mix in the file; none is lost.
   void add(const std::string& line);
 
  private:

@@ -1,4 +1,4 @@
-// Instants: parser and printer.
+// Parses and prints instants.
 #include "cli/instant.hpp"
 
 #include <array>

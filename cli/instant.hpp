@@ -1,4 +1,4 @@
-// Instants: RFC 3339 as in the API, and what a table shows of them. Pure except for the local time zone.
+// Instants: RFC 3339 as in the API, and their form in tables. Pure except for the local time zone.
 #pragma once
 
 #include <optional>

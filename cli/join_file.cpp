@@ -1,4 +1,4 @@
-// Enrolling the workers of `quell up`.
+// Enrols the workers of `quell up`.
 #include "cli/join_file.hpp"
 
 #include <fcntl.h>

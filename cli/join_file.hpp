@@ -8,13 +8,13 @@
 
 namespace quell::cli {
 
-/// Where the workers of this cluster find the controller, if `up` chose the ports; "" = what the join line says.
+/// The controller's addresses for the workers of this cluster, if `up` chose the ports; "" = as in the join line.
 struct control_ports {
   std::string control, bulk; ///< tcp://127.0.0.1:PORT
 };
 
-/// Enrols `name` if need be and leaves its join line in `directory`/NAME.join. False: the name is enrolled by somebody
-/// else's hand.
+/// Enrols `name` if necessary and writes its join line to `directory`/NAME.join. False: another program enrolled the
+/// name.
 answer<bool> enrol(api& controller, const nlohmann::json& known_workers, const std::string& name,
                    const std::string& directory, const control_ports& ports);
 

@@ -1,4 +1,4 @@
-// JSON as it may be shown on a terminal.
+// JSON in a form that is safe to show on a terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace quell::cli {
 
-/// `to_line` (fields.hpp) over several lines where `indent` is not negative. What `printable` replaces is escaped.
+/// `to_line` (fields.hpp) over several lines if `indent` is not negative. Characters that `printable` would replace are
+/// escaped.
 std::string to_text(const nlohmann::json& value, int indent);
 
 } // namespace quell::cli

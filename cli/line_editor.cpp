@@ -1,8 +1,8 @@
 // libedit in its unbuffered mode. The only file that includes it.
 //
-// Bytes of the terminal are read here and handed over one command at a time. Enter, Ctrl-D and Ctrl-L never reach
-// libedit: what they do to the screen is the owner's. libedit waits for the rest of an escape sequence at most a
-// moment, so that a lone Esc holds up nothing.
+// This file reads the terminal's bytes and passes them on one command at a time. Enter, Ctrl-D and Ctrl-L never reach
+// libedit: the owner decides their effect on the screen. libedit waits only a moment for the rest of an escape
+// sequence, so that a single Esc blocks nothing.
 #include "cli/line_editor.hpp"
 
 #include <histedit.h>
@@ -52,7 +52,7 @@ struct line_editor::implementation {
   History* history = nullptr;
   std::deque<unsigned char> bytes;
   bool started = false, gone = false;
-  bool fresh = false; ///< nothing is typed and nothing drawn: libedit begins a line with the next `draw`
+  bool fresh = false; ///< nothing is typed or drawn: libedit begins a line with the next `draw`
 
   explicit implementation(line_editor& o, callbacks c) : owner(o), to(std::move(c)) {}
   ~implementation() {
@@ -74,7 +74,7 @@ struct line_editor::implementation {
     if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) gone = true;
   }
 
-  /// One character for libedit: 1, or -1 when none comes in time.
+  /// One character for libedit: 1, or -1 if none comes in time.
   static int next(EditLine* e, wchar_t* out) {
     auto& self = of(e);
     std::uint32_t code = 0;
@@ -89,7 +89,7 @@ struct line_editor::implementation {
         return -1;
       }
       const auto byte = self.bytes.front();
-      if (more > 0 && (byte & 0xc0) != 0x80) break; // a broken character ends here
+      if (more > 0 && (byte & 0xc0) != 0x80) break; // a malformed character ends here
       self.bytes.pop_front();
       if (more > 0) {
         code = (code << 6) | (byte & 0x3f);
@@ -131,7 +131,7 @@ line_editor::line_editor(callbacks c, const std::vector<std::string>& history)
   el_set(edit, EL_SIGNAL, 0);
   el_set(edit, EL_HIST, ::history, self_->history);
   el_set(edit, EL_GETCFN, &implementation::next);
-  // Its own search reads ahead by itself; looking for lines with the same beginning does not.
+  // libedit's own search reads further input itself; a search for lines with the same beginning does not.
   el_set(edit, EL_BIND, "^R", "ed-search-prev-history", nullptr);
   el_set(edit, EL_BIND, "^S", "ed-search-next-history", nullptr);
   el_set(edit, EL_BIND, "^W", "ed-delete-prev-word", nullptr);

@@ -1,4 +1,4 @@
-// Editing one line of input on a terminal while other things go on: libedit, fed by the loop and never blocking.
+// Edits one line of input on a terminal while other events are handled: libedit, fed by the loop and never blocking.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,12 @@ namespace quell::cli {
 class line_editor {
  public:
   struct callbacks {
-    /// Enter. The line still stands on the screen and in the editor: the owner clears it, calls `drop`, and draws.
+    /// Enter was pressed. The line is still on the screen and in the editor: the owner clears it, calls `drop`, and
+    /// draws.
     std::function<void(const std::string& line)> line;
     /// Ctrl-D on an empty line.
     std::function<void()> end;
-    /// The terminal is gone: nothing more can be read.
+    /// The terminal is gone: no more input.
     std::function<void()> gone;
     /// Ctrl-L.
     std::function<void()> clear_screen;
@@ -26,13 +27,13 @@ class line_editor {
   line_editor(const line_editor&) = delete;
   line_editor& operator=(const line_editor&) = delete;
 
-  /// False: the terminal cannot be edited on.
+  /// False: the terminal does not support editing.
   bool is_usable() const;
   /// Takes the terminal (raw mode); the first `draw` shows the prompt.
   void start();
-  /// The terminal as it was; the cursor stays where it is.
+  /// Restores the terminal; the cursor stays where it is.
   void stop();
-  /// To be called when standard input can be read.
+  /// Call when standard input is readable.
   void read();
 
   const std::string& prompt() const { return prompt_; }
@@ -42,12 +43,12 @@ class line_editor {
   /// Rows between the prompt's first row and the cursor on a terminal of that width.
   std::size_t rows_above_cursor(std::size_t columns) const;
   bool is_empty() const;
-  /// Forgets what is typed; to be drawn anew.
+  /// Drops the typed text; the owner must draw again.
   void drop();
   void add_history(const std::string& line);
-  /// Somebody else had the terminal meanwhile.
+  /// Another process had the terminal in the meantime.
   void resume();
-  /// The terminal has another size.
+  /// The terminal's size has changed.
   void resized();
 
  private:

@@ -1,4 +1,4 @@
-// Drawing the lower end.
+// Draws the lower end of the terminal.
 #include "cli/live_screen.hpp"
 
 #include "cli/columns.hpp"
@@ -32,7 +32,7 @@ void live_screen::draw() {
     out += flow_.growing() + "\n";
     ++drawn_rows_;
   }
-  const std::size_t room = height_ > 6 ? height_ - 4 : 2; // more could not be taken away again
+  const std::size_t room = height_ > 6 ? height_ - 4 : 2; // more rows could not be erased again
   const std::size_t shown = std::min(rows_.size(), room);
   for (std::size_t i = 0; i < shown; ++i) {
     const bool is_last_of_too_many = i + 1 == shown && shown < rows_.size();

@@ -1,5 +1,5 @@
-// The lower end of a terminal while things happen: text that flows upwards for good, and below it rows that change (the
-// line that still grows, what runs) above the line that is typed.
+// The lower end of a terminal: text that flows upwards permanently, and below it rows that change (the growing line,
+// running tools) above the input line.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,18 @@ class live_screen {
   void set_size(std::size_t columns, std::size_t rows);
   /// Streamed text.
   void add_text(std::string_view safe_text);
-  /// Streamed text that comes now begins a new line.
+  /// Streamed text after this call begins a new line.
   void end_text();
-  /// A whole line of its own; it may be painted, and is broken by the terminal if it is too long.
+  /// A whole separate line; it can be painted, and the terminal breaks it if it is too long.
   void add_line(const std::string& line);
-  /// The rows that change, each cut to the width.
+  /// Sets the changing rows, each cut to the width.
   void set_rows(std::vector<std::string> rows);
-  /// Draws everything that changes, and the input line.
+  /// Draws all changing rows and the input line.
   void draw();
-  /// Takes away what changes (not what has flowed): the cursor is then where the flow ends, at the start of a row.
+  /// Erases the changing rows (not the text that has flowed): the cursor is then at the end of the flow, at the start
+  /// of a row.
   void clear();
-  /// What was drawn is no longer there: begins anew at the start of a line.
+  /// The drawn rows are no longer on the screen: starts again at the start of a line.
   void forget();
   std::size_t columns() const { return columns_; }
 

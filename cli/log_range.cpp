@@ -1,4 +1,4 @@
-// Finding offsets.
+// Finds offsets in output.
 #include "cli/log_range.hpp"
 
 #include <cstdlib>

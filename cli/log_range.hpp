@@ -1,4 +1,4 @@
-// Where `logs --tail` and `logs --since` begin, as an offset into the stream.
+// The start of `logs --tail` and `logs --since`, as an offset into the stream.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@ std::size_t last_lines(std::string_view bytes, std::uint64_t lines);
 answer<std::uint64_t> tail_offset(api& controller, const std::string& operation, const std::string& stream,
                                   std::uint64_t lines);
 
-/// Stream name to the offset of the first output that came at or after `from`; a stream that is absent brought nothing
-/// since.
+/// Stream name to the offset of the first output at or after `from`; an absent stream had no output since then.
 answer<std::map<std::string, std::uint64_t>> offsets_since(api& controller, const std::string& operation,
                                                            wall_time from);
 

@@ -1,4 +1,4 @@
-// Short ids, resolved page by page.
+// Resolves short ids page by page.
 #include "cli/lookup.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 namespace quell::cli {
 namespace {
 
-/// The one id that ends so in the list, "" if none.
+/// The only id in the list with this ending, "" if none.
 answer<std::string> find_in(api& controller, const std::string& path, const char* key, const std::string& typed) {
   std::vector<std::string> found;
   std::string cursor;

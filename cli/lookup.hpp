@@ -1,4 +1,4 @@
-// From what a person typed (a whole id, or its tail) to one whole id, by asking the controller.
+// Resolves an id that a person typed (a whole id, or its tail) to one whole id, by asking the controller.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace quell::cli {
 
-/// Problem `nothing` (exit 3) if no operation ends so, `ambiguous` (exit 2) with the candidates, `usage` if it can be
-/// no id. A whole id is returned as it is, without asking. Live operations are looked at first; only if none matches,
-/// the ended ones.
+/// Problem `nothing` (exit 3) if no operation has this ending, `ambiguous` (exit 2) with the candidates, `usage` if it
+/// cannot be an id. A whole id is returned as it is, without asking. Live operations are searched first; ended ones
+/// only if none matches.
 answer<std::string> find_operation(api& controller, const std::string& typed);
 answer<std::string> find_cancel(api& controller, const std::string& typed);
 answer<std::string> find_token(api& controller, const std::string& typed);

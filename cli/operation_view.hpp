@@ -18,13 +18,13 @@ struct view {
   bool color = false;
   bool utf8 = false;
 };
-/// As the user's terminal and flags have it, at this moment.
+/// As the user's terminal and flags require, at this moment.
 view view_of(const session& s);
 
-/// The command as one could type it, arguments quoted where needed, at most 200 characters.
+/// The command as a person could type it, arguments quoted if needed, at most 200 characters.
 std::string command_text(const nlohmann::json& words);
-/// The title, else the command, else the name, else the kind; of a turn or sub-agent
-/// who answers and what was said, of a tool call its name and what it is to do.
+/// The title, otherwise the command, otherwise the name, otherwise the kind; for a turn or sub-agent its answerer and
+/// its message, for a tool call its name and its input.
 std::string operation_name(const nlohmann::json& operation);
 /// `running`, `completed`, `failed exit 3`, `failed timeout`, `cancelled killed`, `pending (slot)`, `cancelling (kill
 /// in 1.2s)`, `running unreachable`.
@@ -33,8 +33,8 @@ std::string operation_state(const nlohmann::json& operation, const view& v);
 std::string operation_age(const nlohmann::json& operation, const view& v);
 /// `09:51:07 (3m05s ago)`; "-" for null.
 std::string instant_and_age(const nlohmann::json& object, const char* name, const view& v);
-/// Why it does not start, or what is being done to it, since when, and what comes next; one sentence per line. Empty
-/// for plain running.
+/// Why it does not start, or how it is being stopped, since when, and the next step; one sentence per line. Empty for
+/// plain running.
 std::vector<std::string> operation_reasons(const nlohmann::json& operation, const view& v);
 /// `Alice`, `alice` or `-`.
 std::string person(const nlohmann::json& owner);

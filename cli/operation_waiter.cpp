@@ -1,4 +1,4 @@
-// Long polls.
+// Waits by long polls.
 #include "cli/operation_waiter.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace quell::cli {
 namespace {
 constexpr milliseconds whole_wait{30'000};
 constexpr milliseconds short_wait{1'000};
-/// What an answer may take beyond the wait that was asked for.
+/// Time that an answer can take beyond the requested wait.
 constexpr milliseconds answer_allowance{15'000};
 } // namespace
 

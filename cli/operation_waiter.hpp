@@ -1,4 +1,4 @@
-// Waiting for the end of one operation by long polls, across restarts of the controller.
+// Waits for the end of one operation by long polls, across restarts of the controller.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace quell::cli {
 class operation_waiter {
  public:
   struct callbacks {
-    /// Each answer while it lives.
+    /// Called with each answer while the operation lives.
     std::function<void(const nlohmann::json& operation)> update;
-    /// Its last state.
+    /// Called with its last state.
     std::function<void(const nlohmann::json& operation)> ended;
     /// The controller refuses (404, 403).
     std::function<void(const problem&)> refused;
-    /// Contact was lost: the pause before another attempt, or nullopt to give up.
+    /// Contact was lost: returns the pause before another attempt, or nullopt to give up.
     std::function<std::optional<milliseconds>()> lost;
     std::function<void()> contact;
   };
@@ -28,7 +28,7 @@ class operation_waiter {
   operation_waiter(const operation_waiter&) = delete;
   operation_waiter& operator=(const operation_waiter&) = delete;
 
-  /// `eager`: short polls while it is pending, for showing what it waits for.
+  /// `eager`: short polls while it is pending, to show the reason for its wait.
   void start(bool eager);
   const std::string& operation() const { return operation_; }
 

@@ -1,4 +1,4 @@
-// What each command was asked to do: plain structs, filled by the command line, executed by commands/*.cpp.
+// The options of each command: plain structs, filled by the command line, executed by commands/*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace quell::cli {
 using strings = std::vector<std::string>;
 using text_option = std::optional<std::string>;
 
-/// Flags that every command takes, before or behind its name.
+/// Flags that every command takes, before or after its name.
 struct global_options {
   connection_flags where;
   bool json = false;
@@ -110,7 +110,7 @@ struct approve_options {
   std::string id;
   text_option reason;
   bool approve = true;  ///< false: deny
-  text_option question; ///< of a call that has begun: its id, or the end of it
+  text_option question; ///< for a call that has begun: the question's id, or the end of it
   strings values;       ///< NAME=VALUE
   bool dismiss = false; ///< with deny: neither yes nor no
 };

@@ -1,4 +1,4 @@
-// Following output as events.
+// Follows output as events.
 #include "cli/ordered_follower.hpp"
 
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ void ordered_follower::take(const stream_event& event) {
   const std::size_t stream = name == "stdout" ? 0 : 1;
   std::string bytes = member(data, "base64").is_string() ? from_base64(text_of(data, "base64")) : text_of(data, "text");
   auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));
-  if (offset > seen_[stream]) { // something is missing: the raw streams say how much
+  if (offset > seen_[stream]) { // bytes are missing: the raw streams say how many
     has_gap_ = true;
     return;
   }

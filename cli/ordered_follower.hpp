@@ -15,13 +15,13 @@
 
 namespace quell::cli {
 
-/// Reads the output as events, resumed by event id; bytes seen twice are skipped by their offset, so they stay exact.
-/// It does not decide that the output is complete: when the events are over (or are not to be had), the owner goes on
-/// with one `output_follower` per stream from `offset`.
+/// Reads the output as events, resumed by event id; repeated bytes are skipped by their offset, so the output stays
+/// exact. It does not decide that the output is complete: when the events are over (or unavailable), the owner
+/// continues with one `output_follower` per stream from `offset`.
 class ordered_follower {
  public:
   struct callbacks {
-    /// False = nothing can be taken now: the transfer pauses until `resume`.
+    /// False = no bytes can be taken now: the transfer pauses until `resume`.
     std::function<bool()> ready;
     /// `stream` 0 = stdout, 1 = stderr.
     std::function<void(std::size_t stream, std::uint64_t offset, std::string_view bytes)> bytes;
@@ -38,7 +38,7 @@ class ordered_follower {
   void start();
   void resume();
   void stop();
-  /// Of the next byte of the stream.
+  /// The offset of the next byte of the stream.
   std::uint64_t offset(std::size_t stream) const { return seen_[stream]; }
 
  private:
@@ -53,7 +53,7 @@ class ordered_follower {
   std::string last_id_;
   std::array<std::uint64_t, 2> seen_{};
   event_loop::handle transfer_ = 0, timer_ = 0;
-  bool is_stream_ = false; ///< the answer is one of events
+  bool is_stream_ = false; ///< the answer is an event stream
   bool has_gap_ = false;
 };
 

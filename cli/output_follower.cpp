@@ -1,8 +1,8 @@
-// Following output.
+// Follows output.
 //
-// The end is believed only when the controller says `Quell-End: true`, in the head or the trailer of an answer that
-// came whole. An answer that ends well without it (a controller that stops, a follow that was cut) is followed by
-// another from the offset reached, so no byte is lost or doubled.
+// The end counts only if the controller says `Quell-End: true`, in the head or the trailer of a complete answer. A
+// complete answer without it (a controller that stops, a follow that was cut) is followed by another request from the
+// offset reached, so no byte is lost or doubled.
 #include "cli/output_follower.hpp"
 
 #include <cstdlib>
@@ -94,8 +94,8 @@ void output_follower::on_end(const http_end& end) {
   }
   const auto said = end.head.headers.find("quell-end");
   if ((said != end.head.headers.end() && said->second == "true") || !range_.follow) return finish(nullptr);
-  // A whole answer without the end: at once again if it brought something, else after a short pause, so that a server
-  // which answers empty is not hammered.
+  // A complete answer without the end: retry at once if it brought bytes, otherwise after a short pause, so that a
+  // server that answers with nothing is not flooded.
   retry(milliseconds{progress_ ? 0 : 200});
 }
 

@@ -17,9 +17,9 @@ class output_follower {
   struct callbacks {
     /// Takes bytes that begin at `offset`; false = later (then call `resume`).
     std::function<bool(std::uint64_t offset, std::string_view bytes)> bytes;
-    /// Bytes up to here are gone: `lost` of them were never stored or are kept no more.
+    /// Bytes up to here are unavailable: `lost` of them were never stored or are no longer kept.
     std::function<void(std::uint64_t lost)> gap;
-    /// The end of the stream was reached, or (with a problem) the controller refuses it.
+    /// The end of the stream was reached, or (with a problem) the controller refuses the stream.
     std::function<void(const problem*)> end;
     /// Contact was lost; the pause before another attempt, or nullopt to give up (then `end` is not called).
     std::function<std::optional<milliseconds>()> lost;
@@ -40,10 +40,11 @@ class output_follower {
   void resume();
   /// No further callbacks.
   void stop();
-  /// Asks once without following: what is stored is all that will come (for a terminal operation whose stream stalls).
+  /// Asks once without following: the stored bytes are all that will come (for a terminal operation whose stream
+  /// stalls).
   void stop_following();
   bool ended() const { return ended_; }
-  /// Of the next byte.
+  /// The offset of the next byte.
   std::uint64_t offset() const { return range_.offset; }
   const std::string& stream() const { return stream_; }
 
@@ -61,7 +62,7 @@ class output_follower {
   event_loop::handle transfer_ = 0, timer_ = 0;
   std::string refusal_; ///< body of a problem answer
   bool refused_ = false;
-  bool progress_ = false; ///< bytes came in this attempt
+  bool progress_ = false; ///< this attempt delivered bytes
   bool ended_ = false;
 };
 

@@ -11,9 +11,9 @@ namespace quell::cli {
 /// `{"type":"output","operation","stream","offset","text"|"base64"}`: text if the bytes are UTF-8.
 nlohmann::json output_line(const std::string& operation, const std::string& stream, std::uint64_t offset,
                            std::string_view bytes);
-/// The bytes; what is no base64 is skipped.
+/// Decodes the bytes; characters that are not base64 are skipped.
 std::string from_base64(std::string_view text);
-/// How many bytes at the end are the beginning of a character that is not whole yet (0 to 3).
+/// The number of bytes at the end that begin an incomplete character (0 to 3).
 std::size_t cut_character(std::string_view bytes);
 
 } // namespace quell::cli

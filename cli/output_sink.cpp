@@ -1,5 +1,5 @@
-// Writing without blocking, on a descriptor that is shared with other processes and therefore stays in blocking mode:
-// poll first, then write no more than a pipe promises to take (PIPE_BUF).
+// Writes without blocking on a descriptor that other processes share and that therefore stays in blocking mode: polls
+// first, then writes no more than a pipe is guaranteed to take (PIPE_BUF).
 #include "cli/output_sink.hpp"
 
 #include <limits.h>
@@ -29,7 +29,7 @@ bool output_sink::write(std::string_view bytes, std::function<void()> ready) {
     ready_ = std::move(ready);
     return false;
   }
-  pending_.assign(bytes); // at most what one callback of a transfer brings (16 KiB)
+  pending_.assign(bytes); // at most the bytes of one callback of a transfer (16 KiB)
   pump();
   return true;
 }

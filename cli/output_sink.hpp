@@ -1,5 +1,4 @@
-// Standard output or error as a place for bytes that never blocks the loop: a reader that pauses pauses the transfer,
-// not Ctrl-C.
+// Standard output or error as a sink that never blocks the loop: a slow reader pauses the transfer, not Ctrl-C.
 #pragma once
 
 #include <functional>
@@ -12,19 +11,19 @@ namespace quell::cli {
 
 class output_sink {
  public:
-  /// `gone` is called once when nobody reads any more; from then on bytes are taken and dropped.
+  /// `gone` is called once when the reader is gone; from then on bytes are taken and dropped.
   output_sink(event_loop& loop, int descriptor, std::function<void()> gone);
   ~output_sink();
   output_sink(const output_sink&) = delete;
   output_sink& operator=(const output_sink&) = delete;
 
-  /// True: all taken. False: none taken; `ready` is called when it is worth trying again.
+  /// True: all taken. False: none taken; `ready` is called when a retry makes sense.
   bool write(std::string_view bytes, std::function<void()> ready);
-  /// Takes all, whatever is still pending: for what is bounded elsewhere.
+  /// Takes all bytes, even if others are still pending: for data that is bounded elsewhere.
   void append(std::string_view bytes);
-  /// `ready` is called when all that was taken is written.
+  /// `ready` is called when all bytes taken are written.
   void when_drained(std::function<void()> ready) { ready_ = std::move(ready); }
-  /// True when nothing of what was taken is still to be written.
+  /// True when no bytes taken remain to be written.
   bool drained() const { return pending_.empty(); }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Overwrites a token in the arguments, which everybody on this machine can read in /proc.
+/// Overwrites a token in the arguments, which every user of this machine can read in /proc.
 void hide_token(int argc, char** argv) {
   constexpr std::string_view flag = "--token", with_value = "--token=";
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {

@@ -1,4 +1,4 @@
-// Raw mode.
+// Switches the terminal to raw mode and back.
 #include "cli/raw_terminal.hpp"
 
 #include <sys/ioctl.h>

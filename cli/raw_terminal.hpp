@@ -8,7 +8,7 @@ namespace quell::cli {
 
 class raw_terminal {
  public:
-  /// Raw mode if standard input is a terminal; otherwise it does nothing.
+  /// Sets raw mode if standard input is a terminal; otherwise it does nothing.
   raw_terminal();
   ~raw_terminal();
   raw_terminal(const raw_terminal&) = delete;

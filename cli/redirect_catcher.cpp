@@ -1,4 +1,4 @@
-// A web server for one request: whoever it is that connects, only what carries the state counts.
+// A web server for one request: whatever connects, only a request with the right state counts.
 #include "cli/redirect_catcher.hpp"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::string_view path = "/callback";
 constexpr std::size_t most_bytes = 16 << 10, most_fields = 32;
-constexpr std::chrono::milliseconds patience{2'000}; ///< with one connection
+constexpr std::chrono::milliseconds patience{2'000}; ///< for one connection
 
 std::string decoded(std::string_view text) {
   const auto digit = [](char c) {
@@ -45,7 +45,7 @@ int left(clock::time_point until) {
   return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
 }
 
-/// The head of a request, or as much as came in time.
+/// The head of a request, or the part that came in time.
 std::string head_of(int connection) {
   std::string head;
   const auto until = clock::now() + patience;

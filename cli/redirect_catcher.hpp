@@ -1,4 +1,4 @@
-// Waits on loopback for a browser that comes back from a login, or for its address on standard input.
+// Waits on loopback for a browser that returns from a login, or for its address on standard input.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace quell::cli {
 
-/// Fields of what the browser brought back, decoded.
+/// The decoded fields of the browser's redirect.
 using redirect_fields = std::map<std::string, std::string>;
 
 /// The fields behind the `?` of an address or of a request's target. At most 32, the first of each name.
@@ -25,8 +25,8 @@ class redirect_catcher {
   ~redirect_catcher();
 
   const std::string& uri() const { return uri_; }
-  /// Until a browser comes with this state; whoever comes with another is sent away. `reads_input`: a person may paste
-  /// the address at which the browser ended.
+  /// Waits until a browser comes with this state; a request with another state is refused. `reads_input`: a person may
+  /// paste the address at which the browser ended.
   answer<redirect_fields> wait(const std::string& state, std::chrono::seconds limit, bool reads_input);
 
  private:

@@ -20,7 +20,7 @@ std::string count(std::int64_t n, const char* one, const char* many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
-/// `18 terminated, 2 killed`: those that are not zero.
+/// `18 terminated, 2 killed`: the nonzero counts.
 std::string counts(const nlohmann::json& object) {
   std::string out;
   if (!object.is_object()) return out;

@@ -1,4 +1,4 @@
-// Printing the output of a run.
+// Prints the output of a run.
 #include "cli/run_output.hpp"
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ void run_output::follow_order() {
   };
   c.bytes = [this](std::size_t, std::uint64_t, std::string_view bytes) {
     last_bytes_ = std::chrono::steady_clock::now();
-    sinks_[0]->append(bytes); // one place, so one writer keeps the order
+    sinks_[0]->append(bytes); // both go to one place, so one writer keeps the order
   };
   c.over = [this] { leave_order(); };
   c.lost = callbacks_.lost;
@@ -72,7 +72,7 @@ bool run_output::show(std::size_t i, std::uint64_t offset, std::string_view byte
     for (auto& stream : streams_) stream->resume();
   };
   if (!s_.json()) {
-    // One place has one writer, also after the ordered part.
+    // One place has one writer, even after the ordered part.
     return sinks_[ordered_ ? 0 : i]->write(bytes, resume);
   }
   const std::string all = rests_[i] + std::string(bytes);

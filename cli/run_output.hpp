@@ -1,4 +1,4 @@
-// What `quell run` prints: both streams of its operation, byte exact and to their proven end; with --json as lines.
+// The output of `quell run`: both streams of its operation, byte exact and to their proven end; with --json as lines.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ namespace quell::cli {
 class run_output {
  public:
   struct callbacks {
-    /// Nobody reads standard output any more.
+    /// Standard output has no reader any more.
     std::function<void()> reader_gone;
-    /// Both streams came to their end (they may still be on their way to the reader, see `drained`).
+    /// Both streams have reached their end (the reader can still lag behind, see `drained`).
     std::function<void()> whole;
     std::function<std::optional<milliseconds>()> lost;
     std::function<void()> contact;
@@ -29,14 +29,14 @@ class run_output {
   };
   run_output(session& s, api& controller, std::string operation, callbacks c);
 
-  /// In the order received if both streams go to one place, then (and else at once) each stream for itself.
+  /// First in the order received if both streams go to one place, then (otherwise at once) each stream separately.
   void start();
-  /// From now on a stream that brings nothing for 10 s is asked for what is stored, and that is all there will be.
+  /// From now on a stream without output for 10 s is asked for its stored bytes, and those are all that will come.
   void operation_ended();
   bool is_whole() const;
-  /// Appends a JSON line behind all output.
+  /// Appends a JSON line after all output.
   void add_line(const nlohmann::json& object);
-  /// Everything taken has been written.
+  /// True when everything taken has been written.
   bool drained() const { return sinks_[0]->drained() && sinks_[1]->drained(); }
 
  private:
@@ -54,7 +54,7 @@ class run_output {
   std::array<std::unique_ptr<output_sink>, 2> sinks_;
   std::unique_ptr<ordered_follower> ordered_;
   std::array<std::unique_ptr<output_follower>, 2> streams_;
-  std::array<std::string, 2> rests_; ///< --json: the beginning of a character whose rest is still to come
+  std::array<std::string, 2> rests_; ///< --json: the first bytes of a character whose rest has not arrived
   std::chrono::steady_clock::time_point last_bytes_{};
 };
 

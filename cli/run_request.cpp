@@ -1,4 +1,4 @@
-// The body of a create.
+// Builds the body of a create.
 #include "cli/run_request.hpp"
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ nlohmann::json pairs(const strings& words) {
   return out;
 }
 
-/// K=V lines, also `export K=V`; empty lines and lines that begin with # are skipped. Values are taken as they stand.
+/// Reads K=V lines, also `export K=V`; skips empty lines and lines that begin with #. Values are taken literally.
 answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
   auto text = file_text(path, 1024 * 1024);
   if (!text) return refuse("usage", "--env-file " + path + ": " + text.error().detail);
@@ -36,7 +36,7 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
     const auto space = line.find_first_of(" \t");
     if (equals == 0 || equals == std::string::npos || space < equals)
       return refuse("usage", "--env-file " + path + " line " + std::to_string(number) +
-                                 " is no K=V"); // the line may hold a secret: not shown
+                                 " is no K=V"); // the line can contain a secret: not shown
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return true;
@@ -59,7 +59,7 @@ answer<nlohmann::json> environment_of(const run_options& o, const environment& e
   return out;
 }
 
-/// Each file is read here, by the caller; base64, because JSON carries text only.
+/// The caller reads each file here; base64, because JSON carries text only.
 answer<nlohmann::json> secrets_of(const run_options& o) {
   auto out = nlohmann::json::object();
   for (const auto& word : o.secrets) {
@@ -74,7 +74,7 @@ answer<nlohmann::json> secrets_of(const run_options& o) {
   return out;
 }
 
-/// Without recursion into anything deep: a create has three levels.
+/// Recursion is shallow: a create has three levels.
 bool all_utf8(const nlohmann::json& value) {
   if (value.is_string()) return is_utf8(value.get_ref<const std::string&>());
   if (value.is_object())

@@ -1,4 +1,4 @@
-// Saying things, and finding the controller.
+// Prints messages, and finds the controller.
 #include "cli/session.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// What a command needs while it is executed: flags, terminal, loop, the controller (found when first asked for), and
-// how to say things.
+// The context of a command's execution: flags, terminal, loop, the controller (found on first use), and functions for
+// output.
 #pragma once
 
 #include <memory>
@@ -16,20 +16,20 @@ namespace quell::cli {
 struct session {
   session(const global_options& g, environment e);
 
-  /// The controller, or why none is known. Does not speak to it yet.
+  /// The controller, or why none is known. Does not contact it yet.
   answer<api*> connect();
-  /// Says the problem on standard error and returns the exit code (SURFACE 12, first table).
+  /// Prints the problem on standard error and returns the exit code (SURFACE 12, first table).
   int fail(const problem& p) const;
   void say(const problem& p) const;
-  /// A line on standard error, only when it is a terminal and --json was not given.
+  /// Prints a line on standard error, only if it is a terminal and --json was not given.
   void hint(std::string_view text) const;
-  /// A line on standard error, always.
+  /// Prints a line on standard error, always.
   void warn(std::string_view text) const;
-  /// Bytes on standard output.
+  /// Writes bytes to standard output.
   void print(std::string_view text) const;
-  /// A document on standard output: one line, or indented on a terminal.
+  /// Prints a document on standard output: one line, or indented on a terminal.
   void print_document(const nlohmann::json& document) const;
-  /// One object on one line, flushed: for what streams.
+  /// Prints one object on one line, flushed: for streaming commands.
   void print_line(const nlohmann::json& object) const;
   bool json() const { return globals.json; }
 

@@ -13,8 +13,8 @@ std::string short_id(std::string_view id);
 bool is_id_tail(std::string_view text);
 /// All 36 characters of a UUIDv7.
 bool is_whole_id(std::string_view text);
-/// Those of `ids` that end in `tail` (dashes count as written; a tail without dashes also matches across them). No id
-/// twice.
+/// The elements of `ids` that end in `tail` (dashes count as written; a tail without dashes also matches across them),
+/// without duplicates.
 std::vector<std::string> matching_ids(const std::vector<std::string>& ids, std::string_view tail);
 
 } // namespace quell::cli

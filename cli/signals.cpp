@@ -1,4 +1,4 @@
-// Signals as events.
+// Turns signals into events.
 #include "cli/signals.hpp"
 
 #include <sys/signalfd.h>

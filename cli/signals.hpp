@@ -1,4 +1,4 @@
-// Signals as events of the loop: a signalfd, with the signals blocked while it lives.
+// Turns signals into events of the loop: a signalfd, with the signals blocked for its lifetime.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@ namespace quell::cli {
 
 class signal_watch {
  public:
-  /// Blocks the signals in this thread and hands each to `on_signal` inside the loop. A child must get `mask_before`
-  /// back before its exec.
+  /// Blocks the signals in this thread and passes each one to `on_signal` inside the loop. A child must get
+  /// `mask_before` back before its exec.
   signal_watch(event_loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);
   ~signal_watch();
   signal_watch(const signal_watch&) = delete;
   signal_watch& operator=(const signal_watch&) = delete;
 
-  /// The mask as it was before.
+  /// The previous signal mask.
   const sigset_t& mask_before() const { return before_; }
 
  private:

@@ -8,9 +8,9 @@ namespace quell::cli {
 
 class table {
  public:
-  /// Names that end in `>` are aligned to the right (the mark is not shown).
+  /// Names that end in `>` are right-aligned (the mark is not shown).
   explicit table(std::vector<std::string> columns);
-  /// As many cells as columns; cells may be painted.
+  /// As many cells as columns; cells can be painted.
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   /// One line per row, two spaces between columns, the last column not padded; lines cut to `columns` (0 = not cut).

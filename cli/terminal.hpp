@@ -1,4 +1,4 @@
-// What the terminal can do: asked once, handed around as a value.
+// The abilities of the terminal: queried once, passed around as a value.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct terminal {
   bool color_out = false;
   bool color_err = false;
   bool utf8 = false;
-  int columns = 0; ///< of standard output; 0 = no terminal, so nothing is cut
+  int columns = 0; ///< of standard output; 0 = not a terminal, so nothing is cut
 };
 
 terminal this_terminal(color_mode mode, const environment& env);
@@ -24,11 +24,11 @@ terminal this_terminal(color_mode mode, const environment& env);
 enum class color : std::uint8_t { none, bold, dim, red, green, yellow, blue };
 /// The text in that colour if `on`.
 std::string painted(std::string_view text, color c, bool on);
-/// The colour in which an operation's or cancel's or worker's status is shown.
+/// The colour for the status of an operation, cancel or worker.
 color color_of_status(std::string_view status);
-/// Columns that `text` takes (UTF-8; escapes of `painted` count nothing).
+/// The width of `text` in columns (UTF-8; escapes of `painted` count nothing).
 std::size_t shown_width(std::string_view text);
-/// Cut to `columns`, ending in `…` or `~` where something is missing.
+/// Cut to `columns`, ending in `…` or `~` if text is missing.
 std::string cut(std::string_view text, std::size_t columns, bool utf8);
 
 } // namespace quell::cli

@@ -1,4 +1,4 @@
-// Breaking streamed text into lines.
+// Breaks streamed text into lines.
 #include "cli/text_flow.hpp"
 
 #include "cli/columns.hpp"
@@ -16,7 +16,7 @@ std::string text_flow::add(std::string_view text) {
     } else {
       growing_ += c;
     }
-    if (growing_.size() >= 4096) whole += broken(); // so that a line without end costs no more than its length
+    if (growing_.size() >= 4096) whole += broken(); // bounds the cost of an endless line
   }
   return whole + broken();
 }
@@ -28,7 +28,7 @@ std::string text_flow::end_line() {
   return line;
 }
 
-/// Lines broken off the growing one until it fits; at the last space that fits, else in the middle of a word.
+/// Breaks lines off the growing one until it fits; at the last space that fits, otherwise in the middle of a word.
 std::string text_flow::broken() {
   std::string lines;
   while (columns_ > 1 && columns_of(growing_) >= columns_) {

@@ -1,5 +1,4 @@
-// Streamed text, broken into lines of a terminal at words: what can no longer change, and the line that still grows.
-// Pure.
+// Streamed text, broken into lines of a terminal at words: finished lines, and the line that still grows. Pure.
 #pragma once
 
 #include <string>
@@ -11,11 +10,11 @@ class text_flow {
  public:
   /// 0 = lines are never broken.
   void set_columns(std::size_t columns) { columns_ = columns; }
-  /// Takes safe text (`safe_text`); returns the lines that are now whole, each with its line break.
+  /// Takes safe text (`safe_text`); returns the lines that are now complete, each with its line break.
   std::string add(std::string_view text);
   /// Ends the growing line, if there is one.
   std::string end_line();
-  /// The line that still grows: always shorter than the terminal is wide.
+  /// The line that still grows: always shorter than the terminal's width.
   const std::string& growing() const { return growing_; }
 
  private:

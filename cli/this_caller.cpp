@@ -1,4 +1,4 @@
-// Asks the system where this process stands.
+// Asks the system for the host and directory of this process.
 #include <unistd.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// A turn told line by line.
+// Prints a turn line by line.
 #include "cli/told_turn.hpp"
 
 #include <signal.h>
@@ -95,7 +95,7 @@ void told_turn::decided(const json& decision) {
   aside("turn " + short_id(turn) + (position > 0 ? ", behind " + std::to_string(position) + " others" : ""));
 }
 
-/// What follows a message that said stop: a word, and the report.
+/// Handles the events after a message that ordered a stop: a sentence, and the report.
 void told_turn::after_stop(const json& event) {
   const auto type = text_of(event, "type");
   const auto& data = member(event, "data");
@@ -103,7 +103,7 @@ void told_turn::after_stop(const json& event) {
   if (type == "acknowledgement") is_reacted_ = member(data, "reaction").is_string();
   if (type != "cancel_settled") return;
   const bool is_proven = member(member(data, "report"), "proven") == true;
-  // Words that follow say it themselves; behind a reaction nothing does.
+  // The sentences that follow report it themselves; nothing follows a reaction.
   if (is_reacted_ && !is_proven) text("⚠️ " + stop_summary(data) + "\n");
   aside(stop_summary(data));
 }
@@ -115,7 +115,7 @@ void told_turn::text(const std::string& bytes) {
   std::fflush(stdout);
 }
 
-/// Nobody reads the answer: it is not worth going on.
+/// Nothing reads the answer any more, so the turn is stopped.
 void told_turn::notice_reader() {
   if (std::ferror(stdout) == 0 || interruptions_ > 0) return;
   ++interruptions_;
@@ -138,7 +138,7 @@ void told_turn::aside(const std::string& line, color c) {
 void told_turn::ended(const json& operation) {
   story_.end(operation);
   if (!s_.json()) fresh_line();
-  if (operation.is_null()) { // the message was no turn
+  if (operation.is_null()) { // the message was not a turn
     code_ = exit_code::done;
     return;
   }
@@ -180,7 +180,7 @@ void told_turn::on_signal(int n) {
     aside(std::string("cancelling (") + what + "); again to leave at once");
     return stream_.stop(std::string("interrupted: ") + what);
   }
-  // At once, but not before the cancel is known to have arrived, if that takes but a moment.
+  // Leaves at once, but first waits a moment for the confirmation that the cancel arrived.
   if (interruptions_ > 2 || !stream_.cancel().is_null()) return leave();
   leaving_ = s_.loop.after(longest_farewell, [this] { leave(); });
 }

@@ -1,5 +1,5 @@
-// One turn told as it goes, without a screen: the answer on standard output, tools and questions as plain lines on
-// standard error, and the end as an exit code. What `quell say` is, and each line of a piped `quell chat`.
+// Prints one turn as it runs, without a screen: the answer on standard output, tools and questions as plain lines on
+// standard error, and the end as an exit code. Used by `quell say` and for each line of a piped `quell chat`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace quell::cli {
 
-/// Who is told about tools, questions and what was stopped.
+/// When to print tools, questions and stops.
 enum class tell_aside : std::uint8_t { on_terminal, always };
 
 class told_turn {
@@ -23,7 +23,7 @@ class told_turn {
   told_turn(const told_turn&) = delete;
   told_turn& operator=(const told_turn&) = delete;
 
-  /// Until the turn has ended; the exit code (SURFACE 12, `say`).
+  /// Runs until the turn has ended; returns the exit code (SURFACE 12, `say`).
   int execute();
 
  private:
@@ -47,8 +47,8 @@ class told_turn {
   std::optional<int> code_;
   int interruptions_ = 0;
   event_loop::handle leaving_ = 0;
-  bool is_reacted_ = false;   ///< the last word about a stop was a reaction
-  bool mid_line_ = false;     ///< standard output stands behind text
+  bool is_reacted_ = false;   ///< the last event about a stop was a reaction
+  bool mid_line_ = false;     ///< the cursor of standard output is behind text
   bool out_is_shown_ = false; ///< standard output and error are one terminal
 };
 

@@ -1,4 +1,4 @@
-// Drawing a forest, without recursion: a tree may be as deep as somebody likes.
+// Draws a forest without recursion: a tree can have any depth.
 #include "cli/tree.hpp"
 
 #include <unordered_map>
@@ -20,8 +20,8 @@ std::vector<std::string> drawn_tree(const std::vector<tree_node>& nodes, bool ut
   }
   struct step {
     std::size_t node;
-    std::string before; ///< what its own line begins with
-    std::string below;  ///< what the lines of its children begin with
+    std::string before; ///< prefix of its own line
+    std::string below;  ///< prefix of its children's lines
   };
   std::vector<std::string> lines;
   std::vector<bool> drawn(nodes.size(), false);

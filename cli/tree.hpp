@@ -1,4 +1,4 @@
-// Drawing a forest with box characters (ASCII where the locale has none). Pure.
+// Draws a forest with box characters (ASCII if the locale has none). Pure.
 #pragma once
 
 #include <string>

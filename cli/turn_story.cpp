@@ -1,4 +1,4 @@
-// Events of a turn, understood.
+// Interprets the events of a turn.
 #include "cli/turn_story.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_remembered = 20'000; ///< nodes of one turn's tree
 
-/// The text behind its first `count` characters.
+/// The text after its first `count` characters.
 std::string behind(const std::string& text, std::uint64_t count) {
   std::size_t at = 0;
   for (; at < text.size(); ++at)
@@ -133,7 +133,7 @@ void turn_story::take(const json& event, const std::string& turn) {
   if (type == "tool_result") return tool_result(event);
   if (type == "approval_required" || type == "approval_resolved") return approval(event);
   if (type == "operation_cancelling" || type == "operation_cancelled" || type == "operation_failed")
-    // A stop closes the question, whether an event says so or not.
+    // A stop closes the question, even if no event says so.
     std::erase_if(approvals_, [&](const auto& open) { return open.operation == operation; });
   if (!is_ours) return;
   if (type == "text_delta") say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));

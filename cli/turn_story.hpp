@@ -1,6 +1,6 @@
-// One turn as its events tell it: text, tools that run, questions to a human, the end. Pure: events in, news out.
+// One turn as its events describe it: text, running tools, questions to a human, the end. Pure: events in, news out.
 //
-// Events may come twice after a lost connection: text is told by its offset, a call by its id, an end once.
+// Events can come twice after a lost connection: text is reported by its offset, a call by its id, an end once.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace quell::cli {
 
-/// A tool call that runs.
+/// A running tool call.
 struct tool_in_flight {
-  std::string key;       ///< agent and call: a sub-agent may use the same call ids
+  std::string key;       ///< agent and call: a sub-agent can use the same call ids
   std::string operation; ///< of the call
   std::string what;      ///< `exec echo hello`
   std::string name;
-  std::size_t depth = 0; ///< sub-agents above it
+  std::size_t depth = 0; ///< number of sub-agents above it
   wall_time since{};
 };
 
-/// A question to a human that is open.
+/// An open question to a human.
 struct open_approval {
   std::string operation, what, rule;
-  // Of a call that has begun and asks something; else "" and none:
+  // For a call that has begun and asks something; otherwise "" and empty:
   std::string question{}; ///< its id
   std::string message{};
-  std::vector<std::string> lines{}, commands{}; ///< what is asked, and how it is answered
-  /// Each has its own: a call may wait to begin, and ask several things after that.
+  std::vector<std::string> lines{}, commands{}; ///< the question's lines, and the commands that answer it
+  /// Each question has its own key: a call can wait to begin, and ask several things after that.
   const std::string& key() const { return question.empty() ? operation : question; }
 };
 
@@ -46,26 +46,26 @@ class turn_story {
  public:
   struct listener {
     std::function<void()> started;
-    /// A new answer of the model begins: its text is no continuation of the line before.
+    /// A new answer of the model begins: its text does not continue the previous line.
     std::function<void()> next_answer;
     std::function<void(const std::string& text)> text;
     std::function<void(const tool_in_flight&)> tool_started;
     std::function<void(const tool_ending&)> tool_ended;
     std::function<void(const open_approval&)> asked;
     std::function<void(const open_approval&, const std::string& decision, const std::string& by)> answered;
-    /// `reason` as in SURFACE 7; the processes may still live.
+    /// `reason` as in SURFACE 7; the processes can still be alive.
     std::function<void(const std::string& reason)> aborted;
   };
 
   explicit turn_story(listener to) : to_(std::move(to)) {}
 
   void take(const nlohmann::json& event, const std::string& turn);
-  /// Its last state: tells the text that no event told (kept events may have been dropped).
+  /// Takes its last state: reports the text that no event reported (stored events can have been dropped).
   void end(const nlohmann::json& operation);
 
   const std::vector<tool_in_flight>& tools() const { return tools_; }
   const std::vector<open_approval>& approvals() const { return approvals_; }
-  /// Names of the calls that a stop cut off.
+  /// The names of the calls that a stop interrupted.
   const std::vector<std::string>& interrupted() const { return interrupted_; }
   bool has_started() const { return started_; }
   bool is_over() const { return over_; }

@@ -1,4 +1,4 @@
-// A message and its turn.
+// Posts a message and follows its turn.
 #include "cli/turn_stream.hpp"
 
 #include <algorithm>
@@ -13,17 +13,17 @@ using nlohmann::json;
 
 namespace {
 
-/// The controller writes a comment every 15 s: after this much silence the connection is taken for dead.
+/// The controller writes a comment every 15 s: after this much silence the connection is considered dead.
 constexpr milliseconds longest_silence{45'000};
 constexpr milliseconds cancel_timeout{30'000};
-/// How long the events may lag behind an end that was seen otherwise.
+/// How long the events can lag behind an end that was detected otherwise.
 constexpr milliseconds events_lag{2'000};
-/// How long the end of our own cancel is waited for once its turn has ended.
+/// How long to wait for the end of our own cancel after its turn has ended.
 constexpr milliseconds report_wait{10'000};
 constexpr std::size_t most_refusal = 64 * 1024;
 
 bool is_transient(const problem& p) {
-  if (p.code == "too_many_operations") return false; // that takes longer than anybody waits
+  if (p.code == "too_many_operations") return false; // that takes longer than any person waits
   return p.status == 0 || p.status == 429 || p.status == 502 || p.status == 503 || p.status == 504;
 }
 
@@ -117,17 +117,18 @@ void turn_stream::closed(const http_end& end) {
   api_.loop().forget(silence_);
   if (over_ || ending_) return;
   if (decided_ && turn_.empty()) return finish(json()); // a message without a turn: its stream is all there is
-  if (end.error.empty() && !refused_)                   // the controller ends, or we lagged
+  if (end.error.empty() && !refused_)                   // the controller ends, or this client lagged
     return again(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
   const auto p = api_.problem_of(end, refusal_);
   may_exist_ = may_exist_ || (end.error.empty() ? end.head.status >= 500 : end.sent);
-  if (p.status == 410 && last_id_ != "0") { // what we missed is no longer kept; the operation still tells its text
+  if (p.status == 410 && last_id_ != "0") { // the missed events are no longer stored; the operation still has their
+                                            // text
     last_id_ = "0";
     look();
     return open();
   }
   if (!is_transient(p)) return give_up(p);
-  // Never answered and certainly never received: say so at once, unless it was received before.
+  // Never answered and certainly never received: report it at once, unless an earlier attempt was received.
   if (p.status == 0 && !p.sent && !may_exist_) return give_up(p);
   again(p);
 }
@@ -158,7 +159,7 @@ void turn_stream::watch_silence() {
   });
 }
 
-/// Has it ended meanwhile? The events should say so; if they do not in a while, this does.
+/// Checks whether the turn has ended. The events should report it; if they do not within a while, this does.
 void turn_stream::look() {
   keep(api_.call("GET", "/v1/operations/" + turn_, nullptr, cancel_timeout, [this](answer<json> a) {
     if (!a || over_ || ending_) return;
@@ -185,21 +186,21 @@ void turn_stream::stop(const std::string& reason, std::optional<int> grace_ms) {
 void turn_stream::send_cancel(json body) {
   sent_cancel_ = text_of(body, "id");
   keep(api_.call("POST", "/v1/cancels", body, cancel_timeout, [this, body](answer<json> a) {
-    if (over_ || ending_) return; // its report is on its way, and newer than this
+    if (over_ || ending_) return; // the cancel's report is on its way, and newer than this
     if (a) {
       if (cancel_.is_null() || text_of(*a, "outcome") != "already_finished") cancel_ = *a;
       if (callbacks_.stopping) callbacks_.stopping(*a);
       return;
     }
     if (!is_transient(a.error())) return give_up(a.error());
-    // The stream notices the loss too, and bounds it; this only tries again.
+    // The stream notices the loss, too, and bounds it; this only retries.
     cancel_retry_ = api_.loop().after(milliseconds{300}, [this, body] {
       if (!over_) send_cancel(body);
     });
   }));
 }
 
-/// The turn has ended; if we stopped it, first what that did.
+/// The turn has ended; if we stopped it, the stop's report comes first.
 void turn_stream::finish(const json& operation) {
   if (over_ || ending_) return;
   ending_ = true;
@@ -208,7 +209,7 @@ void turn_stream::finish(const json& operation) {
   loop.forget(silence_);
   loop.forget(end_);
   loop.forget(retry_);
-  // The turn may be over before the stop is answered: the report is asked for all the same.
+  // The turn can end before the stop is answered: the report is requested anyway.
   const auto cancel = cancel_.is_null() ? sent_cancel_ : text_of(cancel_, "id");
   if (cancel.empty()) {
     end_ = loop.after(milliseconds{0}, [this] { tell_end(); });
@@ -236,7 +237,7 @@ void turn_stream::give_up(const problem& p) {
   auto& loop = api_.loop();
   loop.forget(silence_);
   loop.forget(retry_);
-  // Not from inside the transfer that ends here: the owner may destroy this.
+  // Not from inside the transfer that ends here: the owner can destroy this object.
   end_ = loop.after(milliseconds{0}, [this, p] {
     if (callbacks_.failed) callbacks_.failed(p);
   });

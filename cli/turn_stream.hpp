@@ -1,9 +1,9 @@
-// One message to a conversation and the turn that answers it: posted, streamed, re-attached by event id when contact is
-// lost, stopped when asked.
+// One message to a conversation and the turn that answers it: posted, streamed, re-attached by event id after lost
+// contact, stopped on request.
 //
-// Every step may be repeated: the message carries an id of its own, so that a post whose answer was lost is the same
-// message when it is sent again; the cancel has a client-chosen id. The turn is never bound to the connection
-// (`on_disconnect: continue`): it is stopped by an explicit cancel or not at all.
+// Every step can be repeated: the message carries its own id, so that a post whose answer was lost is the same message
+// when it is sent again; the cancel has a client-chosen id. The turn is never bound to the connection (`on_disconnect:
+// continue`): only an explicit cancel stops it.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace quell::cli {
 
-/// In bytes, of a message that somebody says (SURFACE 1).
+/// In bytes, for a person's message (SURFACE 1).
 inline constexpr std::size_t most_message_text = 64 * 1024;
 
 class turn_stream {
@@ -27,13 +27,13 @@ class turn_stream {
     /// The answer to the message (SURFACE 6), once.
     std::function<void(const nlohmann::json& decision)> decided;
     std::function<void(const nlohmann::json& event)> event;
-    /// Contact was lost, in a sentence; "": it came back.
+    /// Contact was lost, with a sentence; "": it came back.
     std::function<void(const std::string& lost)> contact;
-    /// A cancel of ours was accepted (SURFACE 3).
+    /// Our cancel was accepted (SURFACE 3).
     std::function<void(const nlohmann::json& cancel)> stopping;
-    /// The turn's last state, once; null if there was no turn. Nothing is called after it.
+    /// The turn's last state, once; null if there was no turn. No callback comes after it.
     std::function<void(const nlohmann::json& operation)> ended;
-    /// Refused, or contact given up; once, and nothing is called after it.
+    /// The message was refused, or contact was given up; once, and no callback comes after it.
     std::function<void(const problem&)> failed;
   };
 
@@ -44,7 +44,7 @@ class turn_stream {
   turn_stream& operator=(const turn_stream&) = delete;
 
   void start();
-  /// Cancels the turn, as soon as it is known; again with a smaller grace to tighten.
+  /// Cancels the turn as soon as it is known; call again with a smaller grace to tighten it.
   void stop(const std::string& reason, std::optional<int> grace_ms = std::nullopt);
 
   /// "" until it is known.
@@ -52,7 +52,7 @@ class turn_stream {
   /// False: certainly no controller has received the message.
   bool may_exist() const { return may_exist_; }
   bool is_over() const { return over_; }
-  /// The last state of a cancel of ours, once `ended`; null if there was none.
+  /// The last state of our cancel, after `ended`; null if there was none.
   const nlohmann::json& cancel() const { return cancel_; }
 
  private:
@@ -76,15 +76,15 @@ class turn_stream {
   std::unique_ptr<event_parser> parser_;
   std::string turn_, last_id_, refusal_;
   nlohmann::json operation_, cancel_, pending_cancel_;
-  std::string sent_cancel_; ///< the id of the last stop that was sent; "" = none
+  std::string sent_cancel_; ///< the id of the last stop sent; "" = none
   std::vector<event_loop::handle> calls_;
   event_loop::handle transfer_ = 0, retry_ = 0, silence_ = 0, end_ = 0, cancel_retry_ = 0;
   bool decided_ = false, refused_ = false, may_exist_ = false, over_ = false, ending_ = false;
 };
 
-/// Who says it, for the record: the login name, else `cli`.
+/// The author for the record: the login name, otherwise `cli`.
 std::string login_name(const environment& env);
-/// --scope, QUELL_SCOPE, the context's, else `chat/<login name>`.
+/// --scope, QUELL_SCOPE, the context's, otherwise `chat/<login name>`.
 std::string conversation_scope(const std::optional<std::string>& flag, const connection_flags& where,
                                const environment& env);
 /// The body of a message without its id.

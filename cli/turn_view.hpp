@@ -9,7 +9,8 @@
 
 namespace quell::cli {
 
-/// What of a call's input says most, on one line: the command, the path, the address, the task; else all of it as JSON.
+/// The most informative part of a call's input, on one line: the command, the path, the address, the task; otherwise
+/// all of it as JSON.
 std::string input_text(const nlohmann::json& input);
 /// `exec echo hello`: a tool's name and its input.
 std::string call_text(const std::string& name, const nlohmann::json& input);
@@ -17,20 +18,20 @@ std::string call_text(const std::string& name, const nlohmann::json& input);
 std::string outcome_text(const nlohmann::json& said);
 /// `120 in, 45 out`; "" if nothing was used.
 std::string usage_text(const nlohmann::json& usage);
-/// The two commands that answer the question whether this call may run.
+/// The two commands that answer whether this call may run.
 std::vector<std::string> approval_commands(const std::string& operation);
-/// What a begun call asks (`tool.question` of its operation), in lines; "" names nothing.
+/// The question of a call that has begun (`tool.question` of its operation), in lines; "" names nothing.
 std::vector<std::string> question_lines(const nlohmann::json& question);
-/// How it is answered.
+/// The commands that answer the question.
 std::vector<std::string> answer_commands(const std::string& operation, const nlohmann::json& question);
-/// What a settled or open cancel did, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
+/// The effect of a settled or open cancel, in one line: `4 operations: 1 terminated, 1 killed, 2 cooperative; proven
 /// (2.0s)`.
 std::string stop_summary(const nlohmann::json& cancel);
-/// What may be said of work that ended by this cancel: `stopped` only with proof; else `ended`, or `stopping`.
+/// The permitted word for work that ended by this cancel: `stopped` only with proof; otherwise `ended`, or `stopping`.
 std::string stop_word(const nlohmann::json& cancel);
 /// `2 operations (exec, 1 queued message)`, from the `cancel` of a decision.
 std::string stopped_text(const nlohmann::json& cancel);
-/// What an event of a turn says, on one line behind two blanks; "" for every other event.
+/// An event of a turn in words, on one line after two blanks; "" for every other event.
 std::string event_words(const nlohmann::json& event);
 /// Messages of a conversation (SURFACE 6), oldest first, as lines.
 std::vector<std::string> conversation_lines(const nlohmann::json& messages, const view& v, std::size_t columns);

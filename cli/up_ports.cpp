@@ -1,4 +1,4 @@
-// What is configured is quelld's affair; all else is chosen here, before it starts.
+// Chooses ports before quelld starts; configured ones are left to quelld.
 #include "cli/up_ports.hpp"
 
 #include <netinet/in.h>
@@ -29,7 +29,7 @@ constexpr std::array sockets{
 
 bool is_free(std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int again = 1; // as quelld binds: what only waits for its last packets is free
+  const int again = 1; // as quelld binds: a port that only waits for its last packets is free
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -40,7 +40,7 @@ bool is_free(std::uint16_t port) {
   return bound;
 }
 
-/// A file that cannot be read configures nothing here; quelld says what is wrong with it.
+/// A file that cannot be read configures nothing here; quelld reports the error in it.
 bool is_in_file(const std::optional<std::string>& file, const char* key) {
   if (!file) return false;
   try {
@@ -70,7 +70,7 @@ up_ports choose_ports(const std::string& directory, const std::optional<std::str
     chosen.ports.*s.endpoint = "tcp://" + address;
     chosen.flags.insert(chosen.flags.end(), {s.flag, address});
   }
-  // A wish only: without the file other ports are found the next time.
+  // Optional: without the file other ports are chosen next time.
   std::ofstream(path, std::ios::trunc) << used[0] << ' ' << used[1] << '\n';
   return chosen;
 }

@@ -1,4 +1,4 @@
-// Query strings.
+// Builds query strings.
 #include "cli/url.hpp"
 
 namespace quell::cli {

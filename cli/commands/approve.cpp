@@ -1,4 +1,4 @@
-// `quell approve`, `quell deny`: a human's word on a call that waits for it.
+// `quell approve`, `quell deny`: a human's decision about a call that waits for it.
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
@@ -16,14 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-/// As the form has it: a text stays one, whatever it looks like.
+/// Typed as the form declares it: a text field stays text, even if it looks like a number.
 json value_for(const json& field, const std::string& typed) {
   if (!field.is_object() || text_of(field, "type") == "string") return typed;
   auto read = json::parse(typed, nullptr, false);
   return read.is_discarded() ? json(typed) : read;
 }
 
-/// What answers the open question of this call. Nobody answers one that they have not seen: it must be named.
+/// The answer to the open question of this call. Nobody may answer a question unseen: it must be named.
 std::optional<problem> answer_question(const json& call, const approve_options& o, json& body) {
   const auto& question = member(member(call, "tool"), "question");
   if (!question.is_object()) {

@@ -1,5 +1,5 @@
-// `quell audit …`: who did what, as a table (list), as lines that are only ever appended (export), and whether the
-// chain holds (verify).
+// `quell audit …`: who did what, as a table (list), as append-only lines (export), and whether the chain is intact
+// (verify).
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -24,7 +24,7 @@ constexpr int at_once = 1000;
 
 problem broken(std::string what) { return local_problem("audit_broken", std::move(what)); }
 
-/// Every entry above `after`, oldest first. `take` says whether to go on.
+/// Visits every entry above `after`, oldest first, while `take` returns true.
 std::optional<problem> each_entry(api& controller, std::uint64_t after, const std::function<bool(const json&)>& take) {
   for (;;) {
     auto page = controller.get("/v1/audit?limit=" + std::to_string(at_once) + "&after=" + std::to_string(after));
@@ -39,7 +39,7 @@ std::optional<problem> each_entry(api& controller, std::uint64_t after, const st
   }
 }
 
-/// Reads a copy line by line. The problem of the first bad line.
+/// Reads a copy line by line. Returns the problem of the first bad line.
 std::optional<problem> read_copy(std::istream& from, const std::string& name, audit_chain& chain) {
   std::string line;
   while (std::getline(from, line)) {

@@ -1,6 +1,6 @@
-// `quell cancel`: sends every cancel, then waits for the level asked, shows progress, and ends with the report.
+// `quell cancel`: sends every cancel, then waits for the requested level, shows progress, and ends with the report.
 //
-// A cancel once answered goes on whatever happens to this program; what is lost here is only the watching.
+// An answered cancel goes on whatever happens to this program; if the program ends, only the watching is lost.
 #include <signal.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ constexpr milliseconds progress_wait{500};
 constexpr milliseconds settle_allowance{15'000};
 constexpr milliseconds last_look{2'000};
 
-/// One target on its way.
+/// One target and the progress of its cancel.
 struct attempt {
   json request;
   std::optional<json> body; ///< the last answer
@@ -48,14 +48,14 @@ class cancel_command {
       attempts_.back()->request = std::move(request);
     }
     for (auto& a : attempts_) send(*a);
-    // Ctrl-C ends the waiting, never the cancel; a second one also ends the attempts to reach the controller.
+    // Ctrl-C ends the waiting, never the cancel; a second Ctrl-C also ends the attempts to reach the controller.
     signal_watch signals(s_.loop, {SIGINT}, [this](int) {
       if (std::exchange(interrupted_, true))
         for (auto& a : attempts_)
           if (!a->code) a->code = exit_code::unreachable;
       time_is_up();
     });
-    // The bound is on the waiting, which begins when the cancel was asked for; a send is never cut short by it.
+    // The time limit applies to the waiting, which begins with the request for the cancel; it never cuts a send short.
     if (o_.timeout && o_.timeout->count() > 0) s_.loop.after(*o_.timeout, [this] { time_is_up(); });
     s_.loop.run_until([this] {
       for (const auto& a : attempts_)
@@ -184,7 +184,7 @@ class cancel_command {
       if (a->body && !a->code) look_once_more(*a);
   }
 
-  /// What is reported is as of the end of the waiting, not as of the last answer.
+  /// Fetches the cancel again, so that the report is as of the end of the waiting, not as of the last answer.
   void look_once_more(attempt& a) {
     const auto path = "/v1/cancels/" + text_of(*a.body, "id");
     api_.call("GET", path, nullptr, last_look, [this, &a](answer<json> got) {
@@ -194,7 +194,7 @@ class cancel_command {
     });
   }
 
-  /// The outcome belongs to our request; a later look at the same cancel need not repeat it.
+  /// The outcome belongs to our request; a later query of the same cancel need not repeat it.
   static void take(attempt& a, json body) {
     if (a.body->contains("outcome")) body["outcome"] = (*a.body)["outcome"];
     a.body = std::move(body);

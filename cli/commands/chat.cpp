@@ -1,4 +1,4 @@
-// `quell chat`: a conversation; on a terminal with an editable line, else one message per line.
+// `quell chat`: a conversation, with an editable line on a terminal, otherwise one message per line.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr const char* shown_messages = "10";
 
-/// The next line of standard input, without its end; false at the end of it all.
+/// Reads the next line of standard input, without its end; false at the end of the input.
 class input_lines {
  public:
   bool next(std::string& line) {
@@ -50,8 +50,8 @@ class input_lines {
   bool ended_ = false;
 };
 
-/// Each line is a message, answered before the next is read. Goes on after a turn that failed, not after a cancel or
-/// when quell itself fails.
+/// Each line is a message, answered before the next one is read. Continues after a failed turn, but not after a cancel
+/// or a failure of quell itself.
 int line_by_line(session& s, api& controller, const chat_options& o, const std::string& scope) {
   input_lines input;
   int code = exit_code::done;

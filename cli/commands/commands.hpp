@@ -1,4 +1,4 @@
-// Every command: options in, exit code out. Each is in the file of its name.
+// All commands: options in, exit code out. Each one is in the file of its name.
 #pragma once
 
 #include "cli/options.hpp"

@@ -1,4 +1,4 @@
-// `quell console`: a link into the web console. Its secret stands behind #, which no browser sends to anybody.
+// `quell console`: a link into the web console. Its secret follows #, which no browser sends to a server.
 #include <nlohmann/json.hpp>
 
 #include "cli/browser.hpp"

@@ -1,4 +1,4 @@
-// `quell doctor`: what this machine and the cluster can and cannot promise, and what to do about it.
+// `quell doctor`: the guarantees that this machine and the cluster can and cannot give, and what to do about it.
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -91,7 +91,7 @@ void look_at_state(session& s, json& findings) {
 void look_at_machine(json& findings) {
   const std::string program = own_directory() + "/quell-worker";
   std::string text;
-  // The path is that of our own program; a quote in it would end the word early, so such a path is not asked.
+  // The path is that of our own program; a quote in it would end the shell word early, so such a path is skipped.
   if (program.find('\'') == std::string::npos)
     if (std::FILE* pipe = ::popen(("'" + program + "' probe 2>/dev/null </dev/null").c_str(), "r")) {
       std::array<char, 4096> buffer;

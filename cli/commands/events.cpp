@@ -1,4 +1,4 @@
-// `quell events`: what is kept of what happened, or with -f what happens, resumed by event id.
+// `quell events`: the stored events, or with -f new events as they happen, resumed by event id.
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Names of tokens are not unique: which one it is.
+/// The id that identifies a token, whose name is not unique.
 std::string audit_id(const std::string& id) { return id.empty() ? "" : " " + (id.size() == 36 ? short_id(id) : id); }
 
 /// `Mia: cancel scope team/build (slack, slack-bot): enough`.

@@ -72,7 +72,7 @@ int execute(session& s, const help_options& o) {
 
 int execute(session& s, const version_options&) {
   nlohmann::json out{{"cli", QUELL_VERSION}, {"controller", nullptr}, {"url", nullptr}};
-  // Versions are shown as far as they are known: no controller is no error here.
+  // Versions are shown as far as they are known: a missing controller is not an error here.
   if (auto controller = s.connect()) {
     out["url"] = (*controller)->where().url;
     if (auto status = (*controller)->get("/v1/status")) out["controller"] = text_of(*status, "version");

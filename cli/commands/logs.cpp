@@ -1,4 +1,4 @@
-// `quell logs`: stored output, with -f until the end, with --tree of everything below too.
+// `quell logs`: stored output; with -f until the end, with --tree including everything below.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::size_t longest_line = 64 * 1024;
 
 struct source {
   std::string operation, stream, label;
-  std::string rest; ///< of a line (or character) that is not whole yet
+  std::string rest; ///< of a line (or character) that is not complete yet
   std::unique_ptr<output_follower> follower;
 };
 
@@ -53,7 +53,7 @@ class logs_command {
   }
 
  private:
-  /// Operations at and below the root; again every second while the root lives and is followed.
+  /// Lists the operations at and below the root; repeated every second while the root lives and is followed.
   void list() {
     const auto path = with_query("/v1/operations", {{"below", id_}, {"order", "asc"}, {"limit", "1000"}});
     auto all = api_.all_pages(path, "operations");
@@ -78,7 +78,8 @@ class logs_command {
       listed_all_ = true;
   }
 
-  /// Both streams go to one place: in the order received, then each to its end for what the events may have left out.
+  /// Both streams go to one place: first in the order received, then each one to its end, for bytes that the events
+  /// left out.
   void add_ordered() {
     ordered_follower::callbacks c;
     c.ready = [] { return true; };

@@ -1,5 +1,4 @@
-// `quell mcp login`, `logout` and `list`: at which MCP servers somebody has logged in. quelld holds the tokens; here is
-// only the browser.
+// `quell mcp login`, `logout` and `list`: the logins at MCP servers. quelld holds the tokens; only the browser is here.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::chrono::seconds browser_time{600}; ///< as quelld waits
+constexpr std::chrono::seconds browser_time{600}; ///< the same as quelld's limit
 
 std::string login_path(const std::string& name) { return "/v1/mcp/" + percent_encoded(name) + "/login"; }
 
@@ -30,7 +29,7 @@ std::string login_words(const json& server) {
   return text_of(*login, "trouble").empty() ? "yes" : "again";
 }
 
-/// The login as a document, for --json, or a sentence.
+/// Prints the login as a document, for --json, or as a sentence.
 int tell(session& s, const json& server, const std::string& sentence) {
   if (s.json())
     s.print_document(server);
@@ -54,7 +53,7 @@ int execute(session& s, const mcp_login_options& o) {
     s.hint("a browser opens; if it does not, open this address:");
   else
     s.warn("open this address in a browser. If that runs on another machine, paste the address here at which it ends:");
-  // On a line of its own, to be copied.
+  // On a separate line, for copying.
   if (!opened || (s.term.err_is_terminal && !s.json())) std::fprintf(stderr, "%s\n", printable(address).c_str());
   auto brought = catcher->wait(state, browser_time, !opened);
   if (!brought) return s.fail(brought.error());

@@ -1,4 +1,4 @@
-// `quell ps`: what lives, as a table or a tree; with -w again and again.
+// `quell ps`: the live operations, as a table or a tree; with -w repeatedly.
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
@@ -45,8 +45,7 @@ std::string as_table(const json& list, const view& v, int columns) {
   return rows.empty() ? "" : rows.text(columns, v.utf8);
 }
 
-/// Each node: short id, status, age, worker, then what it is; names behind the branches, columns behind the longest of
-/// them.
+/// Each node: short id, status, age, worker, then its name. Names follow the branches; columns follow the longest name.
 std::string as_tree(const json& list, const view& v, int columns) {
   std::vector<tree_node> nodes;
   for (const auto& operation : list) {
@@ -84,8 +83,7 @@ int show(session& s, const ps_options& o, const json& list) {
   return exit_code::done;
 }
 
-/// Until Ctrl-C, or until contact is lost for a minute. Away from a terminal it prints again only when something
-/// changed.
+/// Runs until Ctrl-C, or until contact is lost for a minute. Without a terminal it prints again only after a change.
 int watch(session& s, api& controller, const ps_options& o) {
   std::optional<int> code;
   signal_watch signals(s.loop, {SIGINT, SIGTERM}, [&](int) { code = exit_code::done; });

@@ -1,4 +1,4 @@
-// `quell resolve`: an admin's word that something is dead.
+// `quell resolve`: an admin's declaration that an operation is dead.
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"

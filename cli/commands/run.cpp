@@ -1,8 +1,8 @@
 // `quell run`: create, stream, pass signals on as a cancel, end as the command ended.
 //
-// The id is chosen here, so every step may be repeated: a create whose answer was lost is sent again, a cancel before
-// the create has been answered leaves a tombstone that wins. Three things must be over before the end: both streams to
-// their last byte, and the operation.
+// The id is chosen here, so every step can be repeated: a create whose answer was lost is sent again, and a cancel
+// before the create's answer leaves a tombstone that takes precedence. Three things must be complete before the end:
+// both streams to their last byte, and the operation.
 #include <signal.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ class run_command {
       if (a) return created(*a);
       const auto& p = a.error();
       if (p.status == 0 || p.status == 503 || p.status == 502 || p.status == 504) {
-        // Never answered and certainly never received: say so at once, unless it was received before.
+        // Never answered and certainly never received: report it at once, unless an earlier attempt was received.
         if (p.status == 0 && !p.sent && !may_exist_) return give_up(p);
         may_exist_ = may_exist_ || p.sent;
         if (const auto pause = lost(p))
@@ -112,7 +112,7 @@ class run_command {
     conclude();
   }
 
-  /// The output is whole and the operation is over: only now the end.
+  /// Ends only when the output is complete and the operation is over.
   void conclude() {
     if (!operation_ || !output_->is_whole()) return;
     if (s_.json()) output_->add_line({{"type", "operation"}, {"operation", *operation_}});
@@ -164,7 +164,7 @@ class run_command {
   // --- signals, input, window
   void on_signal(int n) {
     if (n == SIGWINCH) return send_window_size();
-    if (code_) { // all is over but for a reader that does not read
+    if (code_) { // everything is over except a reader that does not read
       given_up_ = true;
       return;
     }
@@ -208,7 +208,7 @@ class run_command {
     input_->start();
   }
 
-  /// Tried again until the task has started: only then there is a window.
+  /// Retried until the task has started: only then it has a window.
   void send_window_size() {
     const auto size = window_size();
     if (!o_.pty || !may_exist_ || !size || operation_) return;
@@ -245,7 +245,7 @@ class run_command {
   event_loop::handle call_ = 0, timer_ = 0;
   int interruptions_ = 0;
   bool given_up_ = false;
-  bool may_exist_ = false; ///< a create was sent, so a controller may know the id
+  bool may_exist_ = false; ///< a create was sent, so a controller can know the id
 };
 
 /// --parent (short ids too), else QUELL_OPERATION, "" for a new root.

@@ -40,7 +40,7 @@ answer<std::string> text_of_words(const strings& words) {
   return text;
 }
 
-/// Posts without staying; a repeat after a lost answer is the same message.
+/// Posts without waiting for the turn; a repeat after a lost answer is the same message.
 int post_and_leave(session& s, api& controller, json body, milliseconds reconnect) {
   body["id"] = "cli:" + operation_id::fresh().text();
   backoff contact(reconnect);

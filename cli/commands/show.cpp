@@ -20,7 +20,7 @@ using nlohmann::json;
 
 using row_writer = std::function<void(const std::string& name, const std::string& value)>;
 
-/// The block of a turn, a sub-agent or a tool call.
+/// The rows for a turn, a sub-agent or a tool call.
 void actor_rows(const json& operation, const row_writer& row, const view& v) {
   const auto& turn = member(operation, "turn");
   if (turn.is_object()) {
@@ -109,7 +109,7 @@ std::string described_operation(const json& operation, const view& v) {
   const auto& exit = member(operation, "exit");
   if (member(exit, "code").is_number()) row("exit", "code " + std::to_string(number_of(exit, "code")));
   if (const auto signal = text_of(exit, "signal"); !signal.empty()) row("exit", "signal " + signal);
-  // The result of a turn is its text and usage, which were shown above.
+  // The result of a turn is its text and usage, already shown above.
   if (!member(operation, "result").is_null() && !member(operation, "turn").is_object())
     row("result", cut(printable(to_line(member(operation, "result"))), 2000, v.utf8));
   return out;

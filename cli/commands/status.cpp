@@ -11,7 +11,7 @@
 namespace quell::cli {
 namespace {
 
-/// `2 ready, 1 lost`: numbers of an object that are not zero; a bare number is shown as it is.
+/// `2 ready, 1 lost`: the nonzero numbers of an object; a bare number is shown as it is.
 std::string number_or_counts(const nlohmann::json& value) {
   if (value.is_number()) return std::to_string(whole_number(value));
   std::string out;

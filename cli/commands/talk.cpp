@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t most_wav_bytes = 64 << 20;
 
-/// --voice, else what a quelld on this machine has written beside its address.
+/// --voice, otherwise the address that a quelld on this machine wrote beside its HTTP address.
 answer<std::string> voice_address(session& s, const talk_options& o) {
   if (o.voice) return *o.voice;
   for (const auto& directory : state_directories(s.globals.where, s.env)) {

@@ -1,8 +1,8 @@
 // `quell up`: quelld and its workers as children in the foreground, restarted when they die, stopped in order.
 //
-// Order of a stop: everything that runs is cancelled, so that no agent goes on about the end of its tools; then the
-// workers (SIGTERM: their tasks get their grace, results are sent), then quelld. Should this process be killed, the
-// children get SIGTERM from the kernel.
+// Order of a stop: first everything that runs is cancelled, so that no agent reacts to the end of its tools; then the
+// workers stop (SIGTERM: their tasks get their grace, results are sent), then quelld. If this process is killed, the
+// kernel sends the children SIGTERM.
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -85,7 +85,7 @@ class up_command {
   void prepare_controller() {
     controller_.process.name = "quelld";
     controller_.process.log = state_ + "/logs/quelld.log";
-    // Chosen once, so that a restarted quelld has the same.
+    // Chosen once, so that a restarted quelld has the same ones.
     ports_ = choose_ports(state_ + "/workers", o_.config, s_.env);
     set_controller_command(o_.listen.value_or("127.0.0.1:7710"));
   }
@@ -93,7 +93,7 @@ class up_command {
   void set_controller_command(const std::string& listen) {
     auto& command = controller_.process.command;
     command = {own_directory() + "/quelld", "--state", state_};
-    // A config file decides where to listen unless a flag does.
+    // A config file determines the listening address unless a flag does.
     if (o_.listen || !o_.config) command.insert(command.end(), {"--listen", listen});
     command.insert(command.end(), ports_.flags.begin(), ports_.flags.end());
     if (o_.config) command.insert(command.end(), {"--config", *o_.config});
@@ -127,12 +127,12 @@ class up_command {
     if (c.url.empty() || stopping_) return;
     if (api_ == nullptr || api_->where().url != c.url || api_->where().token != c.token) {
       apis_.push_back(std::make_unique<api>(s_.loop, s_.globals.where, s_.env,
-                                            c)); // calls of the one before may still be under way
+                                            c)); // calls of the previous one can still be in progress
       api_ = apis_.back().get();
     }
     if (ready_) return;
     ready_ = true;
-    if (o_.listen && o_.listen->ends_with(":0")) // a restart keeps the port that was found
+    if (o_.listen && o_.listen->ends_with(":0")) // a restart keeps the port that was chosen
       set_controller_command(o_.listen->substr(0, o_.listen->size() - 1) + c.url.substr(c.url.rfind(':') + 1));
     s_.loop.after(milliseconds{0}, [this] { start_workers(); });
   }
@@ -145,7 +145,7 @@ class up_command {
       const std::string name = "w" + std::to_string(n);
       auto enrolled = enrol(*api_, *known, name, state_ + "/workers", ports_.ports);
       if (!enrolled) return fail(enrolled.error().detail);
-      if (!*enrolled) continue; // somebody else's worker
+      if (!*enrolled) continue; // a worker that another program enrolled
       auto worker = std::make_unique<member_process>();
       worker->process.name = name;
       worker->process.log = state_ + "/logs/" + name + ".log";
@@ -187,7 +187,7 @@ class up_command {
       for (const auto& worker : workers_) names.push_back(worker->process.name);
       return s_.print_line({{"type", "ready"}, {"url", api_->where().url}, {"state", state_}, {"workers", names}});
     }
-    // The link signs in once; without it the address and the token of client.json do.
+    // The link signs in once; without it the address and the token of client.json are shown.
     api_->call("POST", "/v1/sessions/links", json::object(), link_patience, [this](const answer<json>& link) {
       say_ready(link ? api_->where().url + text_of(*link, "path") : api_->where().url);
     });
@@ -278,7 +278,7 @@ class up_command {
     stop_next();
   }
 
-  /// When the last worker is gone, quelld is told.
+  /// Stops quelld when the last worker is gone.
   void stop_next() {
     if (!workers_told_) return;
     for (const auto& worker : workers_)
@@ -318,7 +318,7 @@ class up_command {
   member_process controller_;
   std::vector<std::unique_ptr<member_process>> workers_;
   std::vector<std::unique_ptr<api>> apis_;
-  api* api_ = nullptr; ///< the latest
+  api* api_ = nullptr; ///< the latest one
   std::chrono::steady_clock::time_point join_deadline_{};
   int inotify_ = -1;
   int code_ = exit_code::done;

@@ -1,4 +1,4 @@
-// `quell wait`: until operations end; one of them ends as `run` would.
+// `quell wait`: waits until operations end; for a single one the exit code is that of `run`.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,4 +1,4 @@
-// `quell why`: what is not dead, or not started, yet; since when; what comes next.
+// `quell why`: operations that are not dead, or not started, yet; since when; and the next step.
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -39,7 +39,8 @@ int show_cancel(const session& s, const json& cancel) {
   return exit_code::done;
 }
 
-/// The operation, and what of it and below it still waits, with the open cancels' word on each.
+/// Shows the operation, and the parts of it and below it that still wait, with the state that the open cancels report
+/// for each.
 int show_operations(session& s, api& controller, const json& head, const json& below, const std::string& scope) {
   const view v = view_of(s);
   auto open = controller.all_pages(with_query("/v1/cancels", {{"status", "open"}, {"limit", "1000"}}), "cancels");

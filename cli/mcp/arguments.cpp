@@ -1,4 +1,4 @@
-// The arguments of a call, checked one by one.
+// Checks the arguments of a call one by one.
 #include "cli/mcp/arguments.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 std::string shown(std::string_view text) { return "\"" + cut(one_line(text), 80, true) + "\""; }
 
-/// Takes arguments out of the object; the first thing that is wrong is kept.
+/// Takes arguments out of the object and keeps the first error.
 class reader {
  public:
   explicit reader(const json& object) : object_(object) {}
@@ -86,7 +86,7 @@ class reader {
     if (!wrong_) wrong_ = "Argument " + name + " " + what + ".";
   }
 
-  /// What is left over is refused: a misspelt argument must not be lost without a word.
+  /// Remaining arguments are refused: a misspelt one must not be ignored silently.
   std::optional<std::string> finish() {
     std::string known;
     for (const auto& name : known_) known += (known.empty() ? "" : ", ") + name;

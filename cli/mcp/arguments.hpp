@@ -1,4 +1,4 @@
-// The arguments of a call, checked: what an agent wrote becomes one plain struct, or a sentence that says what is
+// Checks the arguments of a call: turns an agent's JSON into one plain struct, or into a sentence that says what is
 // wrong. Pure.
 #pragma once
 
@@ -27,7 +27,7 @@ struct list_arguments {
   std::int64_t limit = limits::usual_list;
 };
 struct show_arguments {
-  std::string id; ///< as it was written: whole, or a tail
+  std::string id; ///< as typed: whole, or a tail
 };
 struct output_arguments {
   std::string id, stream = "stdout";
@@ -46,7 +46,7 @@ struct cancel_arguments {
 using call_arguments =
     std::variant<run_arguments, list_arguments, show_arguments, output_arguments, wait_arguments, cancel_arguments>;
 
-/// The error is for the model: it names the argument, what is wrong and what would be right.
+/// The error is for the model: it names the argument, the mistake and the correct form.
 tl::expected<call_arguments, std::string> read_arguments(const std::string& tool, const json& arguments);
 
 } // namespace quell::cli::mcp

@@ -1,7 +1,7 @@
-// quell_cancel: of one operation, or of everything that was started here.
+// quell_cancel: cancels one operation, or everything that was started here.
 //
-// Everything is cancelled child by child: this server's own operation must live on, and a cancel of the scope would
-// also reach what others run there.
+// To cancel everything it cancels each child: this server's own operation must live on, and a cancel of the scope would
+// also affect other users' operations there.
 #include <algorithm>
 
 #include "cli/fields.hpp"
@@ -17,7 +17,7 @@ constexpr milliseconds allowance{15'000};
 constexpr milliseconds patience{10'000};
 constexpr std::size_t most_at_once = 16;
 
-/// The body of one cancel; it is remembered as ours.
+/// The body of one cancel, which is remembered as ours.
 json order(desk& d, const cancel_arguments& a, milliseconds wait) {
   json body{{"dry_run", a.dry_run}, {"wait", wait.count() > 0 ? "settled" : "fenced"}, {"wait_ms", wait.count()}};
   if (!a.reason.empty()) body["reason"] = a.reason;
@@ -54,7 +54,8 @@ class cancel_all : public tool_call {
 
   void begin() override {
     until_ = steady::now() + wait_for_proof;
-    // What is just being started is not in the list yet; its id is known, and a cancel of it wins over its create.
+    // An operation that is just being started is not in the list yet; its id is known, and its cancel takes precedence
+    // over its create.
     for (const auto& id : desk_.starting) ids_.push_back(id);
     all_pages("/v1/operations?limit=1000&order=asc&status=live&parent=" + desk_.own_id, "operations",
               [this](answer<json> all) {
@@ -73,7 +74,7 @@ class cancel_all : public tool_call {
     while (open_ < most_at_once && next_ < ids_.size()) is_proving_ ? wait_for(next_++) : cancel(next_++);
     if (open_ > 0 || next_ < ids_.size()) return;
     if (is_proving_ || arguments_.dry_run) return conclude();
-    // All are fenced: now their proofs are waited for, under one bound.
+    // All are fenced: now wait for their proofs, under one time limit.
     is_proving_ = true;
     next_ = 0;
     go_on();

@@ -1,4 +1,4 @@
-// Lines out of bytes.
+// Splits bytes into lines.
 #include "cli/mcp/lines.hpp"
 
 #include <utility>
@@ -21,7 +21,7 @@ void line_reader::take(std::string_view bytes, const sink& out) {
 }
 
 void line_reader::finish(const sink& out) {
-  // Handed out as a copy: what it begins may bring more bytes.
+  // Passed on as a copy: its handler can cause more bytes to arrive.
   std::string whole;
   whole.swap(line_);
   if (std::exchange(over_, false)) return out.too_long();

@@ -1,4 +1,4 @@
-// Lines out of bytes that come in any pieces, each of a bounded length. Pure.
+// Splits bytes that arrive in any pieces into lines of bounded length. Pure.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@ namespace quell::cli::mcp {
 
 class line_reader {
  public:
-  /// `most`: bytes of a line, without its end.
+  /// `most`: maximum bytes of a line, without its end.
   explicit line_reader(std::size_t most) : most_(most) {}
 
   struct sink {
     std::function<void(std::string_view line)> line; ///< without LF or CR LF; empty lines are dropped
-    std::function<void()> too_long;                  ///< once for each longer one; nothing of it is kept
+    std::function<void()> too_long;                  ///< once for each longer line, which is dropped
   };
   void take(std::string_view bytes, const sink& out);
-  /// The input is over: what stands there without an end is a line too.
+  /// The input is over: a remaining line without an end counts, too.
   void finish(const sink& out);
 
  private:

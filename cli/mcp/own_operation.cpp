@@ -72,7 +72,7 @@ void own_operation::enrol() {
     phase_ = phase::live;
     heard_from_controller();
     const auto status = text_of(*a, "status");
-    // A create whose answer was lost may have been stopped since.
+    // A create whose answer was lost can have been stopped since.
     if (status == "completed" || status == "failed" || status == "cancelled") return take_end(*a, {});
     beat_timer_ = api_.loop().after(lease_ / 3, [this] { beat(); });
     listen();
@@ -108,7 +108,7 @@ void own_operation::listen() {
       heard_from_controller();
       if (const auto& cancel = member(*a, "cancel"); cancel.is_object())
         return take_stop(text_of(cancel, "cause"), text_of(cancel, "reason"));
-      if (!a->is_null()) rest = milliseconds{1000}; // no answer that we know: not again at once
+      if (!a->is_null()) rest = milliseconds{1000}; // an answer that we do not know: pause before the next request
     } else {
       lost_contact(a.error());
       rest = pause();
@@ -128,7 +128,7 @@ void own_operation::take_end(const json& operation, const std::string& detail) {
   if (phase_ != phase::live) return;
   const auto& stop = member(operation, "stop");
   if (text_of(operation, "status") == "cancelled") {
-    // It was settled without our word: contact was lost for too long.
+    // The controller settled it without our confirmation: contact was lost for too long.
     take_stop(text_of(stop, "cause"), text_of(stop, "reason"));
     return;
   }
@@ -170,7 +170,7 @@ void own_operation::end(milliseconds patience, std::function<void(bool)> done) {
   hush();
   api_.loop().abandon(std::exchange(call_, 0));
   api_.loop().forget(std::exchange(timer_, 0));
-  // What was certainly never heard of needs no last word.
+  // An operation that certainly never reached a controller needs no final report.
   if (phase_ == phase::over || (phase_ == phase::registering && !may_exist_ && lost_)) return done_(true);
   bound_ = api_.loop().after(patience, [this] {
     api_.loop().abandon(std::exchange(call_, 0));
@@ -190,7 +190,7 @@ void own_operation::say_last_word() {
           timer_ = api_.loop().after(std::min(pause(), milliseconds{500}), [this] { say_last_word(); });
           return;
         }
-        // Any other refusal means that it is over there, or never was.
+        // Any other refusal means that the operation is over at the controller, or never existed.
         phase_ = phase::over;
         api_.loop().forget(std::exchange(bound_, 0));
         done_(true);

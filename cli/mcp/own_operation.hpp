@@ -1,8 +1,9 @@
-// The external operation that this server is: registered, kept alive, listened to, ended. Everything that is started
-// here lies below it, so whoever stops it stops all of that.
+// The external operation that represents this server: registered, kept alive, listened to, ended. Everything that is
+// started here lies below it, so a stop of it stops all of that.
 //
-// Contact may be lost and come back at any moment: what is said to the controller is said until it has been heard, with
-// the same id. The lease is the bound of all silence: when it is over the controller cancels what was started here.
+// Contact can be lost and come back at any moment: each report to the controller is repeated with the same id until it
+// is acknowledged. The lease bounds every silence: when it is over, the controller cancels everything that was started
+// here.
 #pragma once
 
 #include <functional>
@@ -19,11 +20,11 @@ class own_operation {
  public:
   struct callbacks {
     std::function<void()> registered;
-    /// For good: the controller does not want it.
+    /// The controller refuses the operation permanently.
     std::function<void(const problem&)> refused;
-    /// It was told to stop; `text` is what every call answers from now on.
+    /// The operation was stopped; every call answers `text` from now on.
     std::function<void(const std::string& text)> stopped;
-    /// It is over without that; `text` says why.
+    /// The operation ended without a stop; `text` says why.
     std::function<void(const std::string& text)> ended;
     /// Contact was lost, or came back (nullopt).
     std::function<void(const std::optional<problem>& lost)> contact;
@@ -36,18 +37,19 @@ class own_operation {
   own_operation& operator=(const own_operation&) = delete;
 
   void begin();
-  /// Says the last word (`stopped` if it was told to stop, else `complete`) until it was heard or `patience` is over;
-  /// `done(true)`: there is nothing left to say.
+  /// Sends the final report (`stopped` if it was stopped, otherwise `complete`) until it is acknowledged or `patience`
+  /// is over; `done(true)`: nothing is left to report.
   void end(milliseconds patience, std::function<void(bool heard)> done);
 
-  /// Asks whether it must stop, so that a goodbye is not taken for a normal end; then `next`, also without an answer.
+  /// Asks the controller whether a stop is pending, so that a goodbye is not taken for a normal end; then calls `next`,
+  /// even without an answer.
   void check(std::function<void()> next);
 
   const std::string& id() const { return id_; }
   bool is_registered() const { return phase_ != phase::registering; }
-  /// Why nothing can be started or looked at for ever; nullopt while it lives.
+  /// Why nothing can be started or queried any more; nullopt while it lives.
   const std::optional<std::string>& over() const { return over_; }
-  /// Why the controller cannot be asked just now.
+  /// Why the controller cannot be asked at the moment.
   const std::optional<problem>& lost() const { return lost_; }
 
  private:
@@ -59,10 +61,10 @@ class own_operation {
   void say_last_word();
   void heard_from_controller();
   void lost_contact(const problem& p);
-  /// The operation has ended there: what its row says of it.
+  /// The operation has ended at the controller: takes its end from its row.
   void take_end(const json& operation, const std::string& detail);
   void take_stop(const std::string& cause, const std::string& reason);
-  /// True if the problem says that the operation has ended.
+  /// True if the problem means that the operation has ended.
   bool is_end(const problem& p);
   void hush();
   milliseconds pause();
@@ -76,8 +78,8 @@ class own_operation {
   std::optional<std::string> over_;
   std::optional<problem> lost_;
   backoff contact_{std::chrono::hours(24 * 365)};
-  bool may_exist_ = false; ///< a create was sent, so a controller may know the id
-  event_loop::handle call_ = 0, beat_call_ = 0, listen_call_ = 0; ///< create or last word, heartbeat, signal
+  bool may_exist_ = false; ///< a create was sent, so a controller can know the id
+  event_loop::handle call_ = 0, beat_call_ = 0, listen_call_ = 0; ///< create or final report, heartbeat, signal
   event_loop::handle check_call_ = 0, timer_ = 0, beat_timer_ = 0, listen_timer_ = 0, bound_ = 0;
   std::function<void(bool)> done_;
 };

@@ -1,4 +1,4 @@
-// JSON-RPC, the server's side.
+// Implements JSON-RPC, the server's side.
 #include "cli/mcp/rpc.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The life of the MCP server: from its registration to its last word.
+// The life of the MCP server: from its registration to its final report.
 #include "cli/mcp/server.hpp"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ namespace quell::cli::mcp {
 namespace {
 
 constexpr std::size_t most_line_bytes = 1024 * 1024;
-constexpr milliseconds before_leaving{2'000}; ///< SURFACE 14: its answers are read by then
+constexpr milliseconds before_leaving{2'000}; ///< SURFACE 14: by then the client has read its answers
 constexpr milliseconds hurry_within{1'000};
 constexpr milliseconds goodbye_within{5'000};
 constexpr milliseconds flush_within{1'000};
@@ -92,7 +92,7 @@ void server::start_waiting_calls() {
 }
 
 void server::start(const std::string& key, call_arguments arguments) {
-  // The answer ends the call that is just giving it: it is put aside until the loop has come back.
+  // The answer ends the call that is giving it: the call is set aside until control is back in the loop.
   auto answered = [this, key](call_answer a) {
     if (const auto found = calls_.find(key); found != calls_.end() && found->second.work)
       answered_.push_back(std::move(found->second.work));
@@ -118,7 +118,7 @@ void server::stopped(const std::string& text) {
   s_.warn("mcp: " + text);
   answer_all(text);
   if (std::exchange(said_goodbye_, true)) return;
-  // What was started here is covered by the same cancel; that this server has let go of it is all that it can say.
+  // The same cancel covers everything that was started here; this server can only report that it has let go of it.
   own_.end(goodbye_within, [this](bool) {
     is_heard_ = true;
     if (is_leaving_) leave(exit_code::done);
@@ -127,10 +127,10 @@ void server::stopped(const std::string& text) {
 }
 
 void server::client_gone(const char* why) {
-  if (is_leaving_) return leave(exit_code::done); // a second signal: at once
+  if (is_leaving_) return leave(exit_code::done); // a second signal leaves at once
   is_leaving_ = true;
   channel_->stop_reading();
-  if (said_goodbye_ && !is_heard_) return; // leaves when it was heard
+  if (said_goodbye_ && !is_heard_) return; // leaves when it is acknowledged
   if (own_.over()) return leave(exit_code::done);
   s_.warn(std::string("mcp: ends after ") + why);
   own_.check([this] {
@@ -139,13 +139,13 @@ void server::client_gone(const char* why) {
   });
 }
 
-/// A client that wrote its calls and closed its end may still read their answers.
+/// A client that wrote its calls and closed its end can still read their answers.
 void server::let_calls_end() {
   std::vector<tool_call*> open;
   for (auto& [key, one] : calls_)
     if (one.work) open.push_back(one.work.get());
   for (auto* one : open) one->hurry();
-  const bool is_enrolling = !own_.is_registered() && !own_.lost(); // its answer is on the way
+  const bool is_enrolling = !own_.is_registered() && !own_.lost(); // its answer is still expected
   if (calls_.empty() && !is_enrolling) return say_goodbye();
   hurry_ = s_.loop.after(hurry_within, [this] { say_goodbye(); });
 }
@@ -170,7 +170,7 @@ void server::stop_operation(const std::string& id, const std::string& reason, js
     body = {{"id", cancel_id::fresh().text()}, {"operation", id}, {"reason", reason}};
     desk_.own_cancels.insert(text_of(body, "id"));
   }
-  // Said until it is heard. Should this server end before, everything below it is cancelled anyway.
+  // Repeated until it is acknowledged. If this server ends before that, everything below it is cancelled anyway.
   api_.call("POST", "/v1/cancels", body, milliseconds{15'000}, [=, this](answer<json> a) {
     if (a || (a.error().status != 0 && a.error().status != 429 && a.error().status < 502)) return;
     s_.loop.after(between_tries, [=, this] {

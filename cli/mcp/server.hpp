@@ -1,6 +1,6 @@
-// `quell mcp`: an MCP server on standard input and output, whose work all lies below one external operation of its own.
+// `quell mcp`: an MCP server on standard input and output; all its work lies below its own external operation.
 //
-// It lives as long as its client does, or until that operation is stopped: then every call says so, and it ends.
+// It lives as long as its client, or until that operation is stopped: then every call says so, and the server ends.
 #pragma once
 
 #include <map>
@@ -23,18 +23,18 @@ class server {
   server(session& s, api& controller, json create, milliseconds lease, caller where);
   ~server();
 
-  /// Until the client goes, a signal comes or its operation is stopped. The exit code.
+  /// Runs until the client leaves, a signal comes or its operation is stopped. Returns the exit code.
   int serve();
 
  private:
   struct open_call {
     json id;
-    std::string version;                     ///< of the request
-    std::optional<call_arguments> arguments; ///< while it waits for the registration
+    std::string version;                     ///< version of the request
+    std::optional<call_arguments> arguments; ///< set while it waits for the registration
     std::unique_ptr<tool_call> work;
   };
 
-  // --- what the client says (server_protocol.cpp)
+  // --- messages from the client (server_protocol.cpp)
   void take_line(std::string_view line);
   void take(json whole);
   void take_request(message m);
@@ -46,7 +46,7 @@ class server {
   void send_result(const json& id, const std::string& version, call_answer a);
   void give_up_call(const json& request_id, const std::string& reason);
 
-  // --- its own life (server.cpp)
+  // --- the server's own life (server.cpp)
   void start_waiting_calls();
   void start(const std::string& key, call_arguments arguments);
   void answer_all(const std::string& text);
@@ -63,7 +63,7 @@ class server {
   std::optional<stdio_channel> channel_;
   own_operation own_;
   std::map<std::string, open_call> calls_;           ///< by the request's id as JSON
-  std::vector<std::unique_ptr<tool_call>> answered_; ///< may still be on the stack
+  std::vector<std::unique_ptr<tool_call>> answered_; ///< can still be on the stack
   std::string version_;
   std::optional<int> code_;
   event_loop::handle hurry_ = 0;

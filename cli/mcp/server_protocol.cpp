@@ -1,4 +1,4 @@
-// What the client says, and what it is answered.
+// Handles the client's messages and answers them.
 #include "cli/columns.hpp"
 #include "cli/fields.hpp"
 #include "cli/mcp/server.hpp"
@@ -32,7 +32,7 @@ void server::take(json whole) {
   case message::kind::invalid:
     return channel_->send(error_line(m.id, invalid_request, m.why));
   case message::kind::reply:
-    return; // nothing was asked
+    return; // the message was not a request
   case message::kind::notification:
     return take_notification(m);
   case message::kind::request:
@@ -90,7 +90,7 @@ void server::call_tool(message m) {
   open.version = version;
   if (own_.is_registered()) return start(key, std::move(*arguments));
   open.arguments = std::move(*arguments);
-  // Contact was lost before it ever was: the caller hears that now, not when it comes back.
+  // Contact was lost before it was ever established: callers are notified now, not when it comes back.
   if (own_.lost()) start_waiting_calls();
 }
 
@@ -111,7 +111,7 @@ void server::send_result(const json& id, const std::string& version, call_answer
 
 void server::give_up_call(const json& request_id, const std::string& reason) {
   const auto found = calls_.find(request_id.dump());
-  if (found == calls_.end()) return; // answered already, or never heard of
+  if (found == calls_.end()) return; // already answered, or unknown
   const auto started = found->second.work ? found->second.work->started() : std::string();
   calls_.erase(found);
   if (started.empty()) return;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t most_unread = 4 * 1024 * 1024;
 
-/// Bytes taken; 0: not now; -1: never. The descriptors may be shared with others, so they stay as they are: a socket is
-/// asked not to block, and a pipe that says it is ready takes PIPE_BUF bytes without blocking.
+/// The number of bytes written; 0: none now; -1: never again. Other processes can share the descriptors, so their flags
+/// stay as they are: a socket gets MSG_DONTWAIT, and a pipe that is ready takes PIPE_BUF bytes without blocking.
 ssize_t write_without_blocking(int out, std::string_view bytes) {
   const auto sent = ::send(out, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent >= 0) return sent;

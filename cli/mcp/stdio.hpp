@@ -1,5 +1,5 @@
-// Standard input and output as a channel of lines: nothing blocks the loop, and a client that does not read its answers
-// is not read from either.
+// Standard input and output as a channel of lines: nothing blocks the loop, and the server does not read from a client
+// that does not read its answers.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class stdio_channel {
   struct callbacks {
     std::function<void(std::string_view line)> line;
     std::function<void()> too_long;
-    /// No more lines come, or nobody reads answers any more. Once.
+    /// No more lines come, or nothing reads answers any more. Called once.
     std::function<void()> closed;
   };
   stdio_channel(event_loop& loop, int in, int out, std::size_t most_line_bytes, callbacks c);
@@ -25,7 +25,7 @@ class stdio_channel {
 
   /// `line` with its end.
   void send(const std::string& line);
-  /// Everything has been handed over, or cannot be.
+  /// Everything has been written, or cannot be.
   bool is_flushed() const { return waiting_.empty(); }
   void stop_reading();
 

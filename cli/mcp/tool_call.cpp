@@ -1,4 +1,4 @@
-// What all calls do alike: ask, find, end.
+// The steps that all calls share: ask, find, end.
 #include "cli/mcp/tool_call.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_remembered = 100'000;
 constexpr std::size_t most_items = 10'000;
-constexpr int most_levels = 64; ///< of a tree; the controller allows no more
+constexpr int most_levels = 64; ///< of a tree; the controller's limit
 constexpr milliseconds look_within{15'000};
 
 answer<json> not_mine(const std::string& typed) {
@@ -26,7 +26,7 @@ answer<json> not_mine(const std::string& typed) {
 } // namespace
 
 void desk::remember(const std::string& id) {
-  if (mine.size() >= most_remembered) mine.clear(); // only a shortcut
+  if (mine.size() >= most_remembered) mine.clear(); // only a cache
   mine.insert(id);
 }
 
@@ -46,7 +46,7 @@ void tool_call::abandon_all() {
 
 void tool_call::finish(call_answer a) {
   abandon_all();
-  // The last thing that is done here: the answer ends this call.
+  // Must be the last statement: the answer destroys this call.
   if (const auto tell = std::exchange(answered_, nullptr)) tell(std::move(a));
 }
 

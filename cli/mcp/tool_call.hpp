@@ -1,4 +1,4 @@
-// One call of a tool while it is under way: asks the controller, answers once. What all calls share lies on the desk.
+// One call of a tool in progress: asks the controller, answers once. The state that all calls share is in `desk`.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,16 @@ struct call_answer {
   bool is_error = false;
 };
 
-/// What the calls of one server share.
+/// The state that the calls of one server share.
 struct desk {
   desk(api& c, std::string own, caller w) : controller(c), own_id(std::move(own)), where(std::move(w)) {}
 
   api& controller;
   const std::string own_id;          ///< the operation below which everything lies
-  const caller where;                ///< of this server, for the default directory of what it starts
-  std::set<std::string> mine;        ///< known to lie below; others may too
-  std::set<std::string> starting;    ///< creates that nobody has answered yet
+  const caller where;                ///< the place of this server, as the default directory of operations that it
+                                     ///< starts
+  std::set<std::string> mine;        ///< known to lie below; others can, too
+  std::set<std::string> starting;    ///< creates without an answer yet
   std::set<std::string> own_cancels; ///< ordered through this server
 
   void remember(const std::string& id);
@@ -41,26 +42,26 @@ class tool_call {
   using done = std::function<void(call_answer)>;
 
   tool_call(desk& d, done answered) : desk_(d), answered_(std::move(answered)) {}
-  /// Drops what it waits for; nothing is answered any more.
+  /// Drops its pending requests; it answers nothing any more.
   virtual ~tool_call();
   tool_call(const tool_call&) = delete;
   tool_call& operator=(const tool_call&) = delete;
 
   virtual void begin() = 0;
-  /// The client has gone: what waits answers with what is true now.
+  /// The client has gone: a waiting call answers with the present state.
   virtual void hurry() {}
-  /// What is to stop if the client gives up this call; "" = nothing.
+  /// The operation to stop if the client gives up this call; "" = none.
   virtual std::string started() const { return {}; }
 
  protected:
   using steady = std::chrono::steady_clock;
   using then = std::function<void(answer<json>)>;
 
-  /// Asks again while the controller does not answer, until `patience` is over.
+  /// Retries while the controller does not answer, until `patience` is over.
   void ask(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
            milliseconds patience, then next);
   void look(const std::string& path, then next);
-  /// The operation that `typed` names, if it lies below this server's; others are `operation_not_found`.
+  /// The operation that `typed` names, if it lies below this server's; any other is `operation_not_found`.
   void find(const std::string& typed, then next);
   /// Every page under `key`, at most 10,000 items.
   void all_pages(const std::string& path, const char* key, then next);
@@ -71,13 +72,13 @@ class tool_call {
   view now() const;
 
   desk& desk_;
-  milliseconds look_patience_{3'000}; ///< with a controller that does not answer
+  milliseconds look_patience_{3'000}; ///< for a controller that does not answer
 
  private:
   void attempt(const std::string& method, const std::string& path, const json& body, milliseconds timeout,
                steady::time_point until, milliseconds rest, then next);
   void find_tail(const std::string& typed, then next);
-  /// Whether `operation` lies below ours, by its parents.
+  /// Checks whether `operation` lies below ours, by following its parents.
   void climb(const json& operation, const std::string& at, int steps, then next);
   void more_pages(const std::string& path, const char* key, const std::string& cursor, std::shared_ptr<json> all,
                   then next);

@@ -1,4 +1,4 @@
-// The tools, declared.
+// Declares the tools.
 #include "cli/mcp/tools.hpp"
 
 namespace quell::cli::mcp {

@@ -1,4 +1,4 @@
-// The tools as an agent's client is told of them: names, schemas, annotations. Pure.
+// The tools as an agent's client sees them: names, schemas, annotations. Pure.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ inline constexpr std::size_t reason_characters = 500;
 inline constexpr std::size_t worker_characters = 128;
 } // namespace limits
 
-/// What `status` of a list may be.
+/// The values that `status` of a list can have.
 inline constexpr std::string_view statuses[] = {"live",       "ended",     "pending", "running",  "paused",
                                                 "cancelling", "completed", "failed",  "cancelled"};
 
 /// The result of `tools/list`.
 json tool_list();
-/// What a client may tell its model about this server as a whole.
+/// The description of this server that a client can pass to its model.
 std::string_view instructions();
 
 } // namespace quell::cli::mcp

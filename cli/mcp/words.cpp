@@ -1,4 +1,4 @@
-// What a call answers in words.
+// The answers of calls in words.
 #include "cli/mcp/words.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_reason = 500;
 constexpr std::size_t most_name = 120;
-/// What a name, a reason and a hint leave of an answer for what a task printed.
+/// The room for a task's output in an answer after a name, a reason and a hint.
 constexpr std::size_t most_output = 1600;
 
 std::string call(const char* tool, const std::string& id) {
@@ -51,7 +51,7 @@ std::string lines_of(const json& operation, const view& v, const std::string& fi
   if (by_user) out = cancelled_by_user(text_of(member(operation, "stop"), "reason")) + "\n";
   out += first + "\n" + reasons(operation, v);
   const auto next = next_line(operation);
-  // The hint must survive a long reason.
+  // The hint must not be cut by a long reason.
   return next.empty() ? clipped(out) : clipped(out, most_characters - code_points(next) - 1) + "\n" + next;
 }
 
@@ -143,7 +143,7 @@ void keep_whole_characters(output_tail& tail) {
     ++begin;
   auto bytes = tail.bytes.substr(begin);
   if (!tail.end) bytes.resize(bytes.size() - cut_character(bytes));
-  if (!is_utf8(bytes)) return; // no text at all: every byte counts
+  if (!is_utf8(bytes)) return; // not text: every byte counts
   tail.offset += begin;
   tail.bytes = std::move(bytes);
 }
@@ -166,7 +166,7 @@ std::string output_text(const output_tail& tail) {
   auto left = code_points(shown);
   for (; left > most_output; ++from)
     if (from + 1 < shown.size() && (static_cast<unsigned char>(shown[from + 1]) & 0xc0) != 0x80) --left;
-  // Whole lines read better than the rest of one.
+  // Whole lines are easier to read than the rest of one.
   if (const auto line = shown.find('\n', from); from > 0 && line != std::string::npos && line - from < 200)
     from = line + 1;
   const bool is_cut = from > 0 || tail.offset > 0;

@@ -16,7 +16,7 @@ constexpr milliseconds work_allowance{15'000};
 constexpr milliseconds create_patience{10'000};
 constexpr milliseconds least_patience{3'000};
 
-/// Waits for the end of an operation, and answers with what is true when the wait is over.
+/// Waits for the end of an operation, and answers with the state at the end of the wait.
 class waiting_call : public tool_call {
  public:
   using words = std::string (*)(const json&, const view&, bool);
@@ -40,8 +40,8 @@ class waiting_call : public tool_call {
     poll();
   }
 
-  /// A stop may have meant one operation, or all that this server stands for: then the answer says just that, also if
-  /// the server itself has not heard of it yet.
+  /// A stop can have meant one operation, or everything that this server represents: then the answer says just that,
+  /// even if the server itself has not been notified yet.
   void unless_stopped(json shape, std::function<void()> otherwise) {
     look("/v1/operations/" + desk_.own_id,
          [this, shape = std::move(shape), otherwise = std::move(otherwise)](answer<json> own) {
@@ -61,7 +61,7 @@ class waiting_call : public tool_call {
         [this](answer<json> a) {
           if (!a) return fail(a.error());
           if (is_over(*a) || steady::now() + milliseconds{50} >= until_) return tell(*a);
-          pause(milliseconds{100}, [this] { poll(); }); // a controller that ends answers early
+          pause(milliseconds{100}, [this] { poll(); }); // a controller that is ending answers early
         });
   }
 
@@ -96,7 +96,7 @@ class run_call : public waiting_call {
       if (p.code == "stale_start" || p.code == "parent_ended")
         return unless_stopped(json::parse(p.document, nullptr, false), [this, p] { fail(p); });
       if (p.status != 0 || !p.sent) return fail(p);
-      // It may have been taken, and only the answer was lost.
+      // The controller can have accepted it, with only the answer lost.
       desk_.remember(id_);
       finish({clipped("It is not known whether " + short_id(id_) + " was started: " + p.detail +
                       " Next: quell_show {\"id\": \"" + short_id(id_) + "\"} in a while, before you start it again."),
@@ -126,7 +126,7 @@ class wait_call : public waiting_call {
  public:
   wait_call(desk& d, wait_arguments a, done answered)
       : waiting_call(d, a.wait, wait_text, std::move(answered)), typed_(std::move(a.id)) {
-    look_patience_ = std::max(look_patience_, a.wait); // a controller may restart while one waits
+    look_patience_ = std::max(look_patience_, a.wait); // a controller can restart during the wait
   }
   void begin() override {
     find(typed_, [this](answer<json> a) { a ? wait_for(*a) : fail(a.error()); });
@@ -154,7 +154,7 @@ class list_call : public tool_call {
  public:
   list_call(desk& d, list_arguments a, done answered) : tool_call(d, std::move(answered)), arguments_(std::move(a)) {}
   void begin() override {
-    // One more: our own operation is the first of its tree and is not shown.
+    // One more than requested: our own operation is the first of its tree and is not shown.
     const query asked{
         {"below", desk_.own_id}, {"status", arguments_.status}, {"limit", std::to_string(arguments_.limit + 1)}};
     look(with_query("/v1/operations", asked), [this](answer<json> page) {

@@ -1,4 +1,4 @@
-// Frames over the CLI's event loop.
+// Sends and receives frames over the CLI's event loop.
 #include "cli/talk/conversation.hpp"
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ int conversation::execute(const std::string& hello, const std::string& samples, 
     client_.end_talking();
     perform();
     s_.loop.run_until([&] { return is_over_ || is_late || !client_.waits(); });
-    // The speech has begun: to its end, and to the answer of a cancel.
+    // The speech has begun: wait for its end, and for the answer to a cancel.
     s_.loop.run_until([&] { return is_over_ || is_late || (!client_.is_playing() && !client_.waits()); });
   }
   if (is_over_) return code_;
@@ -106,7 +106,7 @@ void conversation::write() {
   while (!unsent_.empty()) {
     const auto n = ::write(socket_, unsent_.data(), unsent_.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break; // the reader finds out why, or it is full
+    if (n < 0) break; // the reader reports the error, or the socket is full
     unsent_.erase(0, static_cast<std::size_t>(n));
   }
   if (unsent_.empty()) {

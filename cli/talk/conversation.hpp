@@ -1,5 +1,5 @@
-// One conversation of `quell talk` with a file for a microphone and a file for a speaker: connection, keys from
-// standard input, and the pure `client_side` between them.
+// One conversation of `quell talk` with a file as microphone and a file as speaker: connection, keys from standard
+// input, and the pure `client_side` between them.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@ namespace quell::cli {
 
 class conversation {
  public:
-  /// `socket` is connected, and taken over.
+  /// `socket` is connected; this object takes ownership of it.
   conversation(session& s, int socket, char cancel_key);
   ~conversation();
   conversation(const conversation&) = delete;
   conversation& operator=(const conversation&) = delete;
 
-  /// Says hello and the samples, and waits until the answer was spoken, cancelled, or `patience` is over. The exit
-  /// code.
+  /// Sends the hello and the samples, and waits until the answer was spoken or cancelled, or `patience` is over.
+  /// Returns the exit code.
   int execute(const std::string& hello, const std::string& samples, milliseconds patience);
-  /// What reached the speaker.
+  /// The samples that reached the speaker.
   const std::string& spoken() const { return spoken_; }
 
  private:

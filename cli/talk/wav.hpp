@@ -8,7 +8,7 @@
 
 namespace quell::cli {
 
-/// The samples as i16 LE, 16 kHz, mono. Fault `usage`: what is wrong with the file.
+/// The samples as i16 LE, 16 kHz, mono. Fault `usage` says what is wrong with the file.
 result<std::string> samples_of_wav(std::string_view file);
 /// `samples`: i16 LE, 16 kHz, mono.
 std::string wav_of_samples(std::string_view samples);
