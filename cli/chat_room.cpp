@@ -148,7 +148,7 @@ void chat_room::command(const std::string& typed) {
 
 void chat_room::interrupted() {
   if (leaving_) return leave("");
-  // A complete answer is not the one addressed by newly typed text, even if its turn has not ended yet.
+  // While text is typed, Ctrl-C does not stop a turn whose answer is complete, even if the turn has not ended yet.
   const bool is_answered = std::any_of(spoken_.begin(), spoken_.end(), [](const auto& one) {
     return !one->over && !one->stopping && !one->story->is_over();
   });

@@ -13,7 +13,7 @@ struct command_line {
   command_options command;
 };
 
-/// The reason why there is no command to execute: help was requested (code 0, text for stdout), or the line is wrong
+/// The reason why no command is executed: help was requested (code 0, text for stdout), or the line is wrong
 /// (code 2; 125 for run and wait; text for stderr).
 struct command_line_end {
   int code = 0;

@@ -35,8 +35,8 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
     const auto equals = line.find('=');
     const auto space = line.find_first_of(" \t");
     if (equals == 0 || equals == std::string::npos || space < equals)
-      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) +
-                                 " is no K=V"); // the line can contain a secret: not shown
+      // The message does not show the line, which can contain a secret.
+      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) + " is no K=V");
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return true;

@@ -121,8 +121,7 @@ void turn_stream::closed(const http_end& end) {
     return again(local_problem("unreachable", "contact with the controller at " + api_.where().url + " was lost"));
   const auto p = api_.problem_of(end, refusal_);
   may_exist_ = may_exist_ || (end.error.empty() ? end.head.status >= 500 : end.sent);
-  if (p.status == 410 && last_id_ != "0") { // the missed events are no longer stored; the operation still has their
-                                            // text
+  if (p.status == 410 && last_id_ != "0") { // the missed events are gone; the operation has their text
     last_id_ = "0";
     look();
     return open();

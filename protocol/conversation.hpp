@@ -15,8 +15,7 @@ namespace quell {
 struct tool_call {
   std::string call;  ///< the model's id for it, unique in its conversation; at most 128 bytes
   std::string name;  ///< of the tool
-  std::string input; ///< JSON text as the model wrote it; it can be invalid JSON, for which the tool's side returns an
-                     ///< error
+  std::string input; ///< JSON text as the model wrote it; if it is invalid, the tool's side refuses it
   friend bool operator==(const tool_call&, const tool_call&) = default;
 };
 

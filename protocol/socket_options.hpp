@@ -10,8 +10,7 @@ namespace quell {
 /// while its frames waited for us to read them.
 inline void set_link_options(zmq::socket_t& socket, std::size_t max_frame_bytes) {
   socket.set(zmq::sockopt::linger, 0);
-  constexpr std::size_t curve_overhead_bytes = 64; // ZeroMQ's limit counts the encrypted frame: 33 bytes more than its
-                                                   // content
+  constexpr std::size_t curve_overhead_bytes = 64; // ZeroMQ counts the encrypted frame: 33 bytes more
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(max_frame_bytes + curve_overhead_bytes));
   socket.set(zmq::sockopt::handshake_ivl, 10'000);
   socket.set(zmq::sockopt::tcp_keepalive, 1);

@@ -2,7 +2,7 @@
 // peers send.
 //
 // One iteration: answer handshakes, pass all queued frames to ZeroMQ, receive a batch of frames, deliver it, sleep.
-// There is no timeout anywhere: every cause of work has its own wake-up, so a frame waits for one thread switch and an
+// The loop uses no timeouts: every cause of work has its own wake-up, so a frame waits for one thread switch and an
 // idle server costs nothing.
 #include <atomic>
 #include <cerrno>
@@ -161,8 +161,7 @@ class zmq_server final : public server_socket {
   }
 
   void flush() {
-    const std::lock_guard socket(in_use_); // held during the swap, too: nothing overtakes the frames taken from the
-                                           // queue
+    const std::lock_guard socket(in_use_); // also during the swap: nothing overtakes queued frames
     std::deque<outgoing> batch;
     {
       const std::lock_guard lock(guard_);
@@ -181,8 +180,7 @@ class zmq_server final : public server_socket {
         const std::lock_guard socket(in_use_); // released before the callback, which may send
         if (!receive(route, ZMQ_DONTWAIT)) return false;
         if (!route.more() || !receive(frame, 0)) continue;
-        for (bool following = frame.more(); following;) { // we send one part only, so a peer that sends more is not
-                                                          // ours
+        for (bool following = frame.more(); following;) { // our peers send one part only
           zmq::message_t part;
           extra_parts = true;
           following = receive(part, 0) && part.more();

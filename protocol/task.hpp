@@ -30,8 +30,7 @@ struct task_spec {
       default_cwd; ///< the caller's directory: used if `cwd` is not set, on the caller's host, if it exists there
   std::optional<std::string> default_cwd_host; ///< the caller's host name, to compare with the worker's label `host`
   std::optional<std::string> user;             ///< the user as whom it runs; nullopt: the worker's own
-  bool is_asked_first = false; ///< a stop is first sent to it in its own protocol (ACP): the signal follows at half the
-                               ///< grace
+  bool is_asked_first = false; ///< a stop first uses its own protocol (ACP); the signal follows at half the grace
   // Limits of the whole tree; 0: the worker's. A worker's own limit is never exceeded, and the worker refuses a limit
   // that it cannot enforce:
   std::uint64_t memory_bytes = 0;

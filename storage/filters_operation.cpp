@@ -13,8 +13,8 @@ fragment lived_at(const std::string& table, std::uint64_t seq) {
   return f;
 }
 
-/// The operation and everything under it, by the parent index. `seq` must decrease upward, so damaged rows cannot make
-/// the search endless.
+/// The operation and everything under it, by the parent index. `seq` must increase from parent to child, so damaged
+/// rows cannot make the search endless.
 fragment everything_under(const operation_id& top) {
   fragment f;
   f.add("WITH RECURSIVE under(seq, id) AS (SELECT seq, id FROM operation WHERE id = ?", parameter::of(top));

@@ -127,8 +127,7 @@ class journal {
  public:
   struct options {
     std::string directory;                  ///< the state directory; made 0700 if missing
-    std::uint64_t reserve_bytes = 16 << 20; ///< with less free space than this `is_low()` is true and starts are
-                                            ///< refused
+    std::uint64_t reserve_bytes = 16 << 20; ///< with less free space, `is_low()` is true and starts are refused
     std::uint64_t ballast_bytes =
         8 << 20; ///< allocated beforehand; given up so that cancels and ends can still be written
     std::uint64_t keep_events = 100'000;
@@ -136,8 +135,7 @@ class journal {
     /// After a batch was refused, later batches that depend on terminal rows are refused, too, until their submitter
     /// knows of it.
     bool ends_keep_order = false;
-    milliseconds busy_timeout{5000}; ///< how long to wait for another process that holds the database, before
-                                     ///< `database_locked`
+    milliseconds busy_timeout{5000}; ///< wait for another process's lock, then `database_locked`
   };
   /// The outcome of all batches up to and including `ticket`. If `failure` is set, this batch could not be written
   /// (nothing of it is on disk).

@@ -19,9 +19,8 @@ namespace quell::storage {
 /// The budget after which a read is given up.
 struct read_budget {
   using clock = std::chrono::steady_clock;
-  clock::time_point until = clock::time_point::max(); ///< a list that is still searching for rows then ends at its
-                                                      ///< current position
-  clock::time_point end = clock::time_point::max();   ///< a read that is still running then fails with `too_slow`
+  clock::time_point until = clock::time_point::max(); ///< an unfinished list then ends where it is
+  clock::time_point end = clock::time_point::max();   ///< an unfinished read then fails with `too_slow`
   std::shared_ptr<const std::atomic<bool>> abandoned; ///< true: the result is no longer wanted, so the read fails
 };
 

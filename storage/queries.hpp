@@ -19,8 +19,7 @@ namespace quell::storage {
 struct operation_filter {
   std::vector<scope_path> scopes;               ///< each: at or below; OR
   std::optional<scope_path> within;             ///< the caller's rights, AND
-  std::optional<operation_id> within_operation; ///< rights of a task's token: the operation and everything below it,
-                                                ///< AND
+  std::optional<operation_id> within_operation; ///< a task's token: it and everything below, AND
   bool want_live = true, want_ended = true;
   std::vector<status> ended_statuses; ///< of the ended ones; empty = all three
   std::vector<quell::kind> kinds;

@@ -123,16 +123,14 @@ struct cancel_record {
   cancel_id id;
   std::uint64_t seq = 0;
   cancel_target target;
-  std::uint64_t cutoff = 0; ///< covers operations with as_of <= cutoff (= seq, or up_to_seq), and everything that they
-                            ///< spawned
+  std::uint64_t cutoff = 0; ///< covers as_of <= cutoff (= seq, or up_to_seq), and everything spawned by such operations
   cancel_outcome outcome = cancel_outcome::stopping;
   cancel_status status = cancel_status::fenced;
   std::string reason;
   person by;
   std::string via_channel;       ///< cli | api | console | …
   std::string via_token;         ///< the token's name, for people
-  std::string via_token_id = {}; ///< id of the token's owner; "" = from a version that stored names only, so it matches
-                                 ///< nobody
+  std::string via_token_id = {}; ///< the token's id; "" = from a version that stored names only: matches no token
   std::optional<milliseconds> grace;
   /// A smaller grace from a later cancel of the same target, used if `grace` means "each operation its own".
   std::optional<milliseconds> tighter;

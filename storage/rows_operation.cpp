@@ -123,8 +123,7 @@ std::string pack_cold(const operation_record& record) {
   if (record.task != none) {
     field_packer fields{to};
     inspect(fields,
-            const_cast<task_spec&>(record.task)); // an `inspect` is written once for reading and writing; this one only
-                                                  // reads
+            const_cast<task_spec&>(record.task)); // `inspect` serves reading and writing; here it only reads
   }
   to.text(record.block);
   return to.take();

@@ -274,8 +274,7 @@ class epoll_bulk_loop final : public bulk_loop {
       take(std::move(*m));
     }
     if (linked_ && socket_->connections() != connections_) {
-      linked_ = false; // the connection broke and ZeroMQ repaired it: the controller does not know the new one without
-                       // a hello
+      linked_ = false; // ZeroMQ repaired a broken connection, which the controller does not know without a hello
       relay_->link(false);
       io_.link(false);
     }

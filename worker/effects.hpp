@@ -30,7 +30,7 @@ struct finish_output {
 struct look_at {
   operation_id operation;
 };
-/// A message for the controller. Dropped while there is no session: the next hello carries the same state.
+/// A message for the controller. Dropped without a session: the next hello carries the same state.
 struct tell {
   wire::message body;
 };

@@ -23,10 +23,10 @@ class leftovers {
   void guardian_begins();
   void guardian_never_began();
   void guardian_began(bool earlier_ended);
-  /// `cut_off`: what stood in the table then, which the controller hears of one by one.
+  /// `cut_off`: the tasks in the table at that time; the controller will be notified of each one.
   void guardian_died(std::vector<operation_id> cut_off);
 
-  /// `cut_off`: the tasks in the table at that time; the controller is notified of each one.
+  /// The value for the next hello.
   bool absence_is_proof() const { return !from_before_ && !died_here_; }
   /// A session has begun: the last hello was taken.
   void told();

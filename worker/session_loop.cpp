@@ -121,8 +121,7 @@ void session_loop::wait() {
                              {settings_.change_descriptor, POLLIN, 0},
                              {next_control_ ? next_control_->descriptor() : -1, POLLIN, 0}}};
   const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-  (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // whatever the cause of the wake-up, the iteration checks
-                                                            // every source
+  (void)::ppoll(fds.data(), fds.size(), &timeout, nullptr); // the iteration checks every source
 }
 
 void session_loop::hear_guardian() {

@@ -10,8 +10,7 @@ namespace quell::worker {
 
 namespace {
 constexpr std::size_t read_bytes = 64 * 1024;
-constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more means that a process is
-                                                         ///< still writing
+constexpr std::size_t most_at_the_end = 2 * 1024 * 1024; ///< a pipe holds at most 1 MiB; more is still being written
 } // namespace
 
 task_io::task::task(task_streams s, std::uint64_t n, output_buffer::settings o, output_budget& b)

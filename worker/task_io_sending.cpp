@@ -31,9 +31,7 @@ void task_io::rewind(boot_time now) {
       in_flight_ -= std::min(in_flight_, f.buffer.rewind());
       enqueue(*t, which);
     }
-    if (t->in)
-      say_(wire::input_ack{t->operation, t->input.drained(), false}); // the controller resends input from here
-                                                                      // on
+    if (t->in) say_(wire::input_ack{t->operation, t->input.drained(), false}); // resend input from here on
     settle(*t);
   }
 }

@@ -37,9 +37,7 @@ void agent::stop(abort_reason why, const std::string& reason) {
 void agent::call_stopped(const operation_id& call, const std::string& reason) {
   const auto number = number_of(call);
   if (!number) {
-    if (is_held_up_)
-      stopped_early_.emplace_back(call, reason); // the call can belong to the answer that is being
-                                                 // stored
+    if (is_held_up_) stopped_early_.emplace_back(call, reason); // it can be a call of the answer being stored
     return;
   }
   loop_.stop_tool(*number, reason);

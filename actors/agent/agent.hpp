@@ -92,8 +92,7 @@ class agent {
   std::deque<turn_effect> waiting_; ///< effects that wait until an earlier one is durable
   bool is_held_up_ = false;
   std::map<call_number, known_call> calls_;
-  std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< stops of calls that are not known here yet,
-                                                                    ///< with the reason
+  std::vector<std::pair<operation_id, std::string>> stopped_early_; ///< of calls unknown so far, with reasons
   std::string stop_reason_;
 
   std::uint32_t asked_ = 0; ///< number of the open model call

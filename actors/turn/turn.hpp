@@ -43,8 +43,7 @@ struct turn_limits {
   std::size_t answer_bytes = 1 << 20;
   std::size_t repeats = 5;           ///< this many repeats of the same call …
   std::size_t repeats_within = 12;   ///< … within this many of the newest calls end the turn
-  milliseconds end_patience{12'000}; ///< how long an exclusive call waits for the end of a call that already has its
-                                     ///< result
+  milliseconds end_patience{12'000}; ///< how long to wait for the end of a call that has its result
 };
 
 /// Separates the texts of two answers of one turn, in the published text and in the whole text.
@@ -179,8 +178,7 @@ class turn {
     bool lives = false; ///< it was started and has not ended, with or without a result
     std::optional<tool_result> result;
     std::optional<boot_time> started, ended;
-    std::optional<boot_time> deadline; ///< the call's own deadline; after a stop, the limit on how long others wait for
-                                       ///< its end
+    std::optional<boot_time> deadline;            ///< its own; after a stop, that of others' wait for its end
     std::optional<std::chrono::nanoseconds> left; ///< remaining time, while the call waits for a human
   };
   /// A call of an earlier answer that has its result and still runs.

@@ -27,8 +27,7 @@ struct desk {
 
   api& controller;
   const std::string own_id;          ///< the operation below which everything lies
-  const caller where;                ///< the place of this server, as the default directory of operations that it
-                                     ///< starts
+  const caller where;                ///< default directory of operations started here
   std::set<std::string> mine;        ///< known to lie below; others can, too
   std::set<std::string> starting;    ///< creates without an answer yet
   std::set<std::string> own_cancels; ///< ordered through this server

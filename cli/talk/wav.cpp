@@ -34,8 +34,7 @@ result<std::string> samples_of_wav(std::string_view file) {
   for (std::size_t at = head; at + chunk_head <= file.size();) {
     const auto name = file.substr(at, 4);
     const auto size = static_cast<std::size_t>(number_at(file, at + 4, 4));
-    const auto body = file.substr(at + chunk_head, size); // the length in a streamed file can be wrong: only the
-                                                          // present bytes count
+    const auto body = file.substr(at + chunk_head, size); // a streamed file's length can be wrong
     if (name == "fmt ") {
       if (body.size() < format_bytes || number_at(body, 0, 2) != 1 || number_at(body, 14, 2) != 16)
         return failure("usage", "it is no 16-bit PCM; convert it, as in: sox in.wav -b 16 -e signed out.wav");
