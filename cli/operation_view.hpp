@@ -11,7 +11,7 @@ namespace quell::cli {
 
 struct session;
 
-/// How times and colours are shown.
+/// The settings for showing times and colours.
 struct view {
   wall_time now{};
   bool utc = false;

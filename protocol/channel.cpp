@@ -1,4 +1,4 @@
-// How the two halves of the ordered channel count, keep, acknowledge and resend frames.
+// The two halves of the ordered channel: counting, keeping, acknowledging and resending frames.
 #include "protocol/channel.hpp"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ struct task_spec {
   friend bool operator==(const task_spec&, const task_spec&) = default;
 };
 
-/// How a leader process ended: exactly one of the two is set. `signal` without "SIG": "KILL".
+/// The end of a leader process: exactly one of the two is set. `signal` without "SIG": "KILL".
 struct exit_state {
   std::optional<std::int32_t> code;
   std::optional<std::string> signal;

@@ -12,7 +12,7 @@ namespace quell {
 
 enum class kind : std::uint8_t { turn, model_call, tool_call, sub_agent, task, exchange, external };
 enum class status : std::uint8_t { pending, running, paused, cancelling, completed, failed, cancelled };
-/// How one stopped leaf ended (DESIGN 2, SURFACE 3).
+/// The end of one stopped leaf (DESIGN 2, SURFACE 3).
 enum class receipt : std::uint8_t {
   cooperative,
   terminated,
