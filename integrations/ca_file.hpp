@@ -1,4 +1,4 @@
-// Whom web calls trust when the configuration does not say.
+// Certificate authorities that web calls trust when the configuration names none.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace quell::integrations {
 
-/// The file of certificates that the environment names; "" = those of the system.
+/// The certificate file that the environment names; "" = the system's authorities.
 inline std::string named_ca_file() {
   for (const char* variable : {"QUELL_CA_FILE", "CURL_CA_BUNDLE"})
     if (const char* file = std::getenv(variable); file && *file) return file;

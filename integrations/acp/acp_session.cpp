@@ -129,7 +129,7 @@ void acp_session::take_end(incoming& one) {
   const bool answered = one.message.what == rpc::message::kind::answer;
   const std::string why = excerpt(text_member(one.message.body, "stopReason"), 40);
   const bool cancelled = std::exchange(asked_, asked::nothing) == asked::cancelled;
-  // Nobody will answer what it still asks: it has ended without.
+  // Permissions that are still open will never be answered by a person: the prompt has ended without them.
   for (const auto& [number, question] : std::exchange(questions_, {})) answer_question(question.id, std::nullopt);
   if (cancelled) {
     effects_.emplace_back(late{!answered || why == "cancelled" ? "done" : "too_late"});
@@ -166,7 +166,7 @@ void acp_session::take_request(incoming& one) {
 void acp_session::take_question(incoming& one) {
   const json& body = one.message.body;
   const std::string id = dump_json(one.message.id);
-  // A question that meets our cancel on the way must be answered too, or the agent waits for ever.
+  // A permission request that crosses our cancel must be answered too, or the agent waits for ever.
   const bool ours = asked_ == asked::open && text_member(body, "sessionId") == session_;
   if (!ours || questions_.size() >= open_questions) return answer_question(id, std::nullopt);
   permission asking{++next_question_, excerpt(text_member(member(body, "toolCall"), "title"), 200), {}};

@@ -1,9 +1,9 @@
-// The client's side of ACP (agentclientprotocol.com) over a pair of byte streams, as a pure state machine: an agent is
-// given one prompt after the other, says what it does, and asks for permissions. No I/O, clock or threads.
+// The client's side of ACP (agentclientprotocol.com) over a pair of byte streams, as a pure state machine: the agent
+// gets one prompt after the other, reports what it does, and asks for permissions. No I/O, clock or threads.
 //
-// A cancel is over on our side at once. The agent is told by `session/cancel`, and every permission that it waits for
-// is answered `cancelled`, or it would wait for ever. What it answers to the prompt then is only a record: a stop
-// reason proves nothing about its tools.
+// On our side a cancel takes effect at once. The session sends `session/cancel` and answers every open permission with
+// `cancelled`, because the agent would otherwise wait for ever. The agent's answer to the cancelled prompt is then only
+// recorded: a stop reason proves nothing about its tools.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace quell::integrations {
 
 struct acp_option {
   std::string id;
-  std::string name; ///< for people
+  std::string name; ///< display name
   std::string kind; ///< "allow_once", "allow_always", "reject_once", "reject_always"
   friend bool operator==(const acp_option&, const acp_option&) = default;
 };
@@ -35,31 +35,32 @@ struct send {
 struct ready {
   std::string name, version;
 };
-/// Of the answer to the prompt; whole UTF-8 characters.
+/// Part of the answer to the prompt; whole UTF-8 characters.
 struct text {
   std::string delta;
 };
-/// A tool of the agent's own has begun or changed.
+/// One of the agent's own tools has started or changed.
 struct activity {
   std::string title, status;
 };
-/// To be answered with `permit`; until then the agent waits.
+/// Must be answered with `permit`; until then the agent waits.
 struct permission {
   std::uint64_t number = 0;
   std::string title;
   std::vector<acp_option> options;
 };
-/// The prompt is answered. `why`: "end_turn", "max_tokens", "max_turn_requests", "refusal", or what else it says.
+/// The prompt has been answered. `why`: "end_turn", "max_tokens", "max_turn_requests", "refusal", or another reason
+/// that the agent gives.
 struct finished {
   std::string why;
 };
-/// Codes: `agent_unreachable`, `agent_refused`, `agent_broken`. `sent`: whether the prompt had left.
+/// Codes: `agent_unreachable`, `agent_refused`, `agent_broken`. `sent`: whether the prompt was already sent.
 struct failed {
   fault why;
   bool sent = true;
 };
-/// Of a cancelled prompt, once; the words of mcp_late: `not_sent`, `done` (it says cancelled, or an error), `too_late`
-/// (it says any other reason), `ignored` (nothing came).
+/// Outcome of a cancelled prompt, reported once, in the words of mcp_late: `not_sent`, `done` (the agent answers
+/// cancelled, or an error), `too_late` (it gives any other reason), `ignored` (it did not answer).
 struct late {
   std::string what;
 };
@@ -74,23 +75,24 @@ using acp_effect = std::variant<acp_effects::send, acp_effects::ready, acp_effec
 
 class acp_session {
  public:
-  /// `name`: how the configuration calls the agent; `directory`: absolute, where it works.
+  /// `name`: the agent's name in the configuration; `directory`: its working directory, absolute.
   acp_session(const std::string& name, std::string directory);
 
-  /// Begins the handshake; once.
+  /// Starts the handshake; call once.
   void start();
   void receive(std::string_view bytes);
   /// Ends with exactly one `finished`, `failed` or, after a cancel, `late`. Waits for the handshake. Fails at once
-  /// while another one is open.
+  /// while another prompt is open.
   void prompt(std::string text);
-  /// `option` is the id of one of those given; none, or one that was not given: `cancelled`. Twice: no effect.
+  /// `option`: the id of one of the offered options; nullopt or an unknown id means `cancelled`. Idempotent.
   void permit(std::uint64_t number, const std::optional<std::string>& option);
-  /// Of the open prompt; without one, or twice: false, and nothing happens. After it nothing is told but `late`.
-  /// Until that is told no prompt is taken: what comes could not be told apart.
+  /// Cancels the open prompt. Returns false and does nothing if no prompt is open or it is already cancelled. After it
+  /// the session reports only `late`. Until then it takes no prompt, because answers to the two could not be told
+  /// apart.
   bool cancel();
-  /// The caller's bound for the `late` is over. The agent may still be at it: the session takes no prompt any more.
+  /// The caller's wait for `late` has timed out. The agent may still be working, so the session takes no more prompts.
   void stop_waiting();
-  /// The agent is gone. For good; twice: no effect.
+  /// The agent is gone for good. Idempotent.
   void close(const std::string& reason);
 
   std::vector<acp_effect> effects();
@@ -99,7 +101,7 @@ class acp_session {
   enum class phase : std::uint8_t { unstarted, shaking, opening, ready, over };
   enum class asked : std::uint8_t { nothing, waiting, open, cancelled };
   struct question {
-    std::string id; ///< of its request, as JSON
+    std::string id; ///< of the permission request, as JSON
     std::vector<std::string> options;
   };
   struct incoming;
@@ -122,7 +124,7 @@ class acp_session {
   line_splitter lines_;
   std::uint64_t next_id_ = 0, control_id_ = 0, prompt_id_ = 0, next_question_ = 0;
   std::string session_, prompt_, name_, version_;
-  std::map<std::uint64_t, question> questions_; ///< that wait for an answer
+  std::map<std::uint64_t, question> questions_; ///< not answered yet
   std::size_t complaints_ = 0;
   fault over_;
   std::vector<acp_effect> effects_;

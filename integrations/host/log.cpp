@@ -1,4 +1,4 @@
-// spdlog with our two formats. Times are UTC in both.
+// spdlog with our two formats, both with times in UTC.
 #include "integrations/host/log.hpp"
 
 #include <chrono>

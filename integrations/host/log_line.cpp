@@ -1,4 +1,4 @@
-// Finds the ids in a sentence and writes the object; keys in the order in which people read them.
+// Finds the ids in a message and writes the object with its keys in reading order.
 #include "integrations/host/log_line.hpp"
 
 #include <array>
@@ -27,7 +27,7 @@ bool is_id(std::string_view text) {
   return true;
 }
 
-/// The first thing behind `word` and one space, judged by `taken` (its length, 0 = not this one).
+/// The first token that follows `word` and one space and that `taken` accepts (returns its length; 0 = not accepted).
 template <class Taken>
 std::optional<std::string> behind(std::string_view text, std::string_view word, Taken taken) {
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -48,7 +48,7 @@ std::size_t length_of_name(std::string_view rest) {
     ++length;
   }
   while (length > 0 && rest[length - 1] == '.') --length; // the end of the sentence
-  // `worker is gone`: a plain word is no name that we could tell from one.
+  // `worker is gone`: a plain word cannot be told apart from a name, so a name must contain a digit.
   return has_digit && length <= longest_name ? length : 0;
 }
 

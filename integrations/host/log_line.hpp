@@ -1,4 +1,4 @@
-// A log line as one JSON object: `{"time":…,"level":…,"message":…}` and the ids that the sentence names. Pure.
+// A log line as one JSON object: `{"time":…,"level":…,"message":…}` plus the ids that the message names. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace quell::host {
 
-/// One line without its end. Where the message says `request ID`, `operation ID`, `cancel ID`, `turn ID` or
-/// `worker NAME`, that becomes a member of this name too, so that a collector can select by it. What is no UTF-8 is
+/// One line without its line end. If the message contains `request ID`, `operation ID`, `cancel ID`, `turn ID` or
+/// `worker NAME`, the id also becomes a member of that name, so that a collector can filter by it. Invalid UTF-8 is
 /// replaced.
 std::string json_log_line(wall_time at, std::string_view level, std::string_view message);
 

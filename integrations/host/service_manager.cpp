@@ -1,4 +1,4 @@
-// One datagram each time; the socket is opened for it and not kept, so that no child inherits it.
+// Each notification is one datagram on its own short-lived socket, so that no child process inherits the socket.
 #include "integrations/host/service_manager.hpp"
 
 #include <algorithm>

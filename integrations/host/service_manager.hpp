@@ -1,5 +1,5 @@
-// systemd's notification protocol (sd_notify(3)): datagrams to the socket that NOTIFY_SOCKET names. Nothing happens
-// where there is none.
+// systemd's notification protocol (sd_notify(3)): datagrams to the socket that NOTIFY_SOCKET names. Does nothing if the
+// variable is not set.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace quell::host {
 
 class service_manager {
  public:
-  /// `socket`: the value of NOTIFY_SOCKET, a path, or `@` and an abstract name; "" = nobody listens.
+  /// `socket`: the value of NOTIFY_SOCKET, a path, or `@` and an abstract name; "" = no listener.
   explicit service_manager(std::string socket) : socket_(std::move(socket)) {}
 
   /// `READY=1` with a line that `systemctl status` shows.
@@ -20,7 +20,7 @@ class service_manager {
 
  private:
   static std::string one_line(std::string_view text);
-  /// Best effort: who does not listen is no reason to fail.
+  /// Best effort: a missing listener is not an error.
   void tell(const std::string& state) const;
 
   std::string socket_;

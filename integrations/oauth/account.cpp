@@ -1,4 +1,4 @@
-// An account: its tokens, and their renewal.
+// An account's tokens and their renewal.
 #include "integrations/oauth/account.hpp"
 
 #include "integrations/models/text.hpp"
@@ -6,14 +6,14 @@
 namespace quell::integrations::oauth {
 namespace {
 
-constexpr std::chrono::seconds early{60}; ///< before its end a token is renewed
-constexpr std::chrono::seconds pause{30}; ///< after a renewal that failed, unless the server refuses the token
+constexpr std::chrono::seconds early{60}; ///< a token is renewed this long before it expires
+constexpr std::chrono::seconds pause{30}; ///< after a failed renewal, unless the server refuses the token
 
 } // namespace
 
 account::account(account_settings settings, account_ports ports, std::optional<grant> kept)
     : settings_(std::move(settings)), ports_(std::move(ports)), server_(read_address(settings_.server)) {
-  if (kept && kept->server == settings_.server) grant_ = std::move(kept); // tokens go nowhere else
+  if (kept && kept->server == settings_.server) grant_ = std::move(kept); // tokens are never sent to another server
 }
 
 std::string account::token() {
@@ -39,7 +39,7 @@ void account::refused(std::string used, long status, std::string challenge, std:
   if (done) done(has_another);
 }
 
-/// Asks for another token, or waits for who does.
+/// Requests a new token, or joins the request that is already running.
 void account::renew(std::unique_lock<std::mutex>& lock, std::function<void(bool)> done) {
   if (done) waiting_.push_back(std::move(done));
   if (std::exchange(renews_, true)) return lock.unlock();
@@ -54,7 +54,7 @@ void account::renewed(std::uint64_t life, const chat::web_response& r) {
   std::unique_lock lock(guard_);
   renews_ = false;
   auto waiting = std::exchange(waiting_, {});
-  bool is_good = grant_ && life != life_; // another login came meanwhile
+  bool is_good = grant_ && life != life_; // another login was completed meanwhile
   std::string trouble;
   if (grant_ && life == life_) {
     result<grant> fresh = failure("login_failed", "the authorization server does not answer: " + excerpt(r.error, 200));
@@ -64,7 +64,7 @@ void account::renewed(std::uint64_t life, const chat::web_response& r) {
       is_good = true;
       not_before_.reset();
       trouble_.clear();
-      // Used all the same if it cannot be kept: the old one may be void by now.
+      // The new token is used even if it cannot be stored: the old one may already be void.
       if (const auto kept = ports_.keep(&*grant_); !kept)
         trouble = "its renewed token is not kept: " + kept.error().detail;
     } else {

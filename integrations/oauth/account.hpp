@@ -1,7 +1,7 @@
-// One account at one MCP server: how one logs in there, the tokens, and when they are renewed. Any thread.
+// One account at one MCP server: the login, the tokens, and their renewal. Any thread.
 //
-// Races: of several who learn at once that a token is not taken any more one asks for another, the others wait for its
-// answer. A logout or a login overtakes a refresh that is on its way: what that brings is dropped.
+// Races: if several callers learn at once that a token is refused, one requests a new one and the others wait for its
+// answer. A logout or a login overtakes a refresh in flight: the result of that refresh is dropped.
 #pragma once
 
 #include <functional>
@@ -23,14 +23,14 @@ struct account_settings {
   std::string ca_file; ///< "": the system's authorities
 };
 
-/// What the account needs of the world.
+/// The I/O that the account needs.
 struct account_ports {
-  /// `done` once, never before `fetch` returns, on any thread.
+  /// Calls `done` once, never before `fetch` returns, on any thread.
   std::function<void(chat::web_request, std::function<void(chat::web_response)> done)> fetch;
   std::function<wall_time()> now;
-  /// Keeps the grant (nullptr: there is none any more); called in order, with no lock of ours but one that orders it.
+  /// Stores the grant (nullptr: delete it). Calls come in order; the caller holds only the lock that orders them.
   std::function<result<void>(const grant*)> keep;
-  std::function<void(const std::string& sentence)> log; ///< never holds a secret
+  std::function<void(const std::string& sentence)> log; ///< never contains a secret
 };
 
 class account final : public mcp_credentials, public std::enable_shared_from_this<account> {
@@ -41,27 +41,27 @@ class account final : public mcp_credentials, public std::enable_shared_from_thi
   void refused(std::string used, long status, std::string challenge, std::function<void(bool)> done) override;
 
   struct started {
-    std::string url, state; ///< where a person goes with a browser; what comes back with it
+    std::string url, state; ///< the page that the user opens in a browser; the state that the redirect brings back
   };
-  /// Begins a login; one that was begun before is void. `redirect_uri`: on the person's own machine. Faults:
+  /// Begins a login and voids any login begun before. `redirect_uri`: on the user's own machine. Faults:
   /// `invalid_field`, `login_failed`.
   void begin(std::string redirect_uri, std::function<void(result<started>)> done);
-  /// Ends it with what the browser brought back. Faults: `login_failed`, `login_not_found` (no such login was begun, or
-  /// it is too old), `storage_unavailable`.
+  /// Completes the login with what the browser brought back. Faults: `login_failed`, `login_not_found` (no such login
+  /// was begun, or it is too old), `storage_unavailable`.
   void finish(authorization_answer answer, std::function<void(result<void>)> done);
-  /// False: there was no login. Fault `storage_unavailable`.
+  /// Returns false if there was no login. Fault `storage_unavailable`.
   result<bool> log_out();
 
   struct state {
     bool logged_in = false, renewable = false;
     std::string issuer, scope;
     std::optional<wall_time> expires_at;
-    std::string trouble; ///< why a login is needed, or could not be renewed; "" = nothing is known
+    std::string trouble; ///< why a login is needed or could not be renewed; "" = unknown
   };
   state now() const;
 
  private:
-  struct attempt; ///< a login on its way
+  struct attempt; ///< a login in progress
   using begun = std::function<void(result<started>)>;
 
   void ask_for_challenge(std::shared_ptr<attempt> of);
@@ -80,12 +80,12 @@ class account final : public mcp_credentials, public std::enable_shared_from_thi
   const result<web_address> server_;
   mutable std::mutex guard_;
   std::optional<grant> grant_;
-  std::uint64_t life_ = 0; ///< grows with each login and logout
-  challenge demanded_;     ///< the last one
+  std::uint64_t life_ = 0; ///< incremented by each login and logout
+  challenge demanded_;     ///< the latest one
   std::string trouble_;
-  std::shared_ptr<attempt> open_; ///< that a browser is to answer
+  std::shared_ptr<attempt> open_; ///< waits for the browser's answer
   bool renews_ = false;
-  std::optional<wall_time> not_before_; ///< a renewal that failed is not tried again at once
+  std::optional<wall_time> not_before_; ///< no renewal before this time, after one that failed
   std::vector<std::function<void(bool)>> waiting_;
 };
 

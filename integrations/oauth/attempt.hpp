@@ -1,4 +1,4 @@
-// A login on its way. For the .cpp files of this folder.
+// A login in progress. For the .cpp files of this folder.
 #pragma once
 
 #include "integrations/oauth/account.hpp"
@@ -9,7 +9,7 @@ struct account::attempt {
   begun done;
   wall_time at{};
   challenge demanded;
-  std::vector<std::string> urls; ///< that are asked one after the other
+  std::vector<std::string> urls; ///< requested one after the other
   resource_metadata resource;
   authorization_metadata issuer;
   client as;

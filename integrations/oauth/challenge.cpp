@@ -1,4 +1,4 @@
-// Reads WWW-Authenticate: `scheme name=value, name="value", scheme …`, with commas between everything.
+// Reads WWW-Authenticate: `scheme name=value, name="value", scheme …`, with commas anywhere in between.
 #include "integrations/oauth/challenge.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool is_token(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || extra.find(c) != extra.npos;
 }
 
-/// Visible ASCII, with single spaces for lists.
+/// Visible ASCII; single spaces may separate the items of a list.
 bool is_plain(std::string_view text) {
   return text.size() <= most_bytes &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= ' ' && c < 0x7F && c != '"'; });
@@ -70,7 +70,7 @@ challenge read_challenge(std::string_view header) {
   for (reader in(header); in.skip_gaps(), !in.at_end();) {
     const std::string name = lower(in.token());
     if (name.empty()) {
-      in.drop_one(); // not of the grammar
+      in.drop_one(); // not in the grammar
       continue;
     }
     in.skip_spaces();

@@ -1,4 +1,4 @@
-// Where one logs in, read with suspicion: these documents come from strangers.
+// Reads metadata documents defensively: they come from servers that we do not trust.
 #include "integrations/oauth/discovery.hpp"
 
 #include <curl/curl.h>
@@ -23,7 +23,7 @@ std::string part_of(CURLU* url, CURLUPart what, unsigned flags = 0) {
   return found;
 }
 
-/// The strings of a list; those that are none, or too long, are left out.
+/// The strings of a list; items that are not strings, or are too long, are left out.
 std::vector<std::string> texts(const json& document, const char* name) {
   std::vector<std::string> found;
   const json& list = member(document, name);
@@ -82,7 +82,7 @@ result<resource_metadata> read_resource_metadata(const json& document, const web
   resource_metadata found;
   found.resource = text_member(document, "resource");
   const auto resource = read_address(found.resource);
-  // The server itself, or what it is a part of.
+  // The resource must be the server itself or a parent path of it.
   const bool is_it = resource && resource->origin == server.origin &&
                      (resource->path == server.path || server.path.starts_with(resource->path + "/"));
   if (!is_it)

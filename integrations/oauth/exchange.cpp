@@ -1,4 +1,4 @@
-// Requests to an authorization server, and its answers. Nothing of an answer but its error's name and words is shown.
+// Requests to an authorization server, and its answers. Of an answer, only the error's name and text are ever shown.
 #include "integrations/oauth/exchange.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return found;
 }
 
-/// The way that the server offers and that this client can go.
+/// The best authentication method that both the server and this client support.
 client_auth best_auth(const authorization_metadata& at, bool has_secret) {
   if (!has_secret) return client_auth::none;
   const auto& offered = at.token_auth_methods;

@@ -1,4 +1,4 @@
-// What a login has given: kept by whoever holds the account, as JSON with secrets in it. Pure.
+// The result of a login, kept by the owner of the account as JSON that contains secrets. Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace quell::integrations::oauth {
 
-/// How a client shows the token endpoint who it is.
+/// How a client authenticates at the token endpoint.
 enum class client_auth : std::uint8_t { none, basic, post };
 
 struct client {
@@ -19,17 +19,17 @@ struct client {
 };
 
 struct grant {
-  std::string server; ///< URL of the MCP server: tokens go nowhere else
+  std::string server; ///< URL of the MCP server; tokens are never sent to another
   std::string issuer, token_endpoint, resource;
   client as;
-  std::string access_token, refresh_token; ///< the latter "" = none was given
-  std::string scope;                       ///< "" = not said
-  std::optional<wall_time> expires_at;     ///< nullopt = not said
+  std::string access_token, refresh_token; ///< refresh_token: "" = none was given
+  std::string scope;                       ///< "" = not given
+  std::optional<wall_time> expires_at;     ///< nullopt = not given
   friend bool operator==(const grant&, const grant&) = default;
 };
 
 std::string grant_text(const grant& g);
-/// nullopt: no such text.
+/// nullopt: the text is not a grant.
 std::optional<grant> read_grant(std::string_view text);
 
 } // namespace quell::integrations::oauth

@@ -1,5 +1,5 @@
-// A login step by step: what the server demands, its metadata, its authorization server's, a client there, and then the
-// way of a browser. Each step is one request.
+// A login step by step: the server's challenge, its metadata, the authorization server's metadata, a client
+// registration there, and then the browser's redirect. Each step is one request.
 #include "integrations/models/text.hpp"
 #include "integrations/oauth/attempt.hpp"
 #include "integrations/oauth/pkce.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::minutes browser_time{10};
 
-/// What a server without any login refuses with a challenge, and one with it answers shortly.
+/// A server that needs a login refuses this request with a challenge; after the login the answer is short.
 constexpr const char* probe = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 
 bool is_on_loopback(const std::string& redirect_uri) {

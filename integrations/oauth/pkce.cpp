@@ -1,4 +1,4 @@
-// What nobody must guess, from OpenSSL.
+// Unguessable values, from OpenSSL.
 #include "integrations/oauth/pkce.hpp"
 
 #include <openssl/crypto.h>

@@ -1,4 +1,4 @@
-// What nobody must guess: states, code verifiers, and their challenges (RFC 7636).
+// Unguessable values: states, code verifiers, and their challenges (RFC 7636).
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ std::string fresh_secret();
 /// base64url of the SHA-256 of `verifier`, without padding.
 std::string s256_challenge(std::string_view verifier);
 
-/// With `+`, `/` and padding, as HTTP's Basic wants it.
+/// With `+`, `/` and padding, as HTTP Basic requires.
 std::string base64(std::string_view bytes);
 
-/// Takes the same time wherever the first difference is.
+/// Constant time: does not depend on where the first difference is.
 bool same_secret(std::string_view one, std::string_view other);
 
 } // namespace quell::integrations::oauth

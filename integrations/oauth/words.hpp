@@ -1,4 +1,4 @@
-// What the readers of other people's metadata share.
+// Helpers shared by the readers of metadata documents.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline bool has(const std::vector<std::string>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// As a fault quotes what others wrote: its beginning, in quotation marks.
+/// The beginning of foreign text in quotation marks, for use in a fault.
 inline std::string shown(const std::string& text) { return "\"" + excerpt(text, 200) + "\""; }
 
 } // namespace quell::integrations::oauth

@@ -1,4 +1,4 @@
-// Contexts: a cancel beats and clears a rephrasing; either is used up by an answer, not by a query that failed.
+// Contexts: a cancel overrides and clears a rephrasing; an answer uses up either one, a failed query does not.
 #include "integrations/voice/brain_side.hpp"
 
 #include "integrations/voice/words.hpp"
@@ -56,13 +56,13 @@ void brain_side::failed(query_number n, const std::string& why) {
   send(tag::answer, why);
 }
 
-/// Before anything was asked there is nothing to cancel, and no context.
+/// Before the first query there is nothing to cancel, and so no context.
 void brain_side::cancelled() {
   if (last_ == 0) return;
   next_ = context::cancelled;
   if (open_) effect(brain_effects::drop{open_->n});
   open_.reset();
-  if (!past_.empty() && past_.back().n == last_) past_.pop_back(); // cancelled while it was spoken, or after that
+  if (!past_.empty() && past_.back().n == last_) past_.pop_back(); // cancelled while or after it was spoken
 }
 
 void brain_side::chosen(bool continues) {

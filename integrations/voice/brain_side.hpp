@@ -1,5 +1,5 @@
-// The brain's side of the voice exchange, as quell's own brain plays it: what a transcript is sent as, what becomes of
-// an answer, and what a cancel or a rephrasing does to the next prompt. Pure: events in, effects out.
+// The brain's side of the voice exchange, as quell's own brain plays it: the prompt for a transcript, the handling of
+// an answer, and the effect of a cancel or a rephrasing on the next prompt. Pure: events in, effects out.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace quell::integrations::voice {
 
-/// Counts what a brain is asked, from 1.
+/// Counts the queries to a brain, from 1.
 using query_number = std::uint64_t;
 
 namespace brain_effects {
@@ -22,14 +22,14 @@ struct to_gateway {
   frame what;
   friend bool operator==(const to_gateway&, const to_gateway&) = default;
 };
-/// Answered by `answered` or `failed`, unless it is dropped before.
+/// Ends with `answered` or `failed`, unless it is dropped before.
 struct ask {
   query_number n = 0;
   std::string context; ///< stands before the text in the prompt, with an empty line between; "" = none
   std::string text;
   friend bool operator==(const ask&, const ask&) = default;
 };
-/// Its answer is not wanted any more.
+/// The answer to this query is no longer wanted.
 struct drop {
   query_number n = 0;
   friend bool operator==(const drop&, const drop&) = default;
@@ -38,20 +38,20 @@ struct drop {
 
 using brain_effect = std::variant<brain_effects::to_gateway, brain_effects::ask, brain_effects::drop>;
 
-/// One thread. After each call the caller takes the effects, in order.
+/// Single-threaded. After each call the caller takes the effects, in order.
 class brain_side {
  public:
   enum class manner : std::uint8_t {
-    at_once, ///< answers are spoken when they come
-    asks     ///< they are shown first, and spoken when that was chosen
+    at_once, ///< answers are spoken as soon as they come
+    asks     ///< answers are shown first, and spoken once the user chooses so
   };
   explicit brain_side(manner how) : how_(how) {}
 
-  /// The session begins: says so.
+  /// Begins the session by announcing it.
   void begin();
   void gateway_said(const frame& f);
   void answered(query_number n, std::string text);
-  /// The next prompt has the same context again.
+  /// The next prompt gets the same context again.
   void failed(query_number n, const std::string& why);
 
   std::vector<brain_effect> take() { return std::exchange(effects_, {}); }
@@ -60,7 +60,7 @@ class brain_side {
   struct query {
     query_number n = 0;
     std::string text;
-    std::optional<std::string> answer{}; ///< it waits for a choice
+    std::optional<std::string> answer{}; ///< waits for a choice
   };
   struct said {
     query_number n = 0;
@@ -82,9 +82,9 @@ class brain_side {
   const manner how_;
   std::vector<brain_effect> effects_;
   std::optional<query> open_;
-  context next_ = context::none; ///< before the next prompt
+  context next_ = context::none; ///< for the next prompt
   query_number last_ = 0;
-  std::deque<said> past_; ///< what was answered and not cancelled
+  std::deque<said> past_; ///< answered and not cancelled
 };
 
 } // namespace quell::integrations::voice

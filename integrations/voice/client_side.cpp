@@ -1,4 +1,4 @@
-// Keys and frames.
+// Handling of keys and frames.
 #include "integrations/voice/client_side.hpp"
 
 #include "integrations/voice/words.hpp"
@@ -11,7 +11,7 @@ void client_side::open(voice::menu which) {
   effect(client_effects::show_menu{which});
 }
 
-/// Nothing of the exchange is left here.
+/// Drops everything that belongs to the exchange.
 void client_side::forget() {
   if (is_playing_ || is_replaying_) effect(client_effects::silence{});
   has_spoken_ = is_asked_ = is_playing_ = is_replaying_ = is_whole_ = has_answered_ = false;
@@ -21,7 +21,7 @@ void client_side::forget() {
 void client_side::begin_talking() {
   if (is_talking_ || menu_ == menu::before_speech) return;
   is_talking_ = true;
-  if (is_playing_) { // talking over the answer ends it, and changes nothing else
+  if (is_playing_) { // speaking over the answer ends it, and changes nothing else
     send(tag::interrupt_speech);
     effect(client_effects::silence{});
     is_playing_ = false;

@@ -1,8 +1,8 @@
-// The client's side of the voice exchange: what keys, microphone and frames lead to. Pure: events in, effects out.
+// The client's side of the voice exchange: the effects of keys, microphone and frames. Pure: events in, effects out.
 //
-// From its 07 to the `cancelled` that answers it the client drops what the cancelled exchange still sends: frames carry
-// no id, so this is the border between old and new. Where nothing was recognised, asked or played a cancel sends
-// nothing.
+// From its 07 to the `cancelled` that answers it, the client drops everything that it receives for the cancelled
+// exchange: frames carry no id, so `cancelled` is the border between old and new. A cancel sends nothing if nothing was
+// recognised, asked or played.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct send {
   frame what;
   friend bool operator==(const send&, const send&) = default;
 };
-/// Behind what is played already; `silence`: what is not played yet is thrown away, at once.
+/// Appends to what is already playing; `silence` instead discards at once what is not played yet.
 struct play {
   std::string samples;
   friend bool operator==(const play&, const play&) = default;
@@ -35,7 +35,7 @@ struct play {
 struct silence {
   friend bool operator==(const silence&, const silence&) = default;
 };
-/// A line for the person.
+/// A line shown to the user.
 struct show {
   std::string text;
   friend bool operator==(const show&, const show&) = default;
@@ -44,7 +44,7 @@ struct show_menu {
   voice::menu which = menu::none;
   friend bool operator==(const show_menu&, const show_menu&) = default;
 };
-/// The gateway refused something (JSON `code`, `detail`): it closes.
+/// The gateway refused something (JSON `code`, `detail`) and closes the connection.
 struct refused {
   std::string json;
   friend bool operator==(const refused&, const refused&) = default;
@@ -54,7 +54,7 @@ struct refused {
 using client_effect = std::variant<client_effects::send, client_effects::play, client_effects::silence,
                                    client_effects::show, client_effects::show_menu, client_effects::refused>;
 
-/// One thread. After each call the caller takes the effects, in order.
+/// Single-threaded. After each call the caller takes the effects, in order.
 class client_side {
  public:
   void begin_talking();
@@ -62,19 +62,19 @@ class client_side {
   void end_talking();
   /// The cancel key, Esc, or 4 in a menu.
   void cancel();
-  /// '1', '2', '3' or '4'; others mean nothing.
+  /// '1', '2', '3' or '4'; other keys do nothing.
   void choose(char key);
   void gateway_said(const frame& f);
-  /// All that was to be played has been.
+  /// All queued samples have been played.
   void played();
 
   std::vector<client_effect> take() { return std::exchange(effects_, {}); }
   voice::menu menu() const { return menu_; }
   bool is_talking() const { return is_talking_; }
   bool is_playing() const { return is_playing_; }
-  /// An answer, a choice or a `cancelled` is still to come.
+  /// Whether an answer, a choice or a `cancelled` is still to come.
   bool waits() const { return has_spoken_ || is_asked_ || owed_ > 0 || menu_ == menu::before_speech; }
-  /// The last answer that was played, or is being; samples.
+  /// Samples of the last answer that was played, or is playing.
   const std::string& last_answer() const { return answer_; }
 
  private:
@@ -92,13 +92,13 @@ class client_side {
   voice::menu menu_ = menu::none;
   std::string answer_;
   bool is_talking_ = false;
-  bool has_spoken_ = false; ///< audio left, and nothing was recognised yet
+  bool has_spoken_ = false; ///< audio was sent, and nothing was recognised yet
   bool is_asked_ = false;
   bool is_playing_ = false; ///< the exchange's own speech
   bool is_replaying_ = false;
-  bool is_whole_ = false;     ///< the speech that is played, or was, has its end
-  bool has_answered_ = false; ///< the last exchange was spoken, and not cancelled since
-  unsigned owed_ = 0;         ///< `cancelled` still to come
+  bool is_whole_ = false;     ///< the speech that is playing, or was played, is complete
+  bool has_answered_ = false; ///< the last exchange was spoken, and has not been cancelled since
+  unsigned owed_ = 0;         ///< number of `cancelled` still to come
 };
 
 } // namespace quell::integrations::voice

@@ -1,6 +1,6 @@
-// quell-ear: the default recogniser, pocketsphinx with Debian's English model. 16-bit little-endian samples at 16 kHz
-// come on standard input; each line of standard output is one JSON object, as docs/voice.md says. Voice activity is
-// pocketsphinx's own: a silence ends an utterance.
+// quell-ear: the default recogniser, pocketsphinx with Debian's English model. Reads 16-bit little-endian samples at 16
+// kHz from standard input and writes one JSON object per line to standard output, as docs/voice.md specifies. Voice
+// activity detection is pocketsphinx's own: a silence ends an utterance.
 #include <pocketsphinx.h>
 #include <sphinxbase/err.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::size_t samples_per_step = 1600, samples_per_partial = 4800;
-constexpr std::uint64_t preroll_samples = 8000; ///< speech is noticed after it has begun
+constexpr std::uint64_t preroll_samples = 8000; ///< speech is detected only after it has begun
 
 struct free_config {
   void operator()(cmd_ln_t* c) const { cmd_ln_free_r(c); }
@@ -40,7 +40,7 @@ std::string words_of(ps_decoder_t* decoder) {
   return words ? words : "";
 }
 
-/// The next samples, fewer than asked for only at the end.
+/// The next samples; fewer than `most` only at the end of the input.
 std::size_t read_samples(std::int16_t* to, std::size_t most) {
   auto* bytes = reinterpret_cast<char*>(to);
   std::size_t have = 0;
@@ -49,7 +49,7 @@ std::size_t read_samples(std::int16_t* to, std::size_t most) {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     have += static_cast<std::size_t>(n);
-    if (have % 2 == 0) break; // what is there is looked at
+    if (have % 2 == 0) break; // process the whole samples that have arrived
   }
   return have / 2;
 }

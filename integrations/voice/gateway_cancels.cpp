@@ -1,4 +1,4 @@
-// The gateway's side: cancels through every door, and ends of connections.
+// The gateway's side: cancels through every interface, and ends of connections.
 #include <algorithm>
 
 #include "integrations/voice/gateway_side.hpp"
@@ -7,8 +7,8 @@ namespace quell::integrations::voice {
 
 namespace does = gateway_effects;
 
-/// What was said so far is not wanted. A recogniser that does not tell when a transcript began owes one final, if it
-/// has begun one.
+/// Discards what was recognised so far. A recogniser that does not report where a transcript begins still owes one
+/// final transcript, if it has begun one.
 void gateway_side::discard_utterance() {
   const bool is_hearing =
       std::any_of(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::hearing; });
@@ -38,7 +38,7 @@ void gateway_side::fenced(exchange_number n) {
   tell_cancelled();
 }
 
-/// In the order of the 07s; then what waited behind them.
+/// Sends one `cancelled` for each 07, in order, then the frames that waited behind them.
 void gateway_side::tell_cancelled() {
   while (!owed_.empty() && owed_.front().empty()) {
     owed_.pop_front();
@@ -48,7 +48,7 @@ void gateway_side::tell_cancelled() {
   for (auto& f : std::exchange(held_, {})) effect(does::to_client{std::move(f)});
 }
 
-/// A brain has one exchange at a time: it is told where that is the one, or where it has none.
+/// A brain has one exchange at a time: it is notified if that is the cancelled one, or if it has none.
 void gateway_side::stopped(exchange_number n) {
   const auto at = find(n);
   if (is_over_ || at == live_.end()) return;

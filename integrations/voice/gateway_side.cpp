@@ -66,7 +66,7 @@ void gateway_side::client_said(const frame& f) {
     return cancel_all();
   case tag::hello:
     return broken({"bad_order", "a hello is the first frame, or there is none", {}});
-  default: // 03, and what no client can send
+  default: // 03, and tags that a client cannot send
     return;
   }
 }
@@ -93,7 +93,7 @@ void gateway_side::brain_said(const frame& f) {
   }
 }
 
-/// An answer that nobody asked for is an exchange too, so that it can be cancelled.
+/// An answer that nobody asked for becomes an exchange too, so that it can be cancelled.
 void gateway_side::answered(const frame& f) {
   if (is_brain_late_) return;
   auto at = at_brain();
@@ -102,7 +102,7 @@ void gateway_side::answered(const frame& f) {
     at = std::prev(live_.end());
   }
   at->answers.push_back(read_speed(f.payload));
-  if (at->phase == phase::questioned) return; // nothing is spoken until the choice
+  if (at->phase == phase::questioned) return; // nothing is spoken until the user chooses
   at->phase = phase::answering;
   speak_next();
 }
@@ -187,7 +187,7 @@ void gateway_side::ask_next() {
   effect(does::to_brain{{tag::transcript, next->transcript}});
 }
 
-/// One voice at a time, oldest first.
+/// Starts the oldest waiting speech; only one plays at a time.
 void gateway_side::speak_next() {
   if (speaking()) return;
   const auto next = std::find_if(live_.begin(), live_.end(),
@@ -217,7 +217,7 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
   speak_next();
 }
 
-/// Its last row is written by the caller, who lets the children end first.
+/// The caller writes the exchange's last row, and lets the children end first.
 void gateway_side::finish(place at, const std::string& failure) {
   silence(*at);
   effect(does::finish{at->n, at->transcript, at->was_spoken, failure});
@@ -225,7 +225,7 @@ void gateway_side::finish(place at, const std::string& failure) {
   ask_next();
 }
 
-/// Exactly one 84 for every answer that was taken, spoken or not.
+/// Sends exactly one 84 for every answer that was accepted, spoken or not.
 void gateway_side::silence(exchange& e) {
   if (e.open) {
     effect(does::hush{*e.open});
@@ -235,7 +235,7 @@ void gateway_side::silence(exchange& e) {
   e.open.reset();
 }
 
-/// Talking over the answer: it ends, and nothing else does.
+/// The user speaks over the answer: that speech ends, and nothing else does.
 void gateway_side::interrupt() {
   const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
   if (at == live_.end()) return;
@@ -259,7 +259,7 @@ void gateway_side::lingered(exchange_number n) {
 
 void gateway_side::choose(bool continues) {
   const auto at = at_brain();
-  if (at == live_.end() || at->phase != phase::questioned) return; // nothing was asked: a late key
+  if (at == live_.end() || at->phase != phase::questioned) return; // no choice is open: a late key
   effect(does::to_brain{{tag::brain_choice, std::string(1, continues ? '\1' : '\0')}});
   if (continues) {
     at->phase = at->answers.empty() ? phase::asked : phase::answering;

@@ -1,11 +1,12 @@
-// The gateway's side of the voice exchange, between one client and one brain: what each frame, transcript, chunk of
-// speech, verdict and cancel leads to. Pure: events in, effects out.
+// The gateway's side of the voice exchange, between one client and one brain: the effects of each frame, transcript,
+// chunk of speech, verdict and cancel. Pure: events in, effects out.
 //
-// The rule above all others: what was cancelled never reaches the speaker. So an exchange leaves the table of live ones
-// in the same call in which its cancel is heard, and whatever comes for it later (a chunk in flight, a late answer)
-// finds nothing. Frames carry no id of their exchange; what a brain says between a cancel and the next transcript
-// therefore belongs to the cancelled exchange and is dropped. What is sent to the client between its 07 and our
-// `cancelled` it must drop, so nothing is: frames of newer exchanges wait until that has left.
+// The main invariant: a cancelled exchange never reaches the speaker. Therefore an exchange leaves the table of live
+// ones in the same call that receives its cancel, and anything that arrives for it later (a chunk in flight, a late
+// answer) finds nothing. Frames carry no id of their exchange, so everything that a brain sends between a cancel and
+// the next transcript belongs to the cancelled exchange and is dropped. The client must drop everything it receives
+// between its 07 and our `cancelled`, so the gateway sends nothing then: frames of newer exchanges wait until
+// `cancelled` is sent.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ struct to_brain {
   frame what;
   friend bool operator==(const to_brain&, const to_brain&) = default;
 };
-/// For the recogniser; `end_of_speech`: nothing more comes for now. It is given `pause_samples` of silence, so that
-/// what was said is told as final.
+/// Samples for the recogniser; `end_of_speech`: no more come for now. It then gets `pause_samples` of silence, so that
+/// it reports the utterance as final.
 struct hear {
   std::string samples;
   friend bool operator==(const hear&, const hear&) = default;
@@ -44,24 +45,24 @@ struct hear {
 struct end_of_speech {
   friend bool operator==(const end_of_speech&, const end_of_speech&) = default;
 };
-/// An operation of kind exchange begins.
+/// Begin an operation of kind exchange.
 struct begin {
   exchange_number n = 0;
   friend bool operator==(const begin&, const begin&) = default;
 };
-/// Do these words stop something? Answered by `judged`.
+/// Ask whether these words stop something. Answered by `judged`.
 struct judge {
   exchange_number n = 0;
   std::string text;
   std::optional<double> confidence;
   friend bool operator==(const judge&, const judge&) = default;
 };
-/// Answered by `fenced`, whatever comes of it.
+/// Answered by `fenced`, whatever the outcome.
 struct cancel {
   exchange_number n = 0;
   friend bool operator==(const cancel&, const cancel&) = default;
 };
-/// Its client has gone.
+/// The client of this exchange is gone.
 struct leave {
   exchange_number n = 0;
   friend bool operator==(const leave&, const leave&) = default;
@@ -69,7 +70,7 @@ struct leave {
 struct finish {
   exchange_number n = 0;
   std::string transcript;
-  bool spoken = false;   ///< its answer was, to the end
+  bool spoken = false;   ///< its answer was spoken to the end
   std::string failure{}; ///< "" = it completed
   friend bool operator==(const finish&, const finish&) = default;
 };
@@ -85,12 +86,12 @@ struct hush {
   speech_number speech = 0;
   friend bool operator==(const hush&, const hush&) = default;
 };
-/// Say `lingered` in a moment: a 07 may follow its 04.
+/// Call `lingered` shortly: a 07 can follow the client's 04.
 struct linger {
   exchange_number n = 0;
   friend bool operator==(const linger&, const linger&) = default;
 };
-/// The client's connection ends once what was sent has left.
+/// Close the client's connection once everything queued has been sent.
 struct close {
   friend bool operator==(const close&, const close&) = default;
 };
@@ -102,56 +103,56 @@ using gateway_effect =
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
                  gateway_effects::hush, gateway_effects::linger, gateway_effects::close>;
 
-/// What the recogniser says.
+/// A transcript from the recogniser.
 struct recognised {
   std::string text;
   bool is_final = false;
   std::optional<double> confidence{};
-  std::optional<std::uint64_t> from{}; ///< the sample with which it begins, counted from the recogniser's first
+  std::optional<std::uint64_t> from{}; ///< its first sample, counted from the recogniser's start
 };
 
-/// What the message rules made of a transcript.
+/// The message rules' decision about a transcript.
 enum class verdict : std::uint8_t {
-  passes, ///< it is for the brain
-  stops,  ///< it has stopped what ran, and its own exchange has ended with that
-  ignored ///< too uncertain to be anything
+  passes, ///< goes to the brain
+  stops,  ///< has stopped what ran, which ended its own exchange too
+  ignored ///< too uncertain to act on
 };
 
 inline constexpr std::size_t most_waiting_exchanges = 8;
 inline constexpr std::size_t pause_samples = samples_per_second;
 
-/// One thread. After each call the caller takes the effects, in order.
+/// Single-threaded. After each call the caller takes the effects, in order.
 class gateway_side {
  public:
   void client_said(const frame& f);
-  /// Not the handshake: its A2 is the caller's.
+  /// Except the handshake: the caller handles its A2.
   void brain_said(const frame& f);
   void heard(const recognised& what);
-  /// The recogniser has nothing to say about what it was given.
+  /// The recogniser found nothing in the samples that it was given.
   void heard_nothing();
-  /// A recogniser begins, which counts samples from here.
+  /// A new recogniser starts and counts its samples from here.
   void recogniser_begins() { samples_ = cut_ = 0, is_discarding_ = false; }
   void judged(exchange_number n, verdict what);
   void fenced(exchange_number n);
-  /// It could not begin, or go on: nothing of it is in the ledger any more.
+  /// The exchange could not begin or continue: the ledger no longer holds any of it.
   void refused(exchange_number n, const std::string& why);
-  /// A cancel that came through another door, and is durable.
+  /// A cancel that came through another interface and is durable.
   void stopped(exchange_number n);
   void chunk(speech_number speech, std::string_view samples);
   void speech_over(speech_number speech, const std::string& failure);
   void lingered(exchange_number n);
-  /// Words of quell's own, spoken like an answer: how a stop went.
+  /// Speaks quell's own words like an answer, to report how a stop went.
   void say(const std::string& text);
   void client_gone();
   void brain_gone(const std::string& why);
-  /// The client broke the rules.
+  /// The client violated the protocol.
   void broken(const fault& why);
 
   std::vector<gateway_effect> take() { return std::exchange(effects_, {}); }
   bool is_over() const { return is_over_; }
-  /// Of whom `chunk` is still taken.
+  /// The speech whose `chunk`s are still accepted.
   std::optional<speech_number> speaking() const;
-  /// What the brain was asked last, and is not done with.
+  /// The exchange that the brain was asked about last and has not finished.
   std::optional<exchange_number> asked() const;
 
  private:
@@ -160,9 +161,9 @@ class gateway_side {
     exchange_number n = 0;
     gateway_side::phase phase = phase::hearing;
     std::string transcript{};
-    std::deque<paced_text> answers{}; ///< to be spoken
+    std::deque<paced_text> answers{}; ///< not spoken yet
     std::optional<speech_number> open{};
-    bool is_brains = false; ///< the brain was asked, and is not done
+    bool is_brains = false; ///< the brain was asked and has not finished
     bool was_spoken = false;
   };
   using place = std::deque<exchange>::iterator;
@@ -191,14 +192,14 @@ class gateway_side {
 
   std::deque<exchange> live_; ///< oldest first
   std::vector<gateway_effect> effects_;
-  std::deque<frame> held_;                        ///< behind the `cancelled` that are owed
+  std::deque<frame> held_;                        ///< frames that wait behind the `cancelled` that are owed
   std::deque<std::vector<exchange_number>> owed_; ///< for each 07 the exchanges that are not fenced yet
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
-  std::uint64_t samples_ = 0;  ///< given to the recogniser
-  std::uint64_t cut_ = 0;      ///< what was said before this sample is not wanted
-  bool is_discarding_ = false; ///< until the next final transcript, if it does not say when it began
-  bool is_brain_late_ = false; ///< what it says answers what was cancelled
+  std::uint64_t samples_ = 0;  ///< number given to the recogniser
+  std::uint64_t cut_ = 0;      ///< what was said before this sample is discarded
+  bool is_discarding_ = false; ///< discard until the next final transcript, for recognisers without `from`
+  bool is_brain_late_ = false; ///< its next frames answer a cancelled exchange
   bool is_over_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Asio around frames: TCP, TLS over it, and Unix streams. One reader and one writer for each connection.
+// Frames over Asio: TCP, TLS and Unix streams. Each connection has one reader and one writer.
 #include "integrations/voice/loop.hpp"
 
 #include <utility>
@@ -101,7 +101,7 @@ class open_link final : public frame_link, public std::enable_shared_from_this<o
         return;
       }
       if (!*f) return read();
-      const auto said = hooks_.said; // it may close us
+      const auto said = hooks_.said; // a copy: the callback may close this connection
       if (said) said(**f);
     }
   }
@@ -179,7 +179,7 @@ class asio_loop final : public voice_loop {
     io_.stop();
     if (thread_.joinable()) thread_.join();
     for (const auto& link : links_)
-      if (const auto open = link.lock()) open->close(); // what it tells to holds us
+      if (const auto open = link.lock()) open->close(); // breaks the cycle: its callbacks own us
     for (const auto& path : paths_) ::unlink(path.c_str());
     paths_.clear();
   }
@@ -191,7 +191,7 @@ class asio_loop final : public voice_loop {
     listening_place at;
     std::function<void(std::shared_ptr<frame_link>)> came;
     std::shared_ptr<asio::ssl::context> tls;
-    std::shared_ptr<int> counted = std::make_shared<int>(0); ///< its holders but one are the connections
+    std::shared_ptr<int> counted = std::make_shared<int>(0); ///< every owner but one is a connection
   };
   result<std::uint16_t> bind_tcp(entrance& e);
   result<std::uint16_t> bind_unix(entrance& e, const std::string& path);
@@ -207,7 +207,7 @@ class asio_loop final : public voice_loop {
 
   std::list<std::string> paths_;
   std::list<std::weak_ptr<frame_link>> links_;
-  std::thread thread_; ///< last: it uses all of the above
+  std::thread thread_; ///< last: it uses all members above
 };
 
 result<std::uint16_t> asio_loop::bind_tcp(entrance& e) {

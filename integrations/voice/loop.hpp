@@ -1,4 +1,4 @@
-// The thread of the voice exchange: connections that carry frames, what accepts them, and timers. Asio stays behind it.
+// The thread of the voice exchange: frame connections, listeners and timers. Hides Asio.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@
 
 namespace quell::integrations::voice {
 
-/// One connection. On the loop's thread; it lives as long as somebody holds it or it is open.
+/// One connection, used on the loop's thread. It lives while it is open or someone holds it.
 class frame_link {
  public:
   struct hooks {
     std::function<void(const frame&)> said;
-    std::function<void(const fault&)> broken; ///< it broke the rules: nothing more is read
-    std::function<void()> gone;               ///< once, unless we closed it
+    std::function<void(const fault&)> broken; ///< the far side violated the protocol: nothing more is read
+    std::function<void()> gone;               ///< called once, unless we closed the connection
   };
   virtual ~frame_link() = default;
-  /// From now on it is read.
+  /// Starts reading.
   virtual void begin(hooks h) = 0;
-  /// In order. A far side that leaves 4 MiB unread is cut off.
+  /// Sends in order. A peer that leaves 4 MiB unread is disconnected.
   virtual void send(const frame& f) = 0;
-  /// What was sent leaves first, for at most a second; nothing more is heard.
+  /// Sends what is queued first, for at most one second; receives nothing more.
   virtual void close() = 0;
   virtual bool is_loopback() const = 0;
 };
@@ -32,22 +32,22 @@ class frame_link {
 struct listening_place {
   std::string address; ///< HOST:PORT (IPv6 in brackets; port 0 = a free one), or unix:PATH (mode 0600)
   direction reads = direction::client_to_gateway;
-  std::string tls_cert, tls_key; ///< PEM files; "" = no TLS. Not for Unix sockets
-  std::size_t most = 64;         ///< connections at once; more are closed unread
+  std::string tls_cert, tls_key; ///< PEM files; "" = no TLS. Not used for Unix sockets
+  std::size_t most = 64;         ///< connections at once; further ones are closed unread
 };
 
 class voice_loop {
  public:
   static std::unique_ptr<voice_loop> start();
   virtual ~voice_loop() = default;
-  /// Before or after `start`; `came` is called on the loop's thread, and begins the link. Answers the port in use (0
-  /// for a Unix socket). Faults: `bad_address`, `address_in_use`, `bad_tls`.
+  /// Callable before or after `start`. `came` runs on the loop's thread and must begin the link. Returns the port in
+  /// use (0 for a Unix socket). Faults: `bad_address`, `address_in_use`, `bad_tls`.
   virtual result<std::uint16_t> listen(const listening_place& at,
                                        std::function<void(std::shared_ptr<frame_link>)> came) = 0;
   /// Any thread. Nothing runs after `stop`.
   virtual void post(std::function<void()> what) = 0;
   virtual void after(std::chrono::milliseconds wait, std::function<void()> what) = 0;
-  /// Closes everything and joins. Twice does no harm.
+  /// Closes everything and joins the thread. Idempotent.
   virtual void stop() = 0;
 };
 

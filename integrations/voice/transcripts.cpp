@@ -1,4 +1,4 @@
-// Lines, and what they say.
+// Splits lines and reads each one.
 #include "integrations/voice/transcripts.hpp"
 
 #include <nlohmann/json.hpp>

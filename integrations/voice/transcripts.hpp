@@ -1,4 +1,4 @@
-// What a recogniser writes to its standard output: one JSON object a line. Pure.
+// The recogniser's standard output: one JSON object per line. Pure.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace quell::integrations::voice {
 
-/// `{"text":"…","final":true,"confidence":0.93,"from":16000}`; `text`, `confidence` and `from` (the sample with which
-/// it begins) may be absent.
+/// `{"text":"…","final":true,"confidence":0.93,"from":16000}`; `text`, `confidence` and `from` (the first sample of the
+/// utterance) may be absent.
 class transcript_reader {
  public:
-  /// What is no such line is passed by, as is what is longer than 64 KiB.
+  /// Skips lines of any other form and lines longer than 64 KiB.
   std::vector<recognised> read(std::string_view bytes);
 
  private:

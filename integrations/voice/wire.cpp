@@ -1,4 +1,4 @@
-// The rules of each tag, and frames from bytes.
+// The rules of each tag, and the decoding of frames.
 #include "integrations/voice/wire.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::uint8_t bit(direction d) { return static_cast<std::uint8_t>(1U <<
 constexpr auto from_client = bit(direction::client_to_gateway), to_client = bit(direction::gateway_to_client),
                to_brain = bit(direction::gateway_to_brain), from_brain = bit(direction::brain_to_gateway);
 constexpr std::uint8_t to_both = to_client | to_brain;
-/// A cancel that comes from a brain is known, so that it can be passed by.
+/// A cancel that comes from a brain is a known tag, so that it can be ignored.
 constexpr std::uint8_t around_brain = to_brain | from_brain;
 
 constexpr std::array rules{

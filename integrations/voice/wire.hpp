@@ -1,5 +1,5 @@
-// The frames of the voice exchange: `[tag u8][length u32 little-endian][payload]`, read from bytes that may come split
-// or merged. Pure. docs/VOICE-PROTOCOL.md
+// The frames of the voice exchange: `[tag u8][length u32 little-endian][payload]`, read from bytes that can arrive
+// split or merged. Pure. docs/VOICE-PROTOCOL.md
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ enum class tag : std::uint8_t {
   cancel = 0x07,
   hello = 0x08, ///< JSON
   // gateway to client
-  ready = 0x80, ///< to a brain, too
+  ready = 0x80, ///< also to a brain
   text = 0x81,
-  error = 0x82,  ///< JSON; to a brain, too
+  error = 0x82,  ///< JSON; also to a brain
   speech = 0x83, ///< i16 LE, 16 kHz, mono
   speech_end = 0x84,
   feedback = 0x85,
@@ -37,7 +37,7 @@ enum class tag : std::uint8_t {
   brain_summary_request = 0xA6,
   brain_cancel = 0xA9,
   // brain to gateway
-  answer = 0xA1,        ///< may begin with [SPEED:x.x]
+  answer = 0xA1,        ///< can begin with [SPEED:x.x]
   session_start = 0xA2, ///< JSON
   session_end = 0xA3,
   question = 0xA4,
@@ -51,7 +51,7 @@ struct frame {
   friend bool operator==(const frame&, const frame&) = default;
 };
 
-/// Who reads what from whom: every other tag is unknown there.
+/// Sender and receiver. A tag of another direction is unknown.
 enum class direction : std::uint8_t { client_to_gateway, gateway_to_client, gateway_to_brain, brain_to_gateway };
 
 inline constexpr std::size_t most_text_bytes = 64 << 10;
@@ -60,27 +60,27 @@ inline constexpr std::size_t most_speech_bytes = 8000;    ///< of one chunk: 400
 inline constexpr std::size_t most_hello_bytes = 8 << 10;
 inline constexpr std::size_t samples_per_second = 16000;
 
-/// `f.payload` keeps the limits of its tag (else it is our own mistake, and the far side closes).
+/// `f.payload` must respect the limits of its tag; otherwise the bug is ours, and the peer closes the connection.
 std::string encode(const frame& f);
 
-/// What is taken from one direction of a connection. Broken once is broken for good.
+/// Decodes one direction of a connection. An error is permanent.
 class frame_reader {
  public:
   explicit frame_reader(direction from) : from_(from) {}
 
-  /// At most one frame is kept beside what `put` brings: call `next` until it answers nothing.
+  /// Buffers at most one frame beyond the bytes of one `put`: call `next` until it returns nothing.
   void put(std::string_view bytes) { waiting_ += bytes; }
-  /// The next whole frame. The payload of a frame that has none is left out; an empty choice reads as 01. Faults:
-  /// `bad_frame` (a tag or choice that is unknown here), `too_long` (as soon as the length is read), `bad_audio` (an
-  /// odd number of bytes), `bad_utf8`.
+  /// The next whole frame. A payload is dropped if its tag has none; an empty choice reads as 01. Faults: `bad_frame`
+  /// (a tag or choice that is unknown here), `too_long` (as soon as the length is read), `bad_audio` (an odd number of
+  /// bytes), `bad_utf8`.
   result<std::optional<frame>> next();
 
  private:
   tl::unexpected<fault> broken(const char* code, std::string why);
   const direction from_;
   std::string waiting_;
-  std::size_t read_ = 0;    ///< of `waiting_`
-  std::size_t skipped_ = 0; ///< of a payload that nobody wants, still to come
+  std::size_t read_ = 0;    ///< offset in `waiting_`
+  std::size_t skipped_ = 0; ///< bytes of a skipped payload still to come
   std::optional<fault> fault_;
 };
 

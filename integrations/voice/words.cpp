@@ -1,4 +1,4 @@
-// Speeds and errors.
+// Speeds and error texts.
 #include "integrations/voice/words.hpp"
 
 #include <charconv>
