@@ -29,7 +29,7 @@ class anthropic_stream final : public reply_reader {
     }
     if (type == "message_stop") return finish(told);
     if (type == "error") return of_stream_error(data);
-    return std::nullopt; // ping, and whatever they add
+    return std::nullopt; // ping, and events that Anthropic adds later
   }
 
   std::optional<mishap> end(std::vector<model_event>&) override {
@@ -39,7 +39,7 @@ class anthropic_stream final : public reply_reader {
  private:
   struct open_call {
     tool_call what;
-    bool written = false; ///< deltas came; they replace the input that the block began with
+    bool written = false; ///< deltas came; they replace the input from the block's start event
   };
 
   std::optional<mishap> begin(const json& event, std::vector<model_event>& told) {
@@ -66,7 +66,7 @@ class anthropic_stream final : public reply_reader {
     if (type == "text_delta") return tell(text_member(delta, "text"), told);
     if (type != "input_json_delta") return std::nullopt;
     const auto found = open_.find(count_member(event, "index"));
-    if (found == open_.end()) return std::nullopt; // of a block that is not ours, such as a server's own tool
+    if (found == open_.end()) return std::nullopt; // the block is not ours, e.g. a server-side tool
     const std::string piece = text_member(delta, "partial_json");
     if (piece.empty()) return std::nullopt;
     if (auto over = count_input(piece.size())) return over;
@@ -95,7 +95,7 @@ class anthropic_stream final : public reply_reader {
     if (reason_.empty()) return broken("the stream ended without a stop_reason");
     if (!open_.empty()) return broken("the stream ended inside a tool call");
     finished_ = true;
-    stop why = stop::end; // end_turn, stop_sequence, pause_turn, and whatever they add
+    stop why = stop::end; // end_turn, stop_sequence, pause_turn, and reasons that Anthropic adds later
     if (reason_ == "tool_use") why = stop::calls;
     if (reason_ == "max_tokens" || reason_ == "model_context_window_exceeded") why = stop::length;
     if (reason_ == "refusal") why = stop::refusal;
@@ -103,7 +103,7 @@ class anthropic_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  // Each figure is cumulative and may come in either event; what is missing stays as it was.
+  // Each figure is cumulative and can come in either event; a missing figure keeps its value.
   void count(const json& usage) {
     if (!usage.is_object()) return;
     const auto keep = [&](const char* name, std::uint64_t& where) {
@@ -117,9 +117,9 @@ class anthropic_stream final : public reply_reader {
   }
 
   call_ids ids_;
-  std::map<std::uint64_t, open_call> open_; ///< by index of the block
+  std::map<std::uint64_t, open_call> open_; ///< by block index
   std::string reason_;
-  std::uint64_t fresh_ = 0, written_ = 0; ///< input tokens beside the cached ones
+  std::uint64_t fresh_ = 0, written_ = 0; ///< input tokens that are not read from the cache
 };
 
 } // namespace

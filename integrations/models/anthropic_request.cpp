@@ -1,4 +1,4 @@
-// A request in the words of Anthropic's Messages API (POST /v1/messages, version 2023-06-01).
+// Builds a request for Anthropic's Messages API (POST /v1/messages, version 2023-06-01).
 #include <set>
 
 #include "integrations/models/endpoint.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t most_anthropic_tools = 512;
 
-/// Adds blocks to the message of this side, or begins one: sides alternate, so neighbours share a message.
+/// The blocks of the last message if it has this role, else of a new one: roles must alternate, so neighbours are
+/// merged.
 json& blocks_of(json& messages, const char* role) {
   if (messages.empty() || messages.back()["role"] != role)
     messages.push_back(json{{"role", role}, {"content", json::array()}});
@@ -45,7 +46,8 @@ json schema_of(const std::string& text) {
   return schema;
 }
 
-/// A history with calls is refused unless tools are declared; without any to offer the old ones are named and closed.
+/// Anthropic refuses a history with calls unless tools are declared; if none are offered, the old tools are declared
+/// and their use is forbidden.
 void put_tools(json& body, const model_request& request, const conversation& history) {
   json tools = json::array();
   for (const tool_offer& tool : request.tools)

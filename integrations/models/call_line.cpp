@@ -1,4 +1,4 @@
-// What the holder of a call and the client's thread share.
+// State shared by the holder of a call and the client's thread.
 #include "integrations/models/call_line.hpp"
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace quell::integrations {
 
 void call_line::tell(model_event event) {
-  listener dropped; // destroyed after the lock: what it holds may lead back here
+  listener dropped; // destroyed after the lock is released: its captures can lead back here
   const std::lock_guard lock(telling_);
   if (cut_) return;
   inside_ = true;
@@ -34,7 +34,7 @@ bool mailbox::put(post& what) {
   const std::lock_guard lock(guard_);
   if (closed_) return false;
   posts_.push_back(std::move(what));
-  // One wake-up for all that comes before the client looks.
+  // One wake-up covers all posts that arrive before the client looks.
   if (!waiting_.exchange(true)) wake_();
   return true;
 }

@@ -1,5 +1,4 @@
-// What the holder of a call and the client's thread share: the line along which events are told, until somebody cuts
-// it.
+// State shared by the holder of a call and the client's thread: the channel that delivers events until it is cut.
 #pragma once
 
 #include <atomic>
@@ -17,17 +16,17 @@ class call_line {
   using listener = std::function<void(model_event)>;
   explicit call_line(listener heard) : listener_(std::move(heard)) {}
 
-  /// The client's thread. Nothing is told once the line is cut.
+  /// The client's thread. Delivers nothing once the line is cut.
   void tell(model_event event);
-  /// Any thread. Once it returns nothing is told: it waits for a listener that is running, unless this is its thread.
+  /// Any thread. No event is delivered after it returns: it waits for a running listener, unless called from inside it.
   void cut();
   bool is_cut() const { return cut_; }
-  /// The client's thread: the call is over and holds nothing any more.
+  /// The client's thread: the call is over and holds no resources any more.
   void end() { ended_ = true; }
   bool has_ended() const { return ended_; }
 
  private:
-  std::recursive_mutex telling_; // recursive: a listener may cancel its own call
+  std::recursive_mutex telling_; // recursive: a listener can cancel its own call
   listener listener_;
   bool inside_ = false;
   std::atomic<bool> cut_ = false, ended_ = false;
@@ -35,7 +34,7 @@ class call_line {
 
 class running_call;
 
-/// Something for the client's thread to do: begin a call, or close one and say so.
+/// A command for the client's thread: begin a call, or close one and confirm it.
 struct post {
   std::shared_ptr<call_line> line;
   std::unique_ptr<running_call> begin;
@@ -46,20 +45,20 @@ struct post {
   ~post();
 };
 
-/// Where any thread leaves posts for the client's. It lives as long as the client or any call.
+/// Commands from any thread to the client's thread. Lives as long as the client or any call.
 class mailbox {
  public:
   explicit mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /// False: the client is gone, all its connections with it; `what` is left as it was.
+  /// Returns false, with `what` unchanged, if the client and all its connections are gone.
   bool put(post& what);
-  /// Cheap; for looking between two pieces of work.
+  /// Cheap enough to call between two pieces of work.
   bool waiting() const { return waiting_; }
   std::vector<post> take();
 
   void ask_to_end();
   bool asked_to_end() const { return end_asked_; }
-  /// The last `take`; from now on `put` says false.
+  /// The final `take`; afterwards `put` returns false.
   std::vector<post> close();
 
  private:

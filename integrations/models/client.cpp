@@ -1,7 +1,7 @@
 // The client: one thread on which all calls run, and the handles by which other threads hold them.
 //
-// Who may overtake whom: `ask` and `cancel` leave posts in one mailbox, so a call's close comes after its beginning. A
-// cancel cuts the line first, on the caller's thread: what the network brings between that and the close is dropped.
+// Order: `ask` and `cancel` put commands into one mailbox, so a call's close comes after its beginning. A cancel first
+// cuts the line, on the caller's thread: what the network delivers between that and the close is dropped.
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -28,7 +28,7 @@ class held_model_call final : public model_call {
   void cancel(std::function<void()> closed) override {
     line_->cut();
     post close(line_, std::move(closed));
-    // Refused: the client is gone and its connections with it.
+    // Refused: the client and its connections are already gone.
     if (!box_->put(close) && close.closed) close.closed();
   }
 
@@ -50,7 +50,7 @@ class client final : public model_client {
   std::unique_ptr<model_call> ask(const model_settings& settings, model_request request,
                                   std::function<void(model_event)> listener) override {
     auto line = std::make_shared<call_line>(std::move(listener));
-    // All that costs time, reading a script or writing the request's body, is done here, on the asking thread.
+    // The slow parts, reading a script and writing the request's body, happen here on the calling thread.
     post begin(line, plan_call(settings, request, options_.ca_file, *network_, scripts_));
     box_->put(begin);
     return std::make_unique<held_model_call>(box_, std::move(line));
@@ -61,11 +61,11 @@ class client final : public model_client {
   struct entry {
     std::shared_ptr<call_line> line;
     std::unique_ptr<running_call> call;
-    time_point alarm = time_point::max(); ///< its place in alarms_
+    time_point alarm = time_point::max(); ///< its key in alarms_
   };
 
   void run() {
-    sigset_t all; // signals are for the program's own threads; SIGPIPE is for nobody
+    sigset_t all; // signals are for the program's own threads; SIGPIPE stays blocked everywhere
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     const auto between = [this] { look_around(); };
@@ -89,7 +89,7 @@ class client final : public model_client {
     }
   }
 
-  // Called between any two pieces of network work, so that a cancel waits for one piece at most.
+  // Called between any two pieces of network work, so that a cancel waits for at most one piece.
   void look_around() {
     while (box_->waiting())
       for (post& one : box_->take()) {
@@ -123,7 +123,7 @@ class client final : public model_client {
     if (found == calls_.end()) return;
     found->second.line->end();
     alarms_.erase({found->second.alarm, found->first});
-    // Out of the table first: its end may run code of others.
+    // Remove it from the table first: its destructor can run foreign code.
     const entry over = std::move(found->second);
     calls_.erase(found);
   }
@@ -134,7 +134,7 @@ class client final : public model_client {
     running_call& call = *found->second.call;
     if (!line->is_cut()) call.step(model_clock::now());
     if (call.over()) return drop(found);
-    // An alarm that is early is harmless: it is set anew when it rings. So signs of life cost nothing here.
+    // An early alarm is harmless: it is set again when it fires. So a sign of life costs nothing here.
     entry& one = found->second;
     if (const time_point next = call.next(); next < one.alarm) {
       alarms_.erase({one.alarm, line});
@@ -164,9 +164,9 @@ class client final : public model_client {
   std::mt19937_64 generator_{std::random_device{}()};
   calls calls_;
   std::set<std::pair<time_point, call_line*>> alarms_;
-  std::vector<call_line*> touched_; ///< calls whose step is due; some may be gone
+  std::vector<call_line*> touched_; ///< calls whose step is due; some may already be destroyed
   std::shared_ptr<mailbox> box_;
-  std::thread thread_; ///< last: it uses all of the above
+  std::thread thread_; ///< last: it uses all members above
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Where a model is asked, and whether it can be asked at all.
+// Builds a model's URL and checks whether the model can be asked at all.
 #include "integrations/models/endpoint.hpp"
 
 #include <algorithm>

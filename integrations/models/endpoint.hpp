@@ -1,4 +1,4 @@
-// Where a model is asked: the settings' base URL made into the URL of the call, and one for people to read.
+// A model's endpoint: the URL of the call, from the settings' base URL, and a display form of it.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace quell::integrations {
 
 struct endpoint {
   std::string url;
-  std::string shown; ///< without user, password, query
+  std::string shown; ///< without user, password and query
   std::string host;
 };
 
-/// `base_url` with `path` (such as "/messages") below it. Without a base `otherwise` is taken; a base without any path
-/// gets "/v1"; one that ends in `path` is taken as it is; a query is kept. Fault: no http(s) URL.
+/// `base_url` with `path` (such as "/messages") appended. An empty base is replaced by `otherwise`; a base without a
+/// path gets "/v1"; a base that ends in `path` is used as it is; a query is kept. Fault: not an http(s) URL.
 result<endpoint> endpoint_of(const model_settings& settings, std::string_view otherwise, std::string_view path);
 
-/// A fault unless the settings name a model and hold a key that can be sent in a header.
+/// A fault unless the settings name a model and hold a key that is valid in a header.
 std::optional<fault> wrong_basics(const model_settings& settings);
 
-/// A fault if there are more than `most` tools, or one whose name or schema no provider would accept.
+/// A fault if there are more than `most` tools, or if a tool has a name or schema that no provider accepts.
 std::optional<fault> wrong_offers(const std::vector<tool_offer>& tools, std::size_t most);
 
 } // namespace quell::integrations

@@ -1,4 +1,4 @@
-// A conversation brought into the order that every provider accepts.
+// Reorders a conversation so that every provider accepts it.
 #include "integrations/models/history.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class orderer {
       out.emplace_back(std::move(fit));
       return;
     }
-    // Calls of a message are answered before anything else is taken, so the one before has none.
+    // The calls of a message are answered before the next message is taken, so the previous one has no open calls.
     if (!before->text.empty() && !fit.text.empty()) before->text += "\n\n";
     before->text += fit.text;
     before->calls = std::move(fit.calls);
@@ -69,7 +69,7 @@ class orderer {
         answer.ok = found->second->ok;
         answer.cancelled = found->second->cancelled;
         answer.result = blank(found->second->result) ? "(no output)" : repaired(found->second->result);
-        came.erase(found); // of two calls with one id each gets its own
+        came.erase(found); // if two calls share an id, each gets its own result
       }
       fit.results.push_back(std::move(answer));
     }
@@ -92,7 +92,7 @@ class orderer {
     const bool note_comes = is_note(text);
     auto* before = out.empty() ? nullptr : std::get_if<user_message>(&out.back());
     if (before) {
-      // Two requests of people never read as one.
+      // Keeps two user requests apart, so that they do not read as one.
       if (!last_was_note_ && !is_note(text)) before->text += "\n\n" + no_answer_note();
       before->text += "\n\n" + text;
     } else
@@ -100,9 +100,9 @@ class orderer {
     last_was_note_ = note_comes;
   }
 
-  bool last_was_note_ = false; ///< of the newest user message
+  bool last_was_note_ = false; ///< whether the newest user message was a note
   call_ids ids_;
-  std::vector<std::string> asked_; ///< the stored ids of the last message's calls, while they are unanswered
+  std::vector<std::string> asked_; ///< the stored ids of the last message's unanswered calls
 };
 
 } // namespace

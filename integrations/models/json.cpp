@@ -1,4 +1,4 @@
-// Reading JSON of strangers.
+// Reads JSON from untrusted sources.
 #include "integrations/models/json.hpp"
 
 #include "integrations/models/limits.hpp"
@@ -7,7 +7,7 @@
 namespace quell::integrations {
 namespace {
 
-// The library parses any depth, but writes and compares recursively: deep values would end the stack later.
+// The library parses any depth, but writes and compares recursively: a deep value would overflow the stack later.
 bool too_deep(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -43,7 +43,7 @@ int hex4(std::string_view text, std::size_t at) {
   return value;
 }
 
-// Some servers cut a character in two and send each half as an escape of its own, which is no valid JSON.
+// Some servers split a character and send each half as its own escape, which is not valid JSON.
 std::string without_lone_surrogates(std::string text) {
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
     if (text[i] != '\\') continue;

@@ -1,4 +1,4 @@
-// The providers' rules for messages, strictly read.
+// The providers' rules for messages, strictly applied.
 #include "integrations/models/message_rules.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ rule wrong_tools(const json& body, bool anthropic) {
   return std::nullopt;
 }
 
-/// What both providers ask of the calls of a conversation.
+/// Both providers' rules for the calls of a conversation.
 class call_book {
  public:
   rule call(const std::string& id, const std::string& name) {
@@ -58,7 +58,7 @@ class call_book {
 
  private:
   std::set<std::string> used_;
-  std::vector<std::string> open_; ///< in the order of the calls
+  std::vector<std::string> open_; ///< unanswered calls, in call order
 };
 
 rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come, call_book& calls) {

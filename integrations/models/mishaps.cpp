@@ -1,4 +1,4 @@
-// What a server or a connection did wrong, as a fault with one of our codes and a sentence that says what to do.
+// Turns server and connection errors into faults with one of our codes and a sentence that says what to do.
 #include "integrations/models/mishaps.hpp"
 
 #include <charconv>
@@ -18,7 +18,7 @@ std::string header(const refusal& what, std::string_view name) {
   return found == what.headers.end() ? std::string() : found->second;
 }
 
-/// The kind and the words of an error in any of the usual shapes: {"error":{"type","code","message"}}, {"error":"…"},
+/// The kind and text of an error in any of the usual shapes: {"error":{"type","code","message"}}, {"error":"…"},
 /// {"type":"error","error":{…}}, {"message":"…"}, {"detail":"…"}.
 struct server_words {
   std::string kind, said;
@@ -67,7 +67,7 @@ mishap of_status(long status, const server_words& words) {
     return {{"model_refused", answered + "; the account behind the key has no quota left", {}}, false, {}};
   if (status == 429 || status == 503 || status == 529) return {{"model_overloaded", answered, {}}, true, {}};
   if (status >= 500) return {{"model_unreachable", answered, {}}, status != 501 && status != 505, {}};
-  // The client libraries of both providers try these again too.
+  // Both providers' client libraries retry these statuses too.
   if (status == 408 || status == 409) return {{"model_unreachable", answered, {}}, true, {}};
   return {{"model_refused", answered + advice(status), {}}, false, {}};
 }

@@ -1,7 +1,7 @@
-// Asking a model: one interface for every provider.
+// One interface to every model provider.
 //
-// Events come on the client's own thread. Retries happen inside (429, 5xx, 529, lost connection, and only before the
-// first text or call was told), never after a cancel.
+// Events come on the client's own thread. Retries happen inside the client (429, 5xx, 529, lost connection, and only
+// before the first text or call was reported), never after a cancel.
 #pragma once
 
 #include <chrono>
@@ -18,52 +18,54 @@ namespace quell::integrations {
 enum class provider : std::uint8_t { scripted, anthropic, openai };
 
 struct model_settings {
-  std::string name; ///< how the configuration calls it
+  std::string name; ///< the model's name in the configuration
   integrations::provider provider = provider::scripted;
-  std::string model;    ///< the provider's name of it
-  std::string base_url; ///< e.g. https://host/v1; any compatible server. scripted: the path of the script
+  std::string model;    ///< the provider's name for it
+  std::string base_url; ///< e.g. https://host/v1; any compatible server. scripted: the script's path
   std::string key;      ///< secret; never logged, never stored
   std::uint32_t max_tokens = 8192;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_event_timeout{120'000};
-  std::chrono::milliseconds idle_timeout{60'000};   ///< between two events
-  std::chrono::milliseconds whole_timeout{900'000}; ///< all tries together
+  std::chrono::milliseconds idle_timeout{60'000};   ///< longest gap between two events
+  std::chrono::milliseconds whole_timeout{900'000}; ///< all attempts together
   std::uint32_t retries = 4;
   std::chrono::milliseconds first_backoff{500};
   std::chrono::milliseconds longest_backoff{20'000};
 };
 
-/// What is wrong with these settings, if anything; for a configuration to ask before any turn does. Reads the script of
-/// a scripted model. The fault names the model and never holds the key.
+/// The error in these settings, if any, so that a configuration is checked before a turn uses it. Reads the script of a
+/// scripted model. The fault names the model and never contains the key.
 std::optional<fault> wrong_settings(const model_settings& settings);
 
-/// A running call. Dropping it cancels it. It may outlive its client.
+/// A running call. Destroying it cancels it. It can outlive its client.
 class model_call {
  public:
   virtual ~model_call() = default;
-  /// Any thread, any number of times. Once it returns no event is told any more; the connection is closed at once, and
-  /// then `closed` is called, exactly once, on the client's thread (also when the call had ended by itself). Waits for
-  /// a `listener` of this call that is running at this moment, so the caller must not hold a lock that it takes; from
-  /// inside the listener it waits for nothing. After the end of the client `closed` runs on the caller's thread.
+  /// Any thread, any number of times. No event is delivered after it returns; the connection is closed at once, and
+  /// then `closed` is called exactly once on the client's thread (also if the call had already ended). Waits for a
+  /// `listener` of this call that is running now, so the caller must not hold a lock that the listener takes; from
+  /// inside the listener it does not wait. After the end of the client `closed` runs on the caller's thread.
   virtual void cancel(std::function<void()> closed) = 0;
 };
 
 struct model_client_options {
-  /// PEM file of trusted authorities; "": what QUELL_CA_FILE or else CURL_CA_BUNDLE names, or else the system's.
+  /// PEM file of trusted authorities; "": the file that QUELL_CA_FILE or else CURL_CA_BUNDLE names, otherwise the
+  /// system's.
   std::string ca_file;
-  /// From 0 to below 1, spreads the back-offs; called on the client's thread. None: a generator of its own.
+  /// Returns 0 to below 1 to spread the back-offs; called on the client's thread. Empty: the client uses its own
+  /// generator.
   std::function<double()> random;
 };
 
-/// Owns one thread and all connections. Its end closes every call (`closed` of those already cancelled is called, and
-/// nothing is told any more); it must not be dropped on its own thread, that is from a listener.
+/// Owns one thread and all connections. Its destructor closes every call (it calls `closed` of calls already cancelled,
+/// and delivers no further event); it must not run on the client's own thread, that is from a listener.
 class model_client {
  public:
   virtual ~model_client() = default;
   static result<std::unique_ptr<model_client>> make();
   static result<std::unique_ptr<model_client>> make(model_client_options options);
-  /// Any thread. Never blocks; everything that goes wrong is told as `failed`. `listener` runs on the client's thread
-  /// and must only hand over; it must not throw.
+  /// Any thread. Never blocks; every error is reported as `failed`. `listener` runs on the client's thread; it must
+  /// only hand the event over and must not throw.
   virtual std::unique_ptr<model_call> ask(const model_settings& settings, model_request request,
                                           std::function<void(model_event)> listener) = 0;
 };

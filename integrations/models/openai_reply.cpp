@@ -1,4 +1,4 @@
-// The stream of OpenAI's Chat Completions, and of the many servers that speak it in their own way.
+// The stream of OpenAI's Chat Completions, and the variants of the many compatible servers.
 #include "integrations/models/json.hpp"
 #include "integrations/models/mishaps.hpp"
 #include "integrations/models/text.hpp"
@@ -45,7 +45,7 @@ class openai_stream final : public reply_reader {
     if (reason_.empty()) return broken("the stream ended without a finish_reason");
     finished_ = true;
     stop why = stop::end;
-    if (!calls_.empty()) why = stop::calls; // some servers say "stop" after calls
+    if (!calls_.empty()) why = stop::calls; // some servers give "stop" after calls
     if (reason_ == "length") why = stop::length;
     if (reason_ == "content_filter" || refused_) why = stop::refusal;
     told.emplace_back(model_events::finished{why, usage_});
@@ -54,13 +54,13 @@ class openai_stream final : public reply_reader {
 
  private:
   struct started {
-    std::int64_t index = -1; ///< as the server counts; -1: it does not
+    std::int64_t index = -1; ///< the server's index; -1: it gives none
     std::string their_id;
     tool_call what;
   };
 
-  // The first chunk of a call has id and name, later ones only more arguments at the same index. Some servers leave out
-  // the index or the id, repeat id and name every time, or send whole calls at once, all at index 0.
+  // The first chunk of a call has id and name, later chunks only more arguments at the same index. Some servers leave
+  // out the index or the id, repeat id and name every time, or send whole calls at once, all at index 0.
   started* begun(std::int64_t index, const std::string& id, const std::string& name, const std::string& arguments) {
     started* last = nullptr;
     for (started& one : calls_) {
@@ -88,7 +88,7 @@ class openai_stream final : public reply_reader {
     const std::int64_t index =
         member(piece, "index").is_number_unsigned() ? static_cast<std::int64_t>(count_member(piece, "index")) : -1;
     if (auto over = count_input(arguments.size())) return over;
-    if (!reason_.empty()) return std::nullopt; // too late: the calls are told
+    if (!reason_.empty()) return std::nullopt; // too late: the calls were already reported
     started* one = begun(index, id, name, arguments);
     if (!one) {
       if (name.empty() && id.empty() && arguments.empty()) return std::nullopt;

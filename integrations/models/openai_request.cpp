@@ -1,4 +1,5 @@
-// A request in the words of OpenAI's Chat Completions (POST …/chat/completions), as its many look-alikes take it too.
+// Builds a request for OpenAI's Chat Completions (POST …/chat/completions), in a form that compatible servers accept
+// too.
 #include "integrations/models/endpoint.hpp"
 #include "integrations/models/json.hpp"
 #include "integrations/models/text.hpp"
@@ -53,7 +54,7 @@ result<http_request> openai_request(const model_settings& settings, const model_
   for (const conversation_entry& entry : orderly(request.messages))
     std::visit([&](const auto& one) { put_in_openai(messages, one); }, entry);
   json body{{"model", settings.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
-  // OpenAI's newer models refuse the old name; many look-alikes know only the old one.
+  // OpenAI's newer models refuse the old name; many compatible servers know only the old one.
   const bool theirs = place->host.ends_with("api.openai.com") || place->host.ends_with(".azure.com");
   body[theirs ? "max_completion_tokens" : "max_tokens"] = settings.max_tokens;
   body["messages"] = std::move(messages);

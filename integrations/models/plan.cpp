@@ -1,4 +1,4 @@
-// From settings and a request to a call that can run.
+// Makes a runnable call from settings and a request.
 #include "integrations/models/plan.hpp"
 
 #include "integrations/models/endpoint.hpp"

@@ -1,4 +1,4 @@
-// From settings and a request to a call that can run: which provider's words, or which script.
+// Makes a runnable call from settings and a request: chooses the provider's translator or the script.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace quell::integrations {
 
 class transfers;
 
-/// Any thread. What cannot be asked becomes a call that fails at once. The maker inside uses `network` on the client's
-/// thread.
+/// Any thread. A request that cannot be sent becomes a call that fails at once. The maker inside uses `network` on the
+/// client's thread.
 std::unique_ptr<running_call> plan_call(const model_settings& settings, const model_request& request,
                                         const std::string& ca_file, transfers& network, script_shelf& scripts);
 

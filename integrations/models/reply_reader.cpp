@@ -1,4 +1,4 @@
-// What the readers of all providers share: the limits of one answer.
+// The limits of one answer, shared by the readers of all providers.
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"

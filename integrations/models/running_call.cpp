@@ -1,4 +1,4 @@
-// One call of a model from the first try to the last: deadlines, retries, usage.
+// One model call from its first attempt to its last: deadlines, retries, usage.
 #include "integrations/models/running_call.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto body_release_time = milliseconds(1'000); ///< after the answer's end, for the body's end to come too
+constexpr auto body_release_time = milliseconds(1'000); ///< wait after the answer's end for the end of the body
 
 model_usage sum(const model_usage& a, const model_usage& b) {
   return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
           a.cached_input_tokens + b.cached_input_tokens};
 }
 
-/// Times are added to the clock's: what somebody meant as "for ever" must not overflow it.
+/// Bounds durations, which are added to clock times: a value meant as "for ever" must not overflow.
 model_settings bounded(model_settings settings) {
   constexpr milliseconds longest = std::chrono::hours(24 * 365);
   for (milliseconds* time : {&settings.connect_timeout, &settings.first_event_timeout, &settings.idle_timeout,
@@ -126,7 +126,7 @@ void running_call::after_mishap(time_point now) {
 void running_call::give_up(fault why) {
   if (try_) usage_ = sum(usage_, try_->usage());
   phase_ = phase::over;
-  try_.reset(); // before it is told: who hears of the failure may count the connections
+  try_.reset(); // before reporting: a listener that hears of the failure can count the connections
   line_->tell(model_events::failed{std::move(why), usage_});
 }
 

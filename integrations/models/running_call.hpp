@@ -1,5 +1,5 @@
-// One call of a model from the first try to the last: deadlines, retries, usage. Pure but for the tries that it makes:
-// time and randomness are handed in.
+// One model call from its first attempt to its last: deadlines, retries, usage. Pure except for the attempts that it
+// makes: time and randomness are passed in.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,26 @@
 
 namespace quell::integrations {
 
-/// How long to wait before try number `coming` (from 2): doubles from the first to the longest back-off, and lies
-/// between half of that and all of it, as `random` (0 to below 1) says.
+/// The wait before attempt number `coming` (from 2): doubles from the first back-off to the longest, multiplied by 0.5
+/// to 1 according to `random` (0 to below 1).
 std::chrono::milliseconds backoff(const model_settings& settings, std::uint32_t coming, double random);
 
 class running_call final : public attempt_host {
  public:
   using time_point = model_clock::time_point;
 
-  /// `who` begins every fault's text: which model, where.
+  /// `who` begins every fault's text: the model and its place.
   running_call(model_settings settings, std::string who, attempt_maker make, time_point now);
   /// A call that fails as soon as it is begun.
   running_call(fault why, time_point now);
 
-  /// What is to be known when it runs: where to tell, whom to ask for randomness, and whom to call when `step` is due.
+  /// Connects the call before it runs: `line` gets the events, `random` gives randomness, `touched` says that `step` is
+  /// due.
   void connect(std::shared_ptr<call_line> line, std::function<double()> random, std::function<void()> touched);
 
-  /// Does all that is due. Not from inside a try's report.
+  /// Does all work that is due. Not callable from inside an attempt's report.
   void step(time_point now);
-  /// When `step` is due if nothing happens before; it may be early.
+  /// The time at which `step` is due if nothing happens before; can be early.
   time_point next() const;
   bool over() const { return phase_ == phase::over; }
 
@@ -51,17 +52,17 @@ class running_call final : public attempt_host {
   std::shared_ptr<call_line> line_;
   std::function<double()> random_;
   std::function<void()> touched_;
-  time_point whole_end_; ///< of all tries together
-  time_point rest_end_;  ///< of a back-off
-  time_point since_;     ///< of the phase, or of the last sign of life while streaming
+  time_point whole_end_; ///< deadline of all attempts together
+  time_point rest_end_;  ///< end of a back-off
+  time_point since_;     ///< start of the phase, or the last sign of life while streaming
   phase phase_ = phase::resting;
   std::uint32_t tries_ = 0;
-  bool told_any_ = false; ///< text or a call: from here on another try would repeat what was told
+  bool told_any_ = false; ///< text or a call was reported: a retry would repeat it
   bool ended_ = false;
   std::optional<mishap> mishap_;
   std::optional<fault> early_fault_;
-  model_usage usage_;            ///< of the tries that are over
-  std::unique_ptr<attempt> try_; ///< last: it reports to all of the above
+  model_usage usage_;            ///< of the attempts that are over
+  std::unique_ptr<attempt> try_; ///< last: it reports to all members above
 };
 
 } // namespace quell::integrations

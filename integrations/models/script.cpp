@@ -1,4 +1,4 @@
-// Which answer of a script is played, and the scripts that are kept.
+// Chooses the answer of a script, and caches scripts.
 #include "integrations/models/script.hpp"
 
 #include <fstream>
@@ -67,7 +67,7 @@ const script_answer* answer_of(const script& all, const script_scene& scene, std
   for (const script_answer& one : all.answers) {
     const script_condition& when = one.when;
     if (when.result && !scene.results_last) continue;
-    // Who asks for a user's words means the answer to them, not that to the results which follow.
+    // A condition on the user's text means the answer to that text, not to the results that follow.
     if (when.user && scene.results_last && !when.result && !when.round && !when.ask) continue;
     if (part(when.user, scene.text) && part(when.result, scene.results) && part(when.system, scene.system) &&
         same(when.ask, scene.ask) && same(when.round, scene.round) && same(when.attempt, attempt))

@@ -1,4 +1,4 @@
-// Reads a script from JSON or TOML, strictly: a misspelt word is an error that says where.
+// Reads a script from JSON or TOML, strictly: a misspelt word is an error that gives its place.
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t longest_ms = 24ULL * 3600 * 1000;
 
-/// The first thing that is wrong, with where it is; everything after it is read as if absent.
+/// The first error and its place; everything after it is read as if absent.
 struct trouble {
   std::optional<std::string> first;
   void say(const std::string& where, const std::string& what) {
@@ -84,7 +84,7 @@ script_steps::call read_call(const script_reader& from) {
   from.only({"name", "input", "id"});
   script_steps::call call{from.text("id").value_or(""), from.text("name").value_or(""), "{}"};
   if (call.name.empty()) from.say("a call needs a name");
-  // A text is passed on as it is, so that a script can play a model that writes no JSON.
+  // A text is passed on unchanged, so that a script can play a model that writes invalid JSON.
   if (from.has("input")) call.input = from.at("input").is_string() ? *from.text("input") : dump_json(from.at("input"));
   return call;
 }
@@ -166,12 +166,12 @@ json as_json(const toml::node& node) {
     return value;
   }
   if (const auto* text = node.as_string()) return text->get();
-  // Like JSON's parser: what is not negative is unsigned.
+  // As JSON's parser does: a number that is not negative is unsigned.
   if (const auto* number = node.as_integer())
     return number->get() < 0 ? json(number->get()) : json(static_cast<std::uint64_t>(number->get()));
   if (const auto* number = node.as_floating_point()) return number->get();
   if (const auto* yes = node.as_boolean()) return yes->get();
-  return nullptr; // dates: no script has any
+  return nullptr; // dates, which scripts do not use
 }
 
 result<json> read_text(const std::string& text, const std::string& file) {

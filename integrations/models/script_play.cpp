@@ -1,4 +1,4 @@
-// One try of a scripted model: the steps of an answer played on the client's thread, by its clock.
+// One attempt of a scripted model: plays the steps of an answer on the client's thread, by its clock.
 #include "integrations/models/script_play.hpp"
 
 #include "integrations/models/json.hpp"
@@ -8,10 +8,10 @@
 namespace quell::integrations {
 namespace {
 
-constexpr int pieces_a_tick = 32; ///< then others have their turn
+constexpr int pieces_a_tick = 32; ///< per tick, so that other calls get their turn
 constexpr std::chrono::milliseconds endless_delay{1};
 
-/// The bytes of the first `characters` characters; 0 means all.
+/// The length in bytes of the first `characters` characters; 0 means all.
 std::size_t prefix(std::string_view text, std::size_t characters) {
   if (characters == 0) return text.size();
   std::size_t bytes = 0;
@@ -20,7 +20,7 @@ std::size_t prefix(std::string_view text, std::size_t characters) {
   return std::min(bytes, text.size());
 }
 
-/// Templates are filled inside the strings of the input, so that what is put in needs no quoting.
+/// Fills templates inside the input's strings, so that the inserted text needs no quoting.
 void fill(json& value, const script_scene& scene) {
   if (value.is_string()) value = filled(value.get<std::string>(), scene);
   if (value.is_structured())

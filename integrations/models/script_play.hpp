@@ -1,4 +1,4 @@
-// One try of a scripted model: the steps of an answer played on the client's thread, by its clock.
+// One attempt of a scripted model: plays the steps of an answer on the client's thread, by its clock.
 #pragma once
 
 #include "integrations/models/attempt.hpp"
@@ -16,7 +16,7 @@ class script_play final : public attempt {
   model_usage usage() const override;
 
  private:
-  /// How a step goes on: false if it waits for `wake_`, or has ended the play.
+  /// Plays one step. Returns false if it waits for `wake_` or has ended the play.
   bool play(const script_steps::say& step, model_clock::time_point now);
   bool play(const script_steps::call& step, model_clock::time_point now);
   bool play(const script_steps::pause& step, model_clock::time_point now);
@@ -31,11 +31,11 @@ class script_play final : public attempt {
   std::shared_ptr<const script_scene> scene_;
   const script_answer* answer_;
   call_ids ids_;
-  model_clock::time_point wake_; ///< the past at first: it begins at once
+  model_clock::time_point wake_; ///< initially in the past, so that the play begins at once
   std::size_t step_ = 0;
-  std::string text_; ///< of the step that is being said, filled
+  std::string text_; ///< the filled text of the current `say` step
   std::size_t said_ = 0;
-  bool waited_ = false; ///< the present chunk's delay is over, or the present pause has begun
+  bool waited_ = false; ///< the current chunk's delay is over, or the current pause has begun
   std::uint64_t told_bytes_ = 0;
   bool any_call_ = false;
 };

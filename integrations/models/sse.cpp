@@ -1,4 +1,4 @@
-// Server-sent events out of bytes that come in any pieces.
+// Decodes server-sent events from bytes that arrive in arbitrary pieces.
 #include "integrations/models/sse.hpp"
 
 #include <charconv>

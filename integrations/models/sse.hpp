@@ -1,4 +1,4 @@
-// Server-sent events out of bytes that come in any pieces (https://html.spec.whatwg.org, "event stream").
+// Decodes server-sent events from bytes that arrive in arbitrary pieces (https://html.spec.whatwg.org, "event stream").
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@ namespace quell::integrations {
 
 class sse_decoder {
  public:
-  /// `name` is "" if the stream gave none. False: take no more.
+  /// `name` is "" if the stream gave none. Returns false to stop.
   using sink = std::function<bool(std::string_view name, std::string_view data)>;
 
   enum class state { fine, stopped, line_too_long, event_too_long };
 
-  /// Lines end in CR, LF or both, also when a piece ends between the two. Comments and unknown fields are dropped.
-  /// After anything but `fine` the decoder takes no more.
+  /// Lines end in CR, LF or both, also if a piece ends between the two. Comments and unknown fields are dropped. After
+  /// any result other than `fine` the decoder takes no more.
   state take(std::string_view bytes, const sink& event);
 
-  /// Whether anything of an event has come that no empty line ended. The end of a stream discards that.
+  /// Whether part of an unfinished event has arrived. The end of a stream discards that part.
   bool in_event() const { return !line_.empty() || has_data_; }
 
-  /// The id of the last event that was whole; "" if there is none.
+  /// The id of the last complete event; "" if there is none.
   const std::string& last_id() const { return last_id_; }
-  /// What the stream said last of the pause before a new connection.
+  /// The latest reconnection delay that the stream gave.
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }
 
  private:
@@ -36,7 +36,7 @@ class sse_decoder {
   std::optional<std::chrono::milliseconds> retry_;
   bool has_data_ = false;
   bool after_cr_ = false;
-  bool at_start_ = true; ///< a byte order mark may come
+  bool at_start_ = true; ///< a byte order mark is still possible
 };
 
 } // namespace quell::integrations

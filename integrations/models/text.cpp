@@ -1,4 +1,4 @@
-// Text from elsewhere made safe to keep and to show.
+// Makes untrusted text safe to keep and to show.
 #include "integrations/models/text.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::string repaired(std::string_view text) {
 }
 
 std::string excerpt(std::string_view text, std::size_t characters) {
-  // What is far beyond the excerpt need not be looked at.
+  // Text far beyond the excerpt need not be examined.
   const std::string whole = repaired(text.substr(0, characters * 8 + 64));
   std::string shown;
   std::size_t count = 0;

@@ -13,12 +13,12 @@
 namespace quell::integrations {
 namespace {
 
-constexpr long kept_connections = 512; ///< idle and busy together; above it an ended one is closed
+constexpr long kept_connections = 512; ///< idle and busy together; above it an ended connection is closed
 
 } // namespace
 
 result<std::unique_ptr<transfers>> transfers::make() {
-  // Thread safe in this libcurl ("threadsafe" feature); more than once is fine, and it is never undone.
+  // Thread safe in this libcurl ("threadsafe" feature) and callable more than once; it is never undone.
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
     return failure("internal", "libcurl could not be initialised; model providers cannot be asked");
   std::unique_ptr<transfers> made(new transfers);
@@ -46,7 +46,7 @@ transfers::~transfers() {
 
 void transfers::wake() {
   const std::uint64_t one = 1;
-  // Fails only if it is awake already.
+  // Fails only if the wake-up is already pending.
   [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
 }
 
@@ -60,7 +60,7 @@ int transfers::on_socket(CURL*, curl_socket_t socket, int what, void* self, void
   event.data.fd = socket;
   if (what != CURL_POLL_OUT) event.events |= EPOLLIN;
   if (what != CURL_POLL_IN) event.events |= EPOLLOUT;
-  // A number may be that of a new socket; the old one left the set when it was closed.
+  // The descriptor can be that of a new socket; the old socket left the set when it was closed.
   if (epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0) epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event);
   return 0;
 }
@@ -74,7 +74,7 @@ int transfers::on_timer(CURLM*, long ms, void* self) {
 void transfers::add(CURL* easy) { curl_multi_add_handle(multi_, easy); }
 
 void transfers::remove(CURL* easy) {
-  // Without this an HTTP/2 connection would live on with its stream reset, back in the pool.
+  // Otherwise an HTTP/2 connection would survive the reset of its stream and return to the pool.
   curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
   curl_multi_remove_handle(multi_, easy);
 }
@@ -95,7 +95,8 @@ void transfers::wait(clock::time_point until, const std::function<void()>& betwe
       [[maybe_unused]] const auto taken = ::read(wake_, &ignored, sizeof ignored);
       continue;
     }
-    // Should `between` have closed this socket, libcurl finds no transfer for it, or one that is not ready: no harm.
+    // If `between` has closed this socket, libcurl finds no transfer for it, or one that is not ready, which is
+    // harmless.
     const int mask = ((event.events & EPOLLIN) ? CURL_CSELECT_IN : 0) |
                      ((event.events & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
                      ((event.events & (EPOLLERR | EPOLLHUP)) ? CURL_CSELECT_ERR : 0);
@@ -106,7 +107,7 @@ void transfers::wait(clock::time_point until, const std::function<void()>& betwe
   if (timer_ && *timer_ <= clock::now()) {
     timer_.reset();
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
-    // It does not tell a time again that it told before.
+    // libcurl does not report an unchanged timeout again.
     long next = -1;
     if (!timer_ && curl_multi_timeout(multi_, &next) == CURLM_OK) on_timer(multi_, next, this);
   }

@@ -1,7 +1,7 @@
-// libcurl's multi interface on one thread: which sockets are ready is asked of epoll, so that the cost is that of the
-// streams that speak, not of all that are open.
+// libcurl's multi interface on one thread. epoll reports the ready sockets, so that the cost grows with the active
+// streams and not with the open ones.
 //
-// A connection carries one stream at a time, also with HTTP/2: only so does closing a stream close a connection.
+// A connection carries one stream at a time, also with HTTP/2: otherwise closing a stream would not close a connection.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,19 @@ class transfers {
   transfers(const transfers&) = delete;
   transfers& operator=(const transfers&) = delete;
 
-  /// Any thread: the present or next `wait` returns soon.
+  /// Any thread: the current or next `wait` returns soon.
   void wake();
 
-  // All below: the one thread that drives.
+  // The functions below belong to the one thread that drives the network.
   void add(CURL* easy);
-  /// Ends it if it is not over: its socket is closed when this returns. Not from inside one of libcurl's callbacks.
+  /// Ends the transfer if it is not over: its socket is closed when this returns. Not callable from libcurl's
+  /// callbacks.
   void remove(CURL* easy);
-  /// The connection of a transfer that is over may be used again.
+  /// Lets the connection of a finished transfer be used again.
   void release(CURL* easy);
-  /// Waits until a socket is ready, `wake` was called or `until` is here, and moves what can be moved. `between` is
-  /// called after each socket that was served; `done` for each transfer that has ended by itself, outside of callbacks.
+  /// Waits until a socket is ready, `wake` was called or `until` is reached, and moves all data that can be moved.
+  /// `between` is called after each served socket; `done` for each transfer that has ended by itself, outside of
+  /// callbacks.
   void wait(clock::time_point until, const std::function<void()>& between,
             const std::function<void(CURL*, CURLcode)>& done);
 
@@ -47,7 +49,7 @@ class transfers {
   CURLM* multi_ = nullptr;
   int epoll_ = -1;
   int wake_ = -1;
-  std::optional<clock::time_point> timer_; ///< when libcurl wants to be called
+  std::optional<clock::time_point> timer_; ///< the time of libcurl's next timeout call
 };
 
 } // namespace quell::integrations

@@ -1,4 +1,4 @@
-// What a provider's translation is: a request into an HTTP request, and the events of the answer into ours. Pure: no
+// A provider's translator: turns a request into an HTTP request, and the events of the answer into ours. Pure: no
 // network, no clock.
 #pragma once
 
@@ -16,39 +16,39 @@ namespace quell::integrations {
 
 struct http_request {
   std::string url;
-  std::string shown_url;            ///< without user, password and query: for people
-  std::vector<std::string> headers; ///< hold the key
+  std::string shown_url;            ///< without user, password and query: for display
+  std::vector<std::string> headers; ///< contain the key
   std::string body;
 };
 
-/// Why a try has failed. `why.detail` does not say yet which model at which place.
+/// The reason why an attempt failed. `why.detail` does not name the model and its place yet.
 struct mishap {
   fault why;
-  bool again = false; ///< another try may do better
+  bool again = false; ///< a retry can succeed
   std::optional<std::chrono::milliseconds> asked_wait;
 };
 
 mishap broken(std::string detail);
 
-/// Reads one answer. After a mishap or the finish it is given nothing more.
+/// Reads one answer. It gets nothing more after a mishap or the finish.
 class reply_reader {
  public:
   virtual ~reply_reader() = default;
-  /// One event of the stream; appends what there is to tell.
+  /// Takes one event of the stream and appends the resulting events.
   virtual std::optional<mishap> take(std::string_view name, std::string_view data, std::vector<model_event>& told) = 0;
-  /// The body has ended as HTTP sees it.
+  /// The HTTP body has ended.
   virtual std::optional<mishap> end(std::vector<model_event>& told) = 0;
   bool finished() const { return finished_; }
-  /// All is there but the last formality: an end of the connection, or silence, is as good as the end event.
+  /// Only the formal end event is missing: an end of the connection, or silence, is then just as good.
   bool settled() const { return settled_; }
   const model_usage& usage() const { return usage_; }
 
  protected:
-  /// Count what came against the limits of one answer.
+  /// Count received bytes against the limits of one answer.
   std::optional<mishap> count_text(std::size_t bytes);
   std::optional<mishap> count_input(std::size_t bytes);
   std::optional<mishap> count_call();
-  /// At most so much of a name as we keep.
+  /// The name, cut to our limit.
   static std::string fit_name(const std::string& name);
 
   bool finished_ = false, settled_ = false;
@@ -58,7 +58,7 @@ class reply_reader {
   std::size_t text_bytes_ = 0, input_bytes_ = 0, calls_ = 0;
 };
 
-/// Fault: the settings or the request are such that no server would take it.
+/// Fault: no server would accept the settings or the request.
 result<http_request> anthropic_request(const model_settings& settings, const model_request& request);
 std::unique_ptr<reply_reader> anthropic_reader(call_ids ids);
 

@@ -1,4 +1,4 @@
-// One try over HTTP: a request sent, its stream of events read as it comes.
+// One attempt over HTTP: sends a request and reads its event stream as it arrives.
 #include "integrations/models/web_attempt.hpp"
 
 #include <ctime>
@@ -10,7 +10,7 @@
 namespace quell::integrations {
 namespace {
 
-constexpr std::size_t after_end_bytes = 64 * 1024; ///< more than that behind the answer's end is not read
+constexpr std::size_t after_end_bytes = 64 * 1024; ///< more bytes than this after the answer's end are not read
 
 } // namespace
 
@@ -18,7 +18,7 @@ web_attempt::web_attempt(attempt_host& host, transfers& network, std::shared_ptr
     : host_(host), network_(network), plan_(std::move(plan)), reader_(plan_->reader(plan_->ids)),
       easy_(curl_easy_init()) {
   for (const std::string& header : plan_->request.headers) headers_ = curl_slist_append(headers_, header.c_str());
-  headers_ = curl_slist_append(headers_, "Expect:"); // or long bodies would wait for a 100 Continue
+  headers_ = curl_slist_append(headers_, "Expect:"); // otherwise a long body waits for a 100 Continue
   set_options();
   network_.add(easy_);
 }
@@ -56,7 +56,7 @@ bool web_attempt::take_header(std::string_view line) {
     mishap_ = broken("the server sent more than " + std::to_string(limits::header_bytes >> 10) + " KiB of headers");
     return false;
   }
-  if (line.starts_with("HTTP/")) response_.headers.clear(); // an answer behind a 1xx one
+  if (line.starts_with("HTTP/")) response_.headers.clear(); // the final response after a 1xx one
   if (const auto field = header_field_of(line)) response_.headers[field->name] = field->value;
   return true;
 }
@@ -65,7 +65,7 @@ bool web_attempt::is_stream() {
   if (response_.status == 0) curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &response_.status);
   if (response_.status < 200 || response_.status > 299) return false;
   const auto type = response_.headers.find("content-type");
-  // Some servers forget the type of a stream; nobody sends one as these.
+  // Some servers omit the type of a stream; none sends a stream under one of these types.
   return type == response_.headers.end() ||
          (!type->second.starts_with("text/html") && !type->second.starts_with("application/json"));
 }
@@ -120,7 +120,7 @@ void web_attempt::done(CURL* easy, CURLcode code) {
 }
 
 void web_attempt::finish(CURLcode code) {
-  is_stream(); // fetches the status, if no body came
+  is_stream(); // fetches the status if no body came
   network_.release(easy_);
   over_ = true;
   std::vector<model_event> events;
@@ -139,7 +139,7 @@ std::optional<mishap> web_attempt::outcome(CURLcode code, std::vector<model_even
                                   : of_wrong_body(response_);
   if (!is_stream()) return of_wrong_body(response_);
   auto what = reader_->end(events);
-  // An end without the end event is a lost connection that was closed politely.
+  // An end of the body without the end event is a lost connection that was closed cleanly.
   if (what) what->again = true;
   return what;
 }

@@ -1,4 +1,4 @@
-// One try over HTTP: a request sent, its stream of events read as it comes.
+// One attempt over HTTP: sends a request and reads its event stream as it arrives.
 #pragma once
 
 #include "integrations/models/attempt.hpp"
@@ -8,13 +8,13 @@
 
 namespace quell::integrations {
 
-/// What all tries of one call share.
+/// State shared by all attempts of one call.
 struct web_plan {
   http_request request;
   std::unique_ptr<reply_reader> (*reader)(call_ids ids) = nullptr;
-  call_ids ids; ///< those that the conversation has already
+  call_ids ids; ///< ids that the conversation already uses
   std::chrono::milliseconds connect_timeout{0};
-  std::string ca_file; ///< "": the library's own
+  std::string ca_file; ///< "": the library's default
 };
 
 class web_attempt final : public attempt {
@@ -27,7 +27,7 @@ class web_attempt final : public attempt {
   void conclude() override;
   model_usage usage() const override { return reader_->usage(); }
 
-  /// The network has ended the transfer of this handle.
+  /// Called when the transfer of this handle has ended.
   static void done(CURL* easy, CURLcode code);
 
  private:
@@ -52,7 +52,7 @@ class web_attempt final : public attempt {
   refusal response_;
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
   bool any_event_ = false, over_ = false;
-  std::optional<mishap> mishap_; ///< why the transfer was broken off by us
+  std::optional<mishap> mishap_; ///< why we broke off the transfer
 };
 
 } // namespace quell::integrations

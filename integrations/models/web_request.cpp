@@ -1,4 +1,4 @@
-// Options that no transfer goes without, and header lines.
+// Options common to all transfers, and header lines.
 #include "integrations/models/web_request.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void set_common_options(CURL* easy, std::chrono::milliseconds connect_timeout, c
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(CURLOPT_USERAGENT, "quell");
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L); // a cancel must not wait for a name that is being looked up
+  set(CURLOPT_QUICK_EXIT, 1L); // a cancel must not wait for a name lookup
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
