@@ -1,4 +1,4 @@
-// What MCP servers say and what we say to them, the same for both transports.
+// The messages to and from MCP servers that both transports share.
 #include "integrations/mcp/answers.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 
 json own_name() { return {{"name", "quell"}, {"version", "0.1.0"}}; }
 
-/// People are asked for forms (elicitation), not sent to addresses.
+/// Elicitation by form only: we do not send people to URLs.
 json own_capabilities() { return {{"elicitation", {{"form", json::object()}}}}; }
 
-/// Names of members as the stateless version spells them.
+/// Member names of the stateless version.
 constexpr const char* version_key = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* client_key = "io.modelcontextprotocol/clientInfo";
 constexpr const char* capabilities_key = "io.modelcontextprotocol/clientCapabilities";
@@ -28,7 +28,7 @@ std::string cut_at_character(std::string text, std::size_t bytes) {
   return text;
 }
 
-/// The text blocks of a result that is too long to be told, as far as there is room, and a word about the rest.
+/// The text blocks of an oversized result, as far as they fit, and a note about the omitted rest.
 std::string shortened(const json& result, std::size_t size, bool ok) {
   std::string text;
   const json& content = member(result, "content");
@@ -157,7 +157,7 @@ bool wants_input(const json& result) { return text_member(result, "resultType") 
 mcp_call_event ended_with(const std::string& who, const json& result) {
   if (!result.is_object())
     return mcp_call_events::failed{{"mcp_broken", who + ": the result of a tool is no JSON object", {}}, true};
-  if (wants_input(result)) // of a version that has no such thing
+  if (wants_input(result)) // in a version that does not have this
     return mcp_call_events::failed{
         {"mcp_refused", who + ": the tool asks for input in a way that its version of MCP does not have", {}}, true};
   json kept = json::object();

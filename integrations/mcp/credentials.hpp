@@ -1,4 +1,4 @@
-// Whose token an MCP server over HTTP is sent. Any thread.
+// Supplies the token that is sent to an MCP server over HTTP. Any thread.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@ namespace quell::integrations {
 class mcp_credentials {
  public:
   virtual ~mcp_credentials() = default;
-  /// What is sent now as a bearer token; "" = none. A secret. Never blocks.
+  /// The bearer token to send now; "" = none. Secret. Never blocks.
   virtual std::string token() = 0;
-  /// The server did not take `used` ("" = there was none): with `status` 401, or 403, and this WWW-Authenticate.
-  /// `done` once, on any thread, perhaps before this returns: true = there is another token now, one more try is worth
-  /// it.
+  /// The server refused `used` ("" = no token was sent) with `status` 401 or 403 and this WWW-Authenticate. Calls
+  /// `done` once, on any thread, possibly before this returns; true = there is a new token, so one more attempt makes
+  /// sense.
   virtual void refused(std::string used, long status, std::string challenge, std::function<void(bool)> done) = 0;
 };
 

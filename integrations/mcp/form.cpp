@@ -1,4 +1,4 @@
-// Forms of elicitation: text, numbers, yes or no, one choice or several, and nothing inside of anything else.
+// Elicitation forms: text, numbers, yes or no, one choice or several, without nesting.
 #include "integrations/mcp/form.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 std::string quoted_name(const std::string& name) { return "\"" + excerpt(name, 80) + "\""; }
 
-/// The texts among which this schema lets somebody choose; nothing: any text.
+/// The choices that this schema offers; nullopt: any text is allowed.
 std::optional<std::vector<std::string>> choices_of(const json& schema) {
   std::vector<std::string> found;
   if (const json& all = member(schema, "enum"); all.is_array()) {
@@ -75,7 +75,7 @@ std::string wrong_format(const std::string& text, const std::string& format) {
       date(R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))"),
       instant(
           R"(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?([Zz]|[+\-]\d\d:\d\d))");
-  constexpr std::size_t most = 2048; // what the matcher's stack takes on any text
+  constexpr std::size_t most = 2048; // bytes; the matcher's stack can take any text up to this length
   const auto fits = [&](const std::regex& what) { return text.size() <= most && std::regex_match(text, what); };
   if (format == "email" && !fits(email)) return "must be an email address";
   if (format == "uri" && !fits(uri)) return "must be a URI, like https://host/path";
@@ -123,7 +123,7 @@ std::string wrong_list(const json& field, const json& value) {
   return wrong_length(value.size(), field, "minItems", "maxItems", "entries");
 }
 
-/// "" = nothing.
+/// The error in this value; "" = none.
 std::string wrong_value(const json& field, const json& value) {
   const std::string type = text_member(field, "type");
   if (type == "boolean") return value.is_boolean() ? std::string() : "must be true or false";

@@ -13,8 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto zombies_ask_for = milliseconds(60'000); ///< so long a cancelled call is reckoned with
-constexpr auto release_time = milliseconds(1'000);     ///< after the answer, for the body's end to come too
+constexpr auto zombies_ask_for = milliseconds(60'000); ///< for so long a cancelled call can still ask questions
+constexpr auto release_time = milliseconds(1'000);     ///< wait after the answer for the end of the body
 
 } // namespace
 
@@ -26,7 +26,7 @@ http_conversation::time_point http_conversation::after(milliseconds time, time_p
   return now + std::clamp(time, milliseconds(0), longest);
 }
 
-// What a server says may repeat what we sent it.
+// A server's text can repeat what we sent it, so the key is removed.
 fault http_conversation::clean(fault why) const {
   why.detail = without(std::move(why.detail), settings_.key);
   why.detail = without(std::move(why.detail), token_);
@@ -90,7 +90,7 @@ void http_conversation::close(exchange_id id) {
   exchanges_.erase(found);
 }
 
-// The end of its body makes the connection free for another request.
+// The end of the body frees the connection for another request.
 void http_conversation::linger(exchange_id id, time_point now) {
   const auto found = exchanges_.find(id);
   if (found == exchanges_.end()) return;
@@ -154,7 +154,7 @@ void http_conversation::tell_end(call_number number, mcp_call_event event) {
 void http_conversation::cancel(call_number number, const std::string& reason, time_point now) {
   auto found = calls_.find(number);
   if (found == calls_.end()) return;
-  // An answer that is here already was earlier than the cancel.
+  // An answer that has already arrived came before the cancel.
   if (found->second.at != 0) look(found->second.at, now);
   found = calls_.find(number);
   if (found == calls_.end()) return;
@@ -162,9 +162,9 @@ void http_conversation::cancel(call_number number, const std::string& reason, ti
   resumes_.erase({gone.resume_at, number});
   calls_.erase(found);
   if (gone.request == 0) return gone.line->became("not_sent");
-  if (gone.waits_for_human) return gone.line->became("done"); // it has ended there, with what it wanted to know
+  if (gone.waits_for_human) return gone.line->became("done"); // the call has already ended there by asking its question
   const bool sent = gone.at == 0 ||
-                    exchanges_.at(gone.at).why == purpose::resumption || // the rest of one that was sent
+                    exchanges_.at(gone.at).why == purpose::resumption || // the continuation of a request that was sent
                     exchanges_.at(gone.at).http->sent();
   const std::uint64_t request = gone.request;
   close(gone.at);
@@ -185,7 +185,7 @@ void http_conversation::send_cancel(std::uint64_t request, std::shared_ptr<mcp_l
 }
 
 void http_conversation::stop_waiting(call_number number) {
-  // The notification goes on its way; only its record is closed.
+  // The notification is still delivered; only its record is closed.
   if (const auto found = cancels_.find(number); found != cancels_.end())
     if (const auto line = exchanges_.at(found->second).line) line->became("ignored");
 }
@@ -245,7 +245,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
   switch (message.what) {
   case kind::answer:
   case kind::error: {
-    // An error before the id was read has none; it can only be about the one request of this exchange.
+    // An error from before the id was read has no id; it can only be about the one request of this exchange.
     const bool ours = one.request != 0 &&
                       (rpc::own_id(message.id) == one.request || (message.what == kind::error && message.id.is_null()));
     if (!ours || one.why == purpose::lingering) return false;
@@ -272,7 +272,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
     }
     return false;
   case kind::request:
-    // What listens lives long: there it is counted what is being answered.
+    // A listening stream lives long, so its limit counts the answers in progress instead.
     if (one.why == purpose::listening ? exchanges_.size() <= calls_.size() + mcp_limits::stream_requests
                                       : ++one.server_requests <= mcp_limits::stream_requests)
       if (!ended_) take_request(id, message, now);

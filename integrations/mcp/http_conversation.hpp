@@ -1,8 +1,8 @@
-// The conversation with one MCP server over HTTP: handshake, list of tools, calls, cancels. On the one thread that
-// drives the network; the time comes in.
+// The conversation with one MCP server over HTTP: handshake, list of tools, calls, cancels. Runs on the one thread that
+// drives the network; the time is passed in.
 //
-// How a cancel is sent: the response is closed at once, in every version. Up to 2025-11-25 that means nothing to the
-// server, so the notification is posted too; since 2026-07-28 it is the cancel, and the notification would mean
+// Sending a cancel: in every version the response is closed at once. Up to 2025-11-25 closing means nothing to the
+// server, so the notification is posted too; since 2026-07-28 closing is the cancel, and the notification would mean
 // nothing.
 #pragma once
 
@@ -24,14 +24,14 @@ namespace quell::integrations {
 class http_conversation {
  public:
   using time_point = transfers::clock::time_point;
-  using call_number = std::uint64_t; ///< the holder's; not the request's id
+  using call_number = std::uint64_t; ///< chosen by the holder; not the request's id
 
   struct settings {
     std::string name, url, key;
     mcp_http_options options;
     mcp_hooks hooks;
-    std::function<double()> random; ///< from 0 to below 1
-    /// Any thread: the job runs on the one that drives the network, unless the server has gone.
+    std::function<double()> random; ///< returns 0 to below 1
+    /// Any thread: runs the job on the thread that drives the network, unless the server is gone.
     std::function<void(std::function<void(http_conversation&, time_point)>)> post;
   };
   http_conversation(transfers& network, settings what);
@@ -40,28 +40,28 @@ class http_conversation {
              const std::string& operation, time_point now);
   void cancel(call_number number, const std::string& reason, time_point now);
   void stop_waiting(call_number number);
-  /// No effect if the question is not open any more.
+  /// No effect if the question is no longer open.
   void answer(call_number number, std::uint64_t question, const mcp_answer& what, time_point now);
   void list(mcp_server::tools_reply reply, time_point now);
   void begin_handshake(time_point now);
 
-  /// Looks at what came and whose time is over.
+  /// Handles all that has arrived and every deadline that has passed.
   void step(time_point now);
   time_point next() const;
-  /// Whether something came that `step` has not looked at.
+  /// Whether anything has arrived that `step` has not handled.
   bool has_news() const { return !news_.empty(); }
 
-  /// Everything open ends; what is still to be delivered, cancels and the goodbye, is over when `is_quiet`.
+  /// Ends everything open; cancels and the goodbye are still delivered, and `is_quiet` says when that is done.
   void end(time_point now);
   bool is_quiet() const { return exchanges_.empty(); }
-  /// Gives up what is not delivered.
+  /// Gives up all undelivered messages.
   void abandon();
 
  private:
   using exchange_id = std::uint64_t;
   enum class phase : std::uint8_t { none, probing, initializing, confirming, ready };
-  /// `resumption`: the rest of a call's answer, by GET behind the last event that came. `listening`: what the server
-  /// says of itself, by GET, as long as the session is there.
+  /// `resumption`: the rest of a call's answer, by GET after the last received event. `listening`: the server's own
+  /// messages, by GET, for the whole session.
   enum class purpose : std::uint8_t {
     handshake,
     page,
@@ -79,27 +79,27 @@ class http_conversation {
     std::uint64_t request = 0; ///< its JSON-RPC id
     call_number call = 0;
     std::shared_ptr<mcp_line> line;
-    std::string session; ///< that it was made in
-    std::string token;   ///< of its account, that it carried
+    std::string session; ///< the session in which it was opened
+    std::string token;   ///< the account token that it carried
     std::size_t server_requests = 0;
     time_point alarm = time_point::max();
   };
   struct call {
     std::shared_ptr<mcp_line> line;
     std::string tool, input, operation;
-    exchange_id at = 0;        ///< 0: it waits for the handshake, to be resumed, or for a human
-    bool again = false;        ///< its session was gone once
-    bool renewed = false;      ///< its token was not taken once
-    bool is_renewing = false;  ///< it waits for another token
-    std::uint64_t request = 0; ///< the JSON-RPC id under which it was sent; 0: not yet
+    exchange_id at = 0;        ///< 0: waits for the handshake, for resumption, or for a human
+    bool again = false;        ///< its session was lost once
+    bool renewed = false;      ///< its token was refused once
+    bool is_renewing = false;  ///< waits for a new token
+    std::uint64_t request = 0; ///< the JSON-RPC id under which it was sent; 0: not sent yet
     time_point deadline = time_point::max();
-    std::string session;         ///< that it was sent in
-    std::string last_event;      ///< of its answer, so far
-    std::size_t resumptions = 0; ///< in a row, that brought nothing
-    std::uint32_t failures = 0;  ///< of those in a row, that did not come about
+    std::string session;         ///< the session in which it was sent
+    std::string last_event;      ///< of its answer so far
+    std::size_t resumptions = 0; ///< consecutive ones that brought nothing new
+    std::uint32_t failures = 0;  ///< consecutive ones that did not connect
     time_point resume_at = time_point::max();
     mcp_questions questions;
-    bool waits_for_human = false; ///< it has ended at the server, and is to be sent again
+    bool waits_for_human = false; ///< it has ended at the server and will be sent again
   };
 
   exchange_id open(purpose why, std::string body, std::string_view method, std::string_view name, time_point alarm,
@@ -112,7 +112,7 @@ class http_conversation {
   void linger(exchange_id id, time_point now);
   void look(exchange_id id, time_point now);
   void ring(exchange_id id, time_point now);
-  /// True: the message was the end of what the exchange is for, which may be gone now.
+  /// True: the message ended the exchange's purpose, so the exchange can already be destroyed.
   bool take(exchange_id id, const std::string& text, time_point now);
   bool take_answer(exchange_id id, rpc::message& message, time_point now);
   void listen(time_point now);
@@ -159,29 +159,29 @@ class http_conversation {
   std::string server_name_, server_version_;
   std::uint64_t next_request_ = 0;
   exchange_id next_exchange_ = 0;
-  std::uint32_t tries_ = 0;             ///< of the present step of handshake or list
-  time_point rest_ = time_point::max(); ///< until the next try
+  std::uint32_t tries_ = 0;             ///< attempts at the current step of handshake or list
+  time_point rest_ = time_point::max(); ///< until the next attempt
   std::unordered_map<exchange_id, exchange> exchanges_;
-  std::map<call_number, call> calls_;                    ///< in order: they are sent so
-  std::unordered_map<call_number, exchange_id> cancels_; ///< on their way
+  std::map<call_number, call> calls_;                    ///< ordered: calls are sent in this order
+  std::unordered_map<call_number, exchange_id> cancels_; ///< being delivered
   std::set<std::pair<time_point, exchange_id>> alarms_;
   std::set<std::pair<time_point, call_number>> resumes_;
   std::vector<exchange_id> news_;
-  exchange_id listening_ = 0;                    ///< 0: not now
-  bool may_listen_ = false;                      ///< the server has not said that it does not offer that
-  time_point listen_at_ = time_point::max();     ///< again
-  time_point unclear_until_ = time_point::min(); ///< a cancelled call may still ask on the shared stream
+  exchange_id listening_ = 0;                    ///< 0: not open
+  bool may_listen_ = false;                      ///< false once the server has said that it does not offer this
+  time_point listen_at_ = time_point::max();     ///< when to open it again
+  time_point unclear_until_ = time_point::min(); ///< until then a cancelled call can still ask on the shared stream
   std::vector<mcp_server::tools_reply> askers_;
-  std::unique_ptr<mcp::tool_pages> pages_; ///< of the list that is being read
+  std::unique_ptr<mcp::tool_pages> pages_; ///< of the list being read
   std::string cursor_;
   std::optional<std::vector<mcp_tool>> tools_;
   time_point tools_until_{};
-  std::map<std::string, mcp::param_headers> param_headers_; ///< by tool; only of those that want some
-  std::string token_;                                       ///< the last one of its account that was sent
-  bool handshake_renewed_ = false, page_renewed_ = false;   ///< the token was not taken once; as for `again`
-  bool probe_again_ = false;                                ///< the version was refused once, and offered in return
-  bool page_again_ = false;                                 ///< its session was gone once while this list was read
-  bool confirm_again_ = false;                              ///< a fresh session was not known; once for each handshake
+  std::map<std::string, mcp::param_headers> param_headers_; ///< by tool; only tools that want some
+  std::string token_;                                       ///< the last token of the account that was sent
+  bool handshake_renewed_ = false, page_renewed_ = false;   ///< the token was refused once; compare `again`
+  bool probe_again_ = false;   ///< the version was refused once, although the server offers it
+  bool page_again_ = false;    ///< the session was lost once while this list was read
+  bool confirm_again_ = false; ///< a new session was unknown; once per handshake
 };
 
 } // namespace quell::integrations

@@ -1,4 +1,4 @@
-// One HTTP request to an MCP server and what comes back.
+// One HTTP request to an MCP server, and its answer.
 #include "integrations/mcp/http_exchange.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool is_session_id(std::string_view text) {
 http_exchange::http_exchange(transfers& network, http_ask what, std::function<void()> news)
     : network_(network), what_(std::move(what)), news_(std::move(news)), easy_(curl_easy_init()) {
   for (const std::string& header : what_.headers) headers_ = curl_slist_append(headers_, header.c_str());
-  headers_ = curl_slist_append(headers_, "Expect:"); // or long bodies would wait for a 100 Continue
+  headers_ = curl_slist_append(headers_, "Expect:"); // otherwise a long body waits for a 100 Continue
   set_options();
   network_.add(easy_);
 }
@@ -66,7 +66,7 @@ bool http_exchange::give_up(std::string why) {
 
 bool http_exchange::take_header(std::string_view line) {
   if ((header_bytes_ += line.size()) > mcp_limits::header_bytes) return give_up("its headers are too long");
-  if (line.starts_with("HTTP/")) type_.clear(), session_.clear(), challenge_.clear(); // an answer behind a 1xx one
+  if (line.starts_with("HTTP/")) type_.clear(), session_.clear(), challenge_.clear(); // new head after a 1xx
   const auto field = header_field_of(line);
   if (!field) return true;
   if (field->name == "content-type") type_ = lower(field->value);
@@ -114,7 +114,7 @@ std::string http_exchange::last_event_id() const {
 
 bool http_exchange::sent() const {
   if (ending_) return ending_->sent;
-  // Counts what has been handed to the network, of a connection that stands.
+  // Counts the bytes handed to the network on an established connection.
   long bytes = 0;
   curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &bytes);
   return bytes > 0;
@@ -134,7 +134,7 @@ void http_exchange::finish(CURLcode code) {
   end.challenge = challenge_;
   end.broken = broken_;
   const bool good = end.status >= 200 && end.status <= 299;
-  // A refusal whose body was too long to be read whole is a refusal all the same.
+  // A refusal whose body was too long to read in full still counts as a refusal.
   if (code != CURLE_OK && (good || end.status == 0) && broken_.empty())
     end.transport = error_[0] ? error_ : curl_easy_strerror(code);
   if (good && end.transport.empty() && broken_.empty() && type_.starts_with("application/json") && !body_.empty())

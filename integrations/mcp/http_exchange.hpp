@@ -1,7 +1,7 @@
-// One HTTP request to an MCP server and what comes back: messages, as one JSON body or as a stream of events.
+// One HTTP request to an MCP server, and its answer: messages, as one JSON body or as a stream of events.
 //
-// All of it on the one thread that drives the network. Nothing is told from inside of libcurl: an exchange says that
-// there is news, and its owner looks.
+// Everything runs on the one thread that drives the network. Nothing is delivered from inside libcurl: an exchange
+// signals that it has news, and its owner reads them.
 #pragma once
 
 #include <chrono>
@@ -19,48 +19,48 @@ namespace quell::integrations {
 struct http_ask {
   enum class method { post, get, remove } how = method::post;
   std::string url;
-  std::vector<std::string> headers; ///< whole lines; may hold secrets
+  std::vector<std::string> headers; ///< whole lines; can contain secrets
   std::string body;
-  std::string ca_file; ///< "": the library's own
+  std::string ca_file; ///< "": the library's default
   std::chrono::milliseconds connect_timeout{10'000};
-  /// On a connection of its own. libcurl sends a request again by itself if a kept connection turns out to be dead,
-  /// and nobody knows what the server had done with the first one.
+  /// Use a new connection. On a kept connection that turns out to be dead libcurl sends the request a second time,
+  /// although the server may already have acted on the first.
   bool never_twice = false;
 };
 
 struct http_ending {
   long status = 0;       ///< 0: no answer came
-  std::string session;   ///< the header Mcp-Session-Id, if it is one
-  std::string challenge; ///< WWW-Authenticate, all of them with commas between
-  std::string body;      ///< the beginning of what was no message
-  std::string transport; ///< what the network says, if it was cut; ""
-  std::string broken;    ///< what was wrong with what came; ""
-  bool sent = false;     ///< anything of the request has left
+  std::string session;   ///< the header Mcp-Session-Id, if valid
+  std::string challenge; ///< all WWW-Authenticate headers, joined by commas
+  std::string body;      ///< the beginning of a body that is not a message
+  std::string transport; ///< the network's error if the transfer was cut; ""
+  std::string broken;    ///< the error in the received data; ""
+  bool sent = false;     ///< part of the request was sent
 };
 
 class http_exchange {
  public:
-  /// `news` is called from inside of libcurl and must only take note.
+  /// `news` is called from inside libcurl and must only set a flag.
   http_exchange(transfers& network, http_ask what, std::function<void()> news);
   /// Closes the connection, unless the exchange is over. Not from inside of `news`.
   ~http_exchange();
   http_exchange(const http_exchange&) = delete;
   http_exchange& operator=(const http_exchange&) = delete;
 
-  /// JSON texts in order, since the last time.
+  /// JSON texts in order, since the last call.
   std::vector<std::string> messages() { return std::exchange(messages_, {}); }
   /// Set when it is over.
   const std::optional<http_ending>& ending() const { return ending_; }
-  /// Whether the server may have heard of it.
+  /// Whether the server can have received any of the request.
   bool sent() const;
-  /// The session that the server gives, once its headers are here.
+  /// The session that the server assigned, once its headers have arrived.
   const std::string& session() const { return session_; }
 
-  /// The id of the last event of the answer, if one can be sent back in a header; else "".
+  /// The id of the last event of the answer if it is valid in a header, otherwise "".
   std::string last_event_id() const;
   std::optional<std::chrono::milliseconds> retry() const { return decoder_.retry(); }
 
-  /// The network has ended the transfer of this handle.
+  /// Called when the transfer of this handle has ended.
   static void done(CURL* easy, CURLcode code);
 
  private:

@@ -1,4 +1,4 @@
-// What went wrong with an MCP server over HTTP.
+// Faults for errors of MCP servers over HTTP.
 #include "integrations/mcp/http_faults.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace quell::integrations {
 namespace {
 
-/// The words of an error body: of a JSON-RPC error, or else its beginning.
+/// The message of an error body: the JSON-RPC error's, otherwise the body's beginning.
 std::string words_of(const std::string& body) {
   std::string words;
   if (const auto whole = parse_json(body)) words = text_member(member(*whole, "error"), "message");

@@ -1,4 +1,4 @@
-// What went wrong with an MCP server over HTTP, as a fault that says what to do.
+// Faults for errors of MCP servers over HTTP; each says what to do.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace quell::integrations {
 
-/// An exchange that ended without the answer that was waited for. `what` reads like "tool \"x\"".
+/// The fault for an exchange that ended without the awaited answer. `what` reads like "tool \"x\"".
 fault of_http_ending(const std::string& who, std::string_view what, const http_ending& end);
 
-/// Whether another try may help: nobody answered, or the server is overloaded or broken for now.
+/// Whether a retry can help: nothing answered, or the server is temporarily overloaded or broken.
 bool may_pass(const http_ending& end);
 
-/// An exchange inside a session was refused unread, perhaps because the server does not know that session (any more):
-/// 404 by the protocol, 400 in any words by many servers that were restarted ("Server not initialized").
+/// Whether the server may have refused an exchange unread because it does not know the session (any more): the protocol
+/// says 404, but many restarted servers send 400 with arbitrary text ("Server not initialized").
 bool may_have_lost_the_session(const http_ending& end);
 
-/// A probe was refused for its version, and that version is among those that the server offers: some do so once.
+/// Whether a probe was refused for its version although the server offers that version: some servers do so once.
 bool offers_stateless_version(const http_ending& end);
 
 } // namespace quell::integrations

@@ -1,7 +1,7 @@
-// The conversation with one MCP server over HTTP: handshake, list of tools, and how exchanges end.
+// The conversation with one MCP server over HTTP: handshake, list of tools, and the ends of exchanges.
 //
-// The newest version has no handshake, and says so to `server/discover`; every answer but that one means an older
-// server, and then `initialize` is tried. A session that is gone is begun anew, once for each call.
+// The newest version has no handshake, which `server/discover` reveals; any other answer to it means an older server,
+// and then `initialize` is tried. A lost session is replaced by a new one, once for each call.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto tools_kept = std::chrono::seconds(60); ///< nothing tells of changes while nobody asks
+constexpr auto tools_kept = std::chrono::seconds(60); ///< the server cannot announce changes while nothing is listening
 constexpr std::string_view initialized = "notifications/initialized";
 
 bool ok(const http_ending& end) { return end.status >= 200 && end.status <= 299 && end.broken.empty(); }
@@ -44,7 +44,7 @@ void http_conversation::shake(phase with, time_point now) {
   const bool probe = with == phase::probing;
   const std::string_view method = probe ? "server/discover" : "initialize";
   json params = probe ? mcp::with_stateless_meta(json::object()) : mcp::initialize_params();
-  // An old server may leave what it does not know without any answer.
+  // An old server may leave an unknown request without any answer.
   const exchange_id id = open(purpose::handshake, rpc::request(request, method, std::move(params)), method, {},
                               after(probe ? limit / 3 : limit, now));
   exchanges_.at(id).request = request;
@@ -89,7 +89,7 @@ void http_conversation::be_ready(time_point now) {
   phase_ = phase::ready;
   tries_ = 0;
   may_listen_ = !stateless_ && !session_.empty();
-  if (listening_ != 0) close(listening_); // of a session before
+  if (listening_ != 0) close(listening_); // belongs to an earlier session
   listen(now);
   if (settings_.hooks.ready) settings_.hooks.ready(server_name_, server_version_, protocol_);
   for (auto& [number, one] : calls_)
@@ -113,7 +113,7 @@ void http_conversation::handshake_ended(const http_ending& end, time_point now) 
 
 void http_conversation::handshake_failed(const http_ending* end, fault why, time_point now) {
   if (end && may_pass(*end) && rest(now)) return;
-  phase_ = phase::none; // who asks next begins anew
+  phase_ = phase::none; // the next request starts a new handshake
   session_.clear();
   why = clean(std::move(why));
   std::vector<call_number> waiting;
@@ -134,7 +134,7 @@ bool http_conversation::rest(time_point now) {
 }
 
 void http_conversation::session_gone(const std::string& session, time_point now) {
-  // Of several calls that learn it, the first one begins anew.
+  // If several calls learn of the loss, only the first one starts a new session.
   if (phase_ != phase::ready || session != session_) return;
   phase_ = phase::none;
   tools_.reset();
@@ -173,7 +173,7 @@ void http_conversation::take_page(const rpc::message& answer, time_point now) {
   result<mcp::tool_pages::step> read = mcp::tool_pages::step{};
   if (answer.what == rpc::message::kind::answer)
     read = pages_->take(who_, answer.body);
-  else if (member(answer.body, "code") != json(rpc::method_not_found)) // it has no tools
+  else if (member(answer.body, "code") != json(rpc::method_not_found)) // method_not_found: the server has no tools
     read = tl::unexpected(mcp::of_error(who_, "to list its tools", answer.body));
   if (!read) return page_failed(std::move(read.error()), false, now);
   for (std::string& what : read->complaints) complain(who_ + ": " + std::move(what));
@@ -190,7 +190,7 @@ void http_conversation::take_page(const rpc::message& answer, time_point now) {
   answer_list(*tools_);
 }
 
-/// Since the newest version a tool may want parameters in headers; one that wants what cannot be is left out.
+/// Since the newest version a tool can want parameters in headers; a tool that wants invalid headers is left out.
 void http_conversation::take_param_headers() {
   param_headers_.clear();
   if (!stateless_) return;
@@ -259,7 +259,7 @@ void http_conversation::call_ended(exchange_id id, const http_ending& end, time_
   call& one = found->second;
   one.at = 0;
   if (!ended.session.empty() && may_have_lost_the_session(end) && !ended_) {
-    // The server knows no such session: it did nothing with the call. What it was to resume is lost.
+    // The server does not know the session: it did nothing with the call, and a stream to resume is lost.
     const bool send_again = ended.why == purpose::call && !std::exchange(one.again, true);
     if (send_again) {
       one.request = 0;
@@ -283,7 +283,7 @@ void http_conversation::call_ended(exchange_id id, const http_ending& end, time_
 }
 
 void http_conversation::ring(exchange_id id, time_point now) {
-  look(id, now); // what came in time counts
+  look(id, now); // an answer that arrived in time counts
   const auto found = exchanges_.find(id);
   if (found == exchanges_.end()) return;
   exchange& one = found->second;
@@ -322,7 +322,7 @@ void http_conversation::end(time_point now) {
   for (const auto& [id, one] : exchanges_)
     if (one.why != purpose::cancel) over.push_back(id);
   for (const exchange_id id : over) {
-    if (is_call(exchanges_.at(id).why)) look(id, now); // what came in time counts
+    if (is_call(exchanges_.at(id).why)) look(id, now); // an answer that arrived in time counts
     const auto found = exchanges_.find(id);
     const call_number number = found != exchanges_.end() && is_call(found->second.why) ? found->second.call : 0;
     const bool sent = number != 0 && (found->second.why == purpose::resumption || found->second.http->sent());

@@ -1,7 +1,7 @@
-// The conversation with one MCP server over HTTP: what it asks of us while it works on a call.
+// The conversation with one MCP server over HTTP: the server's questions during a call.
 //
-// A question comes on the stream of the call that it is about, or on one that all calls share; its answer is posted. In
-// the newest version the call's answer is the question, and the call is sent again with what a human said.
+// A question comes on the stream of its call, or on one that all calls share; its answer is posted. In the newest
+// version the call's answer is the question, and the call is sent again with the human's answer.
 #include <algorithm>
 
 #include "integrations/mcp/http_conversation.hpp"
@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds next_listening{1'000}, latest_listening{600'
 
 } // namespace
 
-/// Some servers ask on a stream that belongs to no call.
+/// Opens the shared stream: some servers ask on a stream that belongs to no call.
 void http_conversation::listen(time_point now) {
   if (!may_listen_ || listening_ != 0 || phase_ != phase::ready ||
       (listen_at_ != time_point::max() && listen_at_ > now))
@@ -24,7 +24,7 @@ void http_conversation::listen(time_point now) {
   listening_ = open(purpose::listening, {}, {}, {}, time_point::max());
 }
 
-/// It is opened again as long as a call might want it, and else with the next call.
+/// Opens it again at once while a call can need it, otherwise with the next call.
 void http_conversation::listening_ended(const exchange& ended, const http_ending& end, time_point now) {
   const bool is_offered = end.status == 0 || (end.status >= 200 && end.status <= 299) || may_pass(end);
   may_listen_ = may_listen_ && is_offered;
@@ -32,8 +32,8 @@ void http_conversation::listening_ended(const exchange& ended, const http_ending
   listen_at_ = now + std::clamp(ended.http->retry().value_or(next_listening), next_listening, latest_listening);
 }
 
-/// Whose question it is. On the call's own stream, that call's; else there must be one call only, or the server must
-/// name it as it was told it: a question goes to the people of its call and to nobody else.
+/// The call that a question belongs to. On a call's own stream it is that call; otherwise there must be only one call,
+/// or the question must carry the call's progress token or operation id: it goes only to the people of its call.
 std::optional<http_conversation::call_number>
 http_conversation::asker(const exchange& heard_on, const rpc::message& message, time_point now) const {
   if (is_call(heard_on.why)) return calls_.contains(heard_on.call) ? std::optional(heard_on.call) : std::nullopt;

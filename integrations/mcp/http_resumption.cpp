@@ -1,8 +1,8 @@
-// The conversation with one MCP server over HTTP: the rest of an answer whose stream has ended too early.
+// The conversation with one MCP server over HTTP: resuming an answer whose stream has ended too early.
 //
-// Up to 2025-11-25 a server may close a call's stream behind an event with an id and go on in another one, which we
-// open by GET with Last-Event-ID after the pause that it asked for; the same repairs a lost connection. The newest
-// version has no such thing: there a lost stream is an outcome that nobody knows.
+// Up to 2025-11-25 a server may close a call's stream after an event with an id and continue in another one, which we
+// open by GET with Last-Event-ID after the requested pause; this also repairs a lost connection. The newest version has
+// no resumption: there the outcome of a lost stream is unknown.
 #include <algorithm>
 
 #include "integrations/mcp/http_conversation.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds shortest_pause{100}; ///< whatever the server says
+constexpr milliseconds shortest_pause{100}; ///< even if the server asks for less
 constexpr milliseconds usual_pause{1'000};
 constexpr milliseconds longest_pause{600'000};
 
@@ -62,7 +62,7 @@ void http_conversation::resume(time_point now) {
   }
 }
 
-/// Before a session is given up that the server may know all the same: nobody else shall be in it.
+/// Closes a session that we give up although the server may still know it, so that it is not left open for others.
 void http_conversation::leave_session(long status, time_point now) {
   if (status != 400 || session_.empty()) return;
   const bool in_use = std::any_of(calls_.begin(), calls_.end(), [this](const auto& one) {

@@ -1,7 +1,7 @@
-// An MCP server over HTTP: the thread, and the handles by which other threads hold its calls.
+// An MCP server over HTTP: its thread, and the handles by which other threads hold its calls.
 //
-// Who may overtake whom: everything goes through one list of jobs, so a call's cancel comes after its beginning. A
-// cancel cuts the line first, on the caller's thread: what the network brings between that and the close is dropped.
+// Order: everything goes through one list of jobs, so a call's cancel comes after its beginning. A cancel first cuts
+// the line, on the caller's thread: what the network delivers between that and the close is dropped.
 #include "integrations/mcp/http_server.hpp"
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace {
 using clock = transfers::clock;
 using job = std::function<void(http_conversation&, clock::time_point)>;
 
-/// Where any thread leaves jobs for the server's. It lives as long as the server or any call.
+/// Jobs from any thread for the server's thread. Lives as long as the server or any call.
 class jobs {
  public:
   explicit jobs(transfers& network) : network_(&network) {}
-  /// False: the server is gone.
+  /// Returns false if the server is gone.
   bool put(job what) {
     const std::lock_guard lock(guard_);
     if (!network_) return false;
@@ -40,7 +40,7 @@ class jobs {
     waiting_ = false;
     return std::exchange(jobs_, {});
   }
-  /// The last `take`.
+  /// The final `take`; afterwards `put` returns false.
   std::vector<job> close() {
     const std::lock_guard lock(guard_);
     network_ = nullptr;
@@ -121,13 +121,13 @@ class server final : public mcp_server {
 
  private:
   void run() {
-    sigset_t all; // signals are for the program's own threads; SIGPIPE is for nobody
+    sigset_t all; // signals are for the program's own threads; SIGPIPE stays blocked everywhere
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     while (look_around(), !ending_) wait();
     for (const job& late : box_->close()) late(*conversation_, clock::now());
     conversation_->end(clock::now());
-    while (look_around(), !conversation_->is_quiet()) wait(); // each exchange has its time limit
+    while (look_around(), !conversation_->is_quiet()) wait(); // terminates: each exchange has a time limit
     conversation_->abandon();
     conversation_.reset();
   }
@@ -138,7 +138,7 @@ class server final : public mcp_server {
         busy ? clock::time_point() : until, [this] { look_around(); },
         [](CURL* easy, CURLcode code) { http_exchange::done(easy, code); });
   }
-  // Called between any two pieces of network work, so that a cancel waits for one piece at most.
+  // Called between any two pieces of network work, so that a cancel waits for at most one piece.
   void look_around() {
     while (box_->waiting())
       for (const job& one : box_->take()) one(*conversation_, clock::now());

@@ -1,7 +1,7 @@
-// The conversation with one MCP server over HTTP: a token of an account that the server does not take.
+// The conversation with one MCP server over HTTP: handling of a refused account token.
 //
-// A request that is answered 401 was not read, so it may be sent again: once, with another token, if its account gets
-// one. What it waits for may meet everything else: a cancel, the end of the server, a new handshake.
+// A request that is answered 401 was not read, so it may be sent again once, with a new token if the account gets one.
+// The wait for it can meet any other event: a cancel, the end of the server, a new handshake.
 #include "integrations/mcp/http_conversation.hpp"
 #include "integrations/mcp/http_faults.hpp"
 #include "integrations/models/text.hpp"
@@ -15,7 +15,7 @@ bool is_about_rights(const http_ending& end) {
 
 } // namespace
 
-/// True: the exchange is gone, and goes on or fails when the account has answered.
+/// True: the exchange is gone; its purpose continues or fails once the account has answered.
 bool http_conversation::renew_token(exchange_id id, const http_ending& end) {
   const auto& account = settings_.options.credentials;
   if (!account || !settings_.key.empty() || !is_about_rights(end) || ended_) return false;
@@ -62,7 +62,7 @@ void http_conversation::token_renewed(purpose why, call_number number, const htt
   one.is_renewing = false;
   if (!is_good) {
     const fault no = fault_of("tool \"" + excerpt(one.tool, 80) + "\"", end);
-    // What was to be resumed may have done its work.
+    // The request whose answer was to be resumed may have done its work.
     if (why == purpose::resumption)
       return tell_end(number, mcp_call_events::failed{{"mcp_unreachable", no.detail, {}}, true});
     return tell_end(number, mcp_call_events::failed{no, false});
@@ -73,7 +73,7 @@ void http_conversation::token_renewed(purpose why, call_number number, const htt
   } else if (phase_ == phase::ready) {
     send_call(number, one, now);
   } else {
-    begin_handshake(now); // or it runs already
+    begin_handshake(now); // or it is already running
   }
 }
 

@@ -1,4 +1,4 @@
-// What the holder of an MCP call and its server share.
+// State shared by the holder of an MCP call and its server.
 #include "integrations/mcp/line.hpp"
 
 #include <utility>
@@ -6,7 +6,7 @@
 namespace quell::integrations {
 namespace {
 
-/// What a cancel after this end hears; nothing for progress.
+/// The late outcome of a cancel that comes after this end; null for progress.
 const char* after(const mcp_call_event& event) {
   if (std::holds_alternative<mcp_call_events::finished>(event)) return "too_late";
   const auto* failed = std::get_if<mcp_call_events::failed>(&event);
@@ -18,7 +18,7 @@ const char* after(const mcp_call_event& event) {
 
 void mcp_line::tell(mcp_call_event event) {
   const char* word = after(event);
-  listener dropped; // destroyed after the lock: what it holds may lead back here
+  listener dropped; // destroyed after the lock is released: its captures can lead back here
   {
     const std::lock_guard lock(telling_);
     if (ended_) return;
@@ -30,7 +30,7 @@ void mcp_line::tell(mcp_call_event event) {
     }
     if (cut_ || ended_) dropped = std::exchange(listener_, nullptr);
   }
-  // Also of a call whose cancel met its end on the way.
+  // Also for a call whose end and cancel have crossed.
   if (word) became(word);
 }
 

@@ -1,5 +1,5 @@
-// What the holder of an MCP call and its server share: the line along which events are told, until somebody cuts it,
-// and what became of a cancel.
+// State shared by the holder of an MCP call and its server: the channel that delivers events until it is cut, and the
+// outcome of a cancel.
 #pragma once
 
 #include <mutex>
@@ -16,24 +16,24 @@ class mcp_line {
   using listener = std::function<void(mcp_call_event)>;
   explicit mcp_line(listener heard) : listener_(std::move(heard)) {}
 
-  /// Nothing is told once the line is cut or the end was told; an end says what a cancel was too late for all the same.
-  /// One thread at a time.
+  /// Delivers nothing once the line is cut or the end was delivered; even then an end records what a cancel was too
+  /// late for. One thread at a time.
   void tell(mcp_call_event event);
-  /// Any thread. Once it returns nothing is told: it waits for a listener that is running, unless this is its thread.
+  /// Any thread. No event is delivered after it returns: it waits for a running listener, unless called from inside it.
   void cut();
-  bool is_over() const; ///< its end was told, or it was cut
+  bool is_over() const; ///< its end was delivered, or it was cut
 
-  /// What became of the cancel: the first word counts; for a call that had ended before, the one that its end says.
+  /// Records the outcome of the cancel. The first word wins; if the call had ended before, the word of that end.
   void became(const std::string& what);
-  /// Called once, now or later.
+  /// Sets the receiver of the outcome; it is called once, now or later.
   void hear(mcp_late late);
 
  private:
-  mutable std::recursive_mutex telling_; // recursive: a listener may cancel its own call
+  mutable std::recursive_mutex telling_; // recursive: a listener can cancel its own call
   listener listener_;
   bool inside_ = false, cut_ = false, ended_ = false;
 
-  std::mutex books_; ///< for what follows; never held while something is called
+  std::mutex books_; ///< guards the members below; never held during a callback
   std::optional<std::string> became_;
   std::vector<mcp_late> waiting_;
 };

@@ -1,4 +1,4 @@
-// Lines out of bytes that come in any pieces, each of a bounded length.
+// Splits bytes that arrive in arbitrary pieces into lines of bounded length.
 #include "integrations/mcp/lines.hpp"
 
 namespace quell::integrations {
@@ -23,7 +23,7 @@ void line_splitter::take(std::string_view bytes, const sink& out) {
       first_ = line_.substr(0, kept_of_long_lines);
       first_ += piece.substr(0, kept_of_long_lines - first_.size());
       keep_last(last_, line_);
-      line_ = {}; // gives the memory back
+      line_ = {}; // releases the memory
     }
     if (end == std::string_view::npos) {
       if (over_)

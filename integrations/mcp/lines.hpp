@@ -1,4 +1,4 @@
-// Lines out of bytes that come in any pieces, each of a bounded length.
+// Splits bytes that arrive in arbitrary pieces into lines of bounded length.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace quell::integrations {
 
 class line_splitter {
  public:
-  /// `most`: bytes of a line, without its end.
+  /// `most`: bytes of a line without its line end.
   explicit line_splitter(std::size_t most) : most_(most) {}
 
   struct sink {
     std::function<void(std::string_view line)> line; ///< without LF or CR LF; empty lines are dropped
-    /// A line that was longer: its first and last bytes (at most 512 each).
+    /// Called for a longer line with its first and last bytes (at most 512 each).
     std::function<void(std::string_view first, std::string_view last)> too_long;
   };
   void take(std::string_view bytes, const sink& out);
@@ -25,7 +25,7 @@ class line_splitter {
 
   const std::size_t most_;
   std::string line_;
-  std::string first_, last_; ///< of a line that is too long already
+  std::string first_, last_; ///< of a line that is already too long
   bool over_ = false;
 };
 

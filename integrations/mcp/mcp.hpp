@@ -1,7 +1,8 @@
-// Using the tools of MCP servers: one interface for both transports.
+// Access to the tools of MCP servers: one interface for both transports.
 //
-// A server settles nothing when it is told to cancel: a cancelled request gets no reply, and the work may go on. So a
-// cancel is over on our side at once, its outcome unknown, and what became of it is told later, for the record.
+// A cancel proves nothing about the server: a cancelled request gets no reply, and the work can continue. So on our
+// side a cancel is over at once with an unknown outcome, and the server's late answer is delivered afterwards, for the
+// record.
 #pragma once
 
 #include <chrono>
@@ -18,44 +19,44 @@
 namespace quell::integrations {
 
 struct mcp_tool {
-  std::string name;         ///< as the server calls it: 1 to 128 bytes of valid UTF-8, unique in its server
-  std::string description;  ///< bounded; may be empty
+  std::string name;         ///< the server's name for it: 1 to 128 bytes of valid UTF-8, unique per server
+  std::string description;  ///< bounded; can be empty
   std::string input_schema; ///< JSON text of an object
-  bool read_only = false;   ///< the server says so; a hint, no promise
-  bool destructive = false; ///< the server says so in words, which is not MCP's default for a tool without hints
-  std::string title;        ///< for people; may be empty
+  bool read_only = false;   ///< the server's hint, not a promise
+  bool destructive = false; ///< only if the server states it; MCP's default for a tool without hints differs
+  std::string title;        ///< display name; can be empty
   friend bool operator==(const mcp_tool&, const mcp_tool&) = default;
 };
 
 namespace mcp_call_events {
 struct progress {
-  std::string message; ///< may be empty
+  std::string message; ///< can be empty
   double progress = 0;
   std::optional<double> total;
 };
-/// The tool has answered, `ok` or with an error of its own (`isError`). `result` is the text of one JSON object of at
-/// most 1 MiB with `content`, `structuredContent` and `isError` as far as the server sent them; what is longer is
-/// replaced by a text that says so, and `truncated` is set.
+/// The tool has answered, with success (`ok`) or with its own error (`isError`). `result` is the text of one JSON
+/// object of at most 1 MiB with those of `content`, `structuredContent` and `isError` that the server sent; a longer
+/// one is replaced by a text that says so, and `truncated` is set.
 struct finished {
   bool ok = true;
   std::string result;
   bool truncated = false;
 };
-/// Nothing can be said of the tool's work unless the code says that it never began. Codes: `mcp_unreachable` (closed,
-/// connection lost), `mcp_refused` (JSON-RPC error, 4xx, no such tool, input that is no JSON object), `mcp_timeout`,
-/// `mcp_broken` (no valid MCP came), `mcp_login_needed` (refused unread, for want of a login or of rights).
+/// The state of the tool's work is unknown unless the code says that it never began. Codes: `mcp_unreachable` (closed,
+/// connection lost), `mcp_refused` (JSON-RPC error, 4xx, no such tool, input that is not a JSON object), `mcp_timeout`,
+/// `mcp_broken` (invalid MCP), `mcp_login_needed` (refused unread, for lack of a login or of rights).
 struct failed {
   fault why;
-  bool sent = true; ///< false: the request never left, so nothing happened there
+  bool sent = true; ///< false: the request was never sent, so the server did nothing
 };
-/// The server asks a human something before it goes on with the call, which waits for `mcp_call::answer`. Several may
-/// be open at once.
+/// The server asks a human something before it continues the call, which waits for `mcp_call::answer`. Several can be
+/// open at once.
 struct question {
-  std::uint64_t number = 0; ///< of this call: 1, 2, 3 …
+  std::uint64_t number = 0; ///< counts within this call: 1, 2, 3 …
   std::string message;      ///< for a human; valid UTF-8, at most 4,000 bytes
-  std::string form;         ///< JSON text of the schema of what is asked for, checked (form.hpp)
+  std::string form;         ///< JSON text of the form's schema, checked (form.hpp)
 };
-/// The server does not ask this any more.
+/// The server has withdrawn this question.
 struct withdrawn {
   std::uint64_t number = 0;
 };
@@ -77,61 +78,60 @@ struct mcp_answer {
   std::string values; ///< accept: JSON text of an object that fits the form, with its defaults (`filled_form`)
 };
 
-/// What became of a cancelled call, said once:
-///   `not_sent` the request had not left: nothing happened there
+/// The outcome of a cancelled call, delivered once:
+///   `not_sent` the request was not sent yet: the server did nothing
 ///   `too_late` a result came after all, or had come before the cancel
 ///   `done`     the server answered that it ended the request without a result
 ///   `refused`  the cancel could not be delivered, or the server would not take it
-///   `ignored`  nothing came: until the end of the waiting, or because no answer can come any more (HTTP, where
-///              the cancel closes the response; the server going away)
+///   `ignored`  no answer came until the end of the wait, or none can come any more (HTTP, where the cancel closes the
+///              response; or the server has gone)
 using mcp_late = std::function<void(std::string late)>;
 
-/// A running call. Dropping it cancels it, with nobody to hear what became of it. It may outlive its server.
+/// A running call. Destroying it cancels it, and the outcome is not reported. It can outlive its server.
 class mcp_call {
  public:
   virtual ~mcp_call() = default;
-  /// Any thread, any number of times, also before the server is ready and after the end. Once it returns no event is
-  /// told any more: it waits for a listener of this call that is running at this moment, so the caller must not hold a
-  /// lock that the listener takes; from inside the listener it waits for nothing. The server is told in the way that
-  /// its transport and version ask for; `reason` goes to it, at most 500 characters.
-  /// `late` is called exactly once, perhaps before this returns; a further cancel of the same call changes nothing for
-  /// the server, and its `late` hears the same. An empty `late` is fine.
+  /// Any thread, any number of times, also before the server is ready and after the end. No event is delivered after it
+  /// returns: it waits for a listener of this call that is running now, so the caller must not hold a lock that the
+  /// listener takes; from inside the listener it does not wait. The server is notified as its transport and version
+  /// require; it receives at most 500 characters of `reason`.
+  /// `late` is called exactly once, possibly before this returns. A further cancel of the same call changes nothing for
+  /// the server, and its `late` gets the same word. `late` may be empty.
   virtual void cancel(std::string reason, mcp_late late) = 0;
-  /// The caller's bound for hearing of a cancelled call is over: those who wait are told `ignored`. Without this
-  /// they wait until something comes or the server goes; they survive the drop of this handle. No effect on a call
-  /// that is not cancelled.
+  /// The caller's wait for the outcome of a cancelled call has timed out: waiting receivers get `ignored`. Without this
+  /// they wait until an answer comes or the server goes, even after this handle is destroyed. No effect on a call that
+  /// is not cancelled.
   virtual void stop_waiting() = 0;
-  /// Any thread, never blocks. Goes to the server unless the question is not open any more: answered before, taken
-  /// back, or the call is cancelled or over.
+  /// Any thread, never blocks. Goes to the server unless the question is no longer open: answered before, withdrawn, or
+  /// the call is cancelled or over.
   virtual void answer(std::uint64_t question, mcp_answer what) = 0;
 };
 
-/// One MCP server, any thread. Becoming ready (the handshake) begins with its making; what is asked before waits for
-/// it. Its end cancels nothing by itself: calls end as `mcp_unreachable`, lates as `ignored`.
+/// One MCP server, any thread. Its construction starts the handshake; requests made before the server is ready wait for
+/// that. Its destruction cancels nothing: calls end as `mcp_unreachable`, lates as `ignored`.
 class mcp_server {
  public:
   using tools_reply = std::function<void(result<std::vector<mcp_tool>>)>;
   virtual ~mcp_server() = default;
-  /// All tools, at most 1,000; kept until the server says that they changed, so asking again is cheap. `reply` is
-  /// called exactly once, perhaps before this returns; of a server that has gone with a fault. Without any answer it
+  /// All tools, at most 1,000; cached until the server announces a change, so a repeated call is cheap. `reply` is
+  /// called exactly once, possibly before this returns; it gets a fault if the server is gone. If no answer comes it
   /// waits until the server goes (stdio) or the time limit is over (HTTP).
   virtual void tools(tools_reply reply) = 0;
-  /// Never blocks; everything that goes wrong is told as `failed`, perhaps before this returns. `input_json`: an
-  /// object, or "" for none.
-  /// No time limit on stdio: the caller's timer cancels. `listener` must only hand over; it must not throw.
-  /// `operation`: the id of the operation that the call is; the server is told it in `_meta`, as `quell/operation`.
+  /// Never blocks; every error is reported as `failed`, possibly before this returns. `input_json`: an object, or ""
+  /// for none. No time limit on stdio: the caller's timer cancels. `listener` must only hand over and must not throw.
+  /// `operation`: the id of the call's operation, sent to the server in `_meta` as `quell/operation`.
   virtual std::unique_ptr<mcp_call> call(const std::string& tool, const std::string& input_json,
                                          std::function<void(mcp_call_event)> listener,
                                          const std::string& operation = {}) = 0;
 };
 
-/// What a server may tell outside of any call. Each may be empty; called where listeners are.
+/// Notifications of a server outside of any call. Each can be empty; they run on the listeners' thread.
 struct mcp_hooks {
-  /// Who is there and which version is spoken; once for each handshake.
+  /// The server's name and version and the protocol version; once for each handshake.
   std::function<void(std::string name, std::string version, std::string protocol)> ready;
   std::function<void()> tools_changed;
-  /// What came was wrong and was dropped (no JSON, an unknown message): for a log, holds no content of ours.
-  /// As often as the server likes: whoever writes it limits that.
+  /// Invalid input was dropped (not JSON, an unknown message): text for a log, without any content of ours. Not rate
+  /// limited: the code that logs it must limit it.
   std::function<void(std::string what)> complaint;
 };
 

@@ -1,4 +1,4 @@
-// JSON-RPC as MCP has it: messages written and read.
+// MCP's JSON-RPC messages: encoding and decoding.
 #include "integrations/mcp/messages.hpp"
 
 #include <charconv>
@@ -6,7 +6,7 @@
 namespace quell::integrations::rpc {
 namespace {
 
-/// Takes `word` off the front, white space before it too.
+/// Removes `word` and any white space before it from the front.
 bool skip(std::string_view& text, std::string_view word) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   if (!text.starts_with(word)) return false;
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> id_at_front(std::string_view text) {
   return id;
 }
 
-// The brace that ends a text closes its outermost object, so the member before it is one of that.
+// The brace that ends a text closes its outermost object, so the member before it belongs to that object.
 std::optional<std::uint64_t> id_at_end(std::string_view text) {
   while (text.ends_with(' ') || text.ends_with('\r')) text.remove_suffix(1);
   const std::size_t at = text.rfind("\"id\"");
@@ -77,7 +77,7 @@ message read(json whole) {
     found.method = whole["method"].get<std::string>();
     if (whole.contains("params")) found.body = std::move(whole["params"]);
   } else if (whole.contains("error")) {
-    found.what = message::kind::error; // perhaps without an id: about a message that could not be read
+    found.what = message::kind::error; // can lack an id: about a message that could not be read
     found.body = std::move(whole["error"]);
   } else if (has_id && whole.contains("result")) {
     found.what = message::kind::answer;

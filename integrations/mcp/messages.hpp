@@ -1,4 +1,4 @@
-// JSON-RPC as MCP has it: messages written and read. For .cpp files of this room.
+// MCP's JSON-RPC messages: encoding and decoding. For the .cpp files of this room.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace quell::integrations::rpc {
 
 constexpr std::int64_t method_not_found = -32601;
 
-/// One line, without its end.
+/// One line, without its line end.
 std::string request(std::uint64_t id, std::string_view method, json params);
 std::string notification(std::string_view method, json params);
-/// `id` goes back as it came: a "5" is not a 5.
+/// `id` is returned unchanged: a "5" is not a 5.
 std::string response(const json& id, json result);
 std::string refusal(const json& id, std::int64_t code, std::string_view message);
 
@@ -25,14 +25,14 @@ struct message {
   std::string method;
   json body; ///< params, result or error
 };
-/// `nothing`: an object that is none of the others, or no object at all.
+/// `nothing`: an object of no known kind, or not an object.
 message read(json whole);
 
-/// The id if it is one that we gave: a whole number, not a string of digits.
+/// The id if it can be one of ours: an integer, not a string of digits.
 std::optional<std::uint64_t> own_id(const json& id);
 
-/// The id of a message of which only the beginning and the end are known. Only what cannot be inside of something else
-/// counts: the first members of the object, or the last one.
+/// The id of a message of which only the beginning and the end are known. Only members that cannot be nested count: the
+/// first members of the object, or the last one.
 std::optional<std::uint64_t> id_of_cut_answer(std::string_view first, std::string_view last);
 
 } // namespace quell::integrations::rpc

@@ -1,4 +1,4 @@
-// Parameters of tools that the newest version wants in headers too.
+// Tool parameters that the newest version wants in headers too.
 #include "integrations/mcp/param_headers.hpp"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ std::vector<std::string> param_header_lines(const param_headers& wanted, const j
     const json& value = member(input, property.c_str());
     if (!value.is_string() && !value.is_boolean() && !value.is_number()) continue;
     const std::string text = header_value(value.is_string() ? value.get<std::string>() : dump_json(value));
-    if ((bytes += text.size()) > mcp_limits::header_bytes) break; // a server takes no more either
+    if ((bytes += text.size()) > mcp_limits::header_bytes) break; // servers do not accept more either
     // libcurl sends a header without a value only if it is written with a semicolon.
     lines.push_back("Mcp-Param-" + name + (text.empty() ? ";" : ": " + text));
   }

@@ -1,5 +1,5 @@
-// Parameters of tools that the newest version wants in headers too (`x-mcp-header` in the schema of an input), so that
-// what stands between can route by them. For .cpp files of this room.
+// Tool parameters that the newest version wants in headers too (`x-mcp-header` in the input schema), so that
+// intermediaries can route by them. For the .cpp files of this room.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace quell::integrations::mcp {
 
-/// (property of the input, name behind `Mcp-Param-`)
+/// (property of the input, header name after `Mcp-Param-`)
 using param_headers = std::vector<std::pair<std::string, std::string>>;
 
-/// Fault: a tool that must not be used, because a name is none that a header can have, comes twice, or belongs to what
-/// is no string, integer or boolean.
+/// Fault: the tool must not be used, because a name is not valid in a header, occurs twice, or belongs to a property
+/// that is not a string, integer or boolean.
 result<param_headers> param_headers_of(const json& input_schema);
 
-/// Whole header lines for this input; what is null or absent has none.
+/// Whole header lines for this input; null and absent properties have none.
 std::vector<std::string> param_header_lines(const param_headers& wanted, const json& input);
 
-/// As it is if a header can hold it, else in base64 as the version says.
+/// The text itself if it is valid in a header, otherwise in base64 as the version specifies.
 std::string header_value(std::string_view text);
 
 } // namespace quell::integrations::mcp

@@ -1,4 +1,4 @@
-// What the server of one call asks a human.
+// The questions that the server of one call asks a human.
 #include "integrations/mcp/questions.hpp"
 
 #include "integrations/mcp/form.hpp"
@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t invalid_params = -32602;
 constexpr std::int64_t not_now = -32603;
 
-/// Why a human is not asked this; nothing: they are.
+/// The reason why this question is not put to a human; nullopt: it is.
 std::optional<std::string> wrong_question(const json& params) {
   const std::string mode = text_member(params, "mode");
   if (!mode.empty() && mode != "form") return "quell asks people for forms only, not in mode " + excerpt(mode, 40);

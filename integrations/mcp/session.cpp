@@ -1,4 +1,4 @@
-// The client's side of MCP over a pair of byte streams: calls, and the end.
+// The client's side of MCP over a pair of byte streams: calls, and the end of the session.
 #include "integrations/mcp/session.hpp"
 
 #include "integrations/mcp/limits.hpp"
@@ -37,7 +37,7 @@ mcp_call_number mcp_session::begin_call(const std::string& tool, const std::stri
   one.tool = tool;
   one.input = input_json;
   one.operation = operation;
-  if (phase_ == phase::ready) send_call(number, one); // or else when it is
+  if (phase_ == phase::ready) send_call(number, one); // otherwise it is sent once the session is ready
   return number;
 }
 
@@ -49,7 +49,7 @@ void mcp_session::send_call(mcp_call_number number, call& one) {
   one.questions.add_to(params);
   if (stateless_) params = mcp::with_stateless_meta(std::move(params));
   one.sent = true;
-  if (!stateless_) one.input = {}; // or it may have to be said again
+  if (!stateless_) one.input = {}; // kept in the stateless version: the call may be repeated
   send_line(rpc::request(one.request, "tools/call", std::move(params)));
 }
 
@@ -62,7 +62,7 @@ bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
     return true;
   }
   found->second.questions.close();
-  if (found->second.request == 0) { // it has ended there, with what it wanted to know
+  if (found->second.request == 0) { // the call has already ended there by asking its question
     forget(found);
     effects_.emplace_back(late{number, "done"});
     return true;
@@ -70,7 +70,7 @@ bool mcp_session::cancel(mcp_call_number number, std::string_view reason) {
   found->second.cancelled = true;
   cancelled_.insert(number);
   send_line(rpc::notification("notifications/cancelled", mcp::cancel_params(found->second.request, reason)));
-  // Most are never answered: what is remembered of them must not grow for ever.
+  // Most of these are never answered: the record of them must not grow for ever.
   if (cancelled_.size() > mcp_limits::remembered_cancels) stop_waiting(*cancelled_.begin());
   return true;
 }

@@ -1,11 +1,11 @@
-// The client's side of MCP over a pair of byte streams, as a pure state machine: no I/O, clock or threads. What happens
-// goes in, what is to be done comes out of `effects`.
+// The client's side of MCP over a pair of byte streams, as a pure state machine: no I/O, clock or threads. Calls pass
+// events in, and `effects` returns the actions to take.
 //
-// Handshake: `initialize` with the newest version that has one. A server that knows no `initialize` is asked with
-// `server/discover`, and then each request says the version that it is made in.
+// Handshake: `initialize` with the newest version that has one. A server that does not know `initialize` is sent
+// `server/discover`, and then each request names its version.
 //
-// Races: a cancel may meet its call's answer on the way; whichever is handed in first here wins, and an answer that
-// comes after its cancel is told as the cancel's `late`, never as an event.
+// Races: a cancel and its call's answer can cross. The one that is handed in first here wins, and an answer after its
+// cancel is delivered as the cancel's `late`, never as an event.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace quell::integrations {
 
-using mcp_call_number = std::uint64_t; ///< the id of its first request too
+using mcp_call_number = std::uint64_t; ///< also the id of its first request
 
 namespace mcp_effects {
 struct send {
@@ -38,7 +38,7 @@ struct late {
   mcp_call_number call = 0;
   std::string what; ///< see mcp_late
 };
-/// To everybody who has asked since the last one.
+/// To every caller that has asked since the last one.
 struct list {
   result<std::vector<mcp_tool>> tools;
 };
@@ -56,27 +56,27 @@ using mcp_effect = std::variant<mcp_effects::send, mcp_effects::tell, mcp_effect
 
 class mcp_session {
  public:
-  /// `name`: how the configuration calls the server.
+  /// `name`: the server's name in the configuration.
   explicit mcp_session(const std::string& name);
   ~mcp_session();
 
-  /// Begins the handshake; once.
+  /// Starts the handshake; call once.
   void start();
   void receive(std::string_view bytes);
-  /// Ends with one `list`, at once if the tools are known.
+  /// Leads to one `list`, at once if the tools are known.
   void list_tools();
-  /// Ends with exactly one `tell` of `finished` or `failed`, or else with one `late`.
+  /// Ends with exactly one `tell` of `finished` or `failed`, or with one `late`.
   mcp_call_number begin_call(const std::string& tool, const std::string& input_json, const std::string& operation = {});
-  /// False: it is over, or cancelled already; nothing happens. True: exactly one `late` comes of it.
+  /// False: the call is over or already cancelled, and nothing happens. True: exactly one `late` follows.
   bool cancel(mcp_call_number call, std::string_view reason);
-  /// Its `late` is told now, if it is cancelled and nothing came so far.
+  /// Delivers `late` now, if the call is cancelled and nothing has come so far.
   void stop_waiting(mcp_call_number call);
-  /// No effect if the question is not open any more.
+  /// No effect if the question is no longer open.
   void answer(mcp_call_number call, std::uint64_t question, const mcp_answer& what);
-  /// The other side is gone. For good; twice: no effect.
+  /// The other side is gone for good. Idempotent.
   void close(const std::string& reason);
 
-  /// In order; taken once.
+  /// In order; each is returned once.
   std::vector<mcp_effect> effects();
 
  private:
@@ -84,7 +84,7 @@ class mcp_session {
   struct call {
     std::string tool, input, operation;
     bool sent = false, cancelled = false;
-    std::uint64_t request = 0; ///< its id; 0: nothing is open at the server
+    std::uint64_t request = 0; ///< the id of its request; 0: none is open at the server
     mcp_questions questions;
   };
   using open_call = std::map<mcp_call_number, call>::iterator;
@@ -116,17 +116,17 @@ class mcp_session {
   bool stateless_ = false; ///< the version has no handshake
   line_splitter lines_;
   std::uint64_t next_id_ = 0;
-  std::uint64_t control_id_ = 0;                      ///< of the handshake or the page that is waited for; 0: none
-  std::map<mcp_call_number, call> calls_;             ///< open ones, and cancelled ones that may be answered late
-  std::set<mcp_call_number> cancelled_;               ///< of calls_
-  std::map<std::uint64_t, mcp_call_number> repeated_; ///< whose request this is, which is not the call's first
+  std::uint64_t control_id_ = 0;                      ///< of the handshake or page in progress; 0: none
+  std::map<mcp_call_number, call> calls_;             ///< open calls, and cancelled ones that can still be answered
+  std::set<mcp_call_number> cancelled_;               ///< subset of calls_
+  std::map<std::uint64_t, mcp_call_number> repeated_; ///< the calls of requests other than a call's first
   bool wanted_ = false, listing_ = false, stale_ = false;
   std::size_t relists_ = 0;
   struct pages;
-  std::unique_ptr<pages> pages_; ///< of the list that is being read
+  std::unique_ptr<pages> pages_; ///< of the list being read
   std::optional<std::vector<mcp_tool>> tools_;
-  fault over_;          ///< why it is over
-  fault initialize_no_; ///< what was answered to `initialize`
+  fault over_;          ///< the reason for the end
+  fault initialize_no_; ///< the error that answered `initialize`
   std::vector<mcp_effect> effects_;
 };
 

@@ -1,4 +1,4 @@
-// The client's side of MCP over a pair of byte streams: what comes in, the handshake, the list of tools.
+// The client's side of MCP over a pair of byte streams: incoming messages, the handshake, the list of tools.
 #include <algorithm>
 
 #include "integrations/mcp/limits.hpp"
@@ -39,7 +39,7 @@ void mcp_session::take_line(std::string_view line) {
   }
 }
 
-// The answer cannot be told, but its call must not wait for ever.
+// The answer cannot be delivered, but its call must not wait for ever.
 void mcp_session::take_cut_line(std::string_view first, std::string_view last) {
   if (phase_ == phase::over) return;
   const std::string size = "more than " + std::to_string(mcp_limits::line_bytes >> 20) + " MiB";
@@ -82,8 +82,8 @@ void mcp_session::take_request(incoming& one) {
   send_line(mcp::answer_to_server(one.message.id, one.message.method));
 }
 
-/// On a stream that all calls share, a question says nothing of the call that it is about. It goes to the people of
-/// that call and to nobody else: so there must be one call only, or the server must name it as it was told it.
+/// On a stream that all calls share, a question does not name its call. It may only go to the people of that call, so
+/// there must be only one call, or the question must carry the call's progress token or operation id.
 void mcp_session::take_question(incoming& one) {
   const json& meta = member(one.message.body, "_meta");
   const std::string operation = text_member(meta, "quell/operation");
@@ -129,7 +129,7 @@ void mcp_session::take_notification(incoming& one) {
   if (method == "notifications/progress") {
     const auto token = mcp::progress_token(one.message.body);
     const auto found = token ? call_of_request(*token) : calls_.end();
-    // Servers go on telling progress of what was cancelled.
+    // Servers continue to report progress of cancelled calls.
     if (found != calls_.end() && !found->second.cancelled)
       effects_.emplace_back(tell{found->first, mcp::progress_of(one.message.body)});
   } else if (method == "notifications/cancelled") {
@@ -144,7 +144,7 @@ void mcp_session::take_notification(incoming& one) {
 
 void mcp_session::take_initialized(incoming& one) {
   if (one.message.what == rpc::message::kind::error) {
-    // A server of a version without handshake says so.
+    // A server whose version has no handshake answers like this.
     initialize_no_ = mcp::of_error(who_, "the handshake", one.message.body);
     phase_ = phase::discovering;
     control_id_ = ++next_id_;
@@ -206,7 +206,7 @@ void mcp_session::take_page(incoming& one) {
   result<mcp::tool_pages::step> read = mcp::tool_pages::step{};
   if (one.message.what == rpc::message::kind::answer)
     read = pages_->read.take(who_, one.message.body);
-  else if (member(one.message.body, "code") != json(rpc::method_not_found)) // it has no tools
+  else if (member(one.message.body, "code") != json(rpc::method_not_found)) // method_not_found: the server has no tools
     read = tl::unexpected(mcp::of_error(who_, "to list its tools", one.message.body));
   if (read) {
     for (std::string& what : read->complaints) complain(who_ + ": " + std::move(what));

@@ -1,4 +1,4 @@
-// What only the .cpp files of the session see, because it holds JSON.
+// The session's private types, kept out of its header because they contain JSON. For its .cpp files only.
 #pragma once
 
 #include "integrations/mcp/answers.hpp"

@@ -1,7 +1,8 @@
-// An MCP server whose standard input and output are somewhere else.
+// An MCP server whose standard input and output are handled elsewhere.
 //
-// One mutex guards the session. What comes of it is put into one queue under that mutex and performed outside of it by
-// whoever finds nobody else at it: so order holds across threads, and a listener that calls back in only adds to it.
+// One mutex guards the session. Its effects go into one queue under that mutex. The first thread to find no other at
+// work performs them outside of the mutex: so their order holds across threads, and a listener that calls back in only
+// adds to the queue.
 #include "integrations/mcp/stdio_server.hpp"
 
 #include <condition_variable>
@@ -18,10 +19,10 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
   core(const std::string& name, std::function<void(std::string)> write, mcp_hooks hooks)
       : session(name), write_(std::move(write)), hooks_(std::move(hooks)) {}
 
-  /// Does this to the session and performs what comes of it.
+  /// Applies `what` to the session and performs the effects.
   template <class Change>
   void change(Change what) {
-    const auto alive = this->shared_from_this(); // a listener may drop the server
+    const auto alive = this->shared_from_this(); // a listener can destroy the server
     {
       const std::lock_guard lock(guard);
       what();
@@ -32,7 +33,7 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
 
   void perform() {
     std::unique_lock lock(guard);
-    if (performer_ != std::thread::id()) return; // that one does it all
+    if (performer_ != std::thread::id()) return; // that thread performs everything
     performer_ = std::this_thread::get_id();
     while (!queue_.empty()) {
       mcp_effect next = std::move(queue_.front());
@@ -45,7 +46,7 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
     idle_.notify_all();
   }
 
-  /// Until all is performed, unless this is done from inside of it.
+  /// Waits until all effects are performed, unless called while performing one.
   void settle() {
     std::unique_lock lock(guard);
     if (performer_ == std::this_thread::get_id()) return;
@@ -89,17 +90,17 @@ struct mcp_stdio_server::core : std::enable_shared_from_this<core> {
     return line;
   }
 
-  // All guarded.
+  // The members below are guarded by `guard`.
   std::mutex guard;
   mcp_session session;
-  std::unordered_map<mcp_call_number, std::shared_ptr<mcp_line>> lines; ///< of which something may still be told
+  std::unordered_map<mcp_call_number, std::shared_ptr<mcp_line>> lines; ///< those that can still get events
   std::vector<tools_reply> askers;
 
  private:
   std::deque<mcp_effect> queue_;
   std::thread::id performer_;
   std::condition_variable idle_;
-  // Never changed.
+  // The members below never change.
   const std::function<void(std::string)> write_;
   const mcp_hooks hooks_;
 };
@@ -118,7 +119,7 @@ class held_stdio_call final : public mcp_call {
     line_->cut();
     line_->hear(std::move(late));
     core_->change([&] {
-      core_->session.cancel(number_, reason); // not open: its end is told, or is in the queue
+      core_->session.cancel(number_, reason); // not open: its end was delivered or is in the queue
     });
   }
   void stop_waiting() override {

@@ -1,8 +1,7 @@
-// An MCP server whose standard input and output are somewhere else: bytes are handed in and out.
+// An MCP server whose standard input and output are handled elsewhere: bytes are passed in and out.
 //
-// Listeners, replies, lates, hooks and `write` are called one at a time and in order, on the thread of whoever is
-// inside one of the functions below or of a call's at that time, and with no lock of ours held. They may call back into
-// it.
+// Listeners, replies, lates, hooks and `write` are called one at a time and in order, on whichever thread is inside one
+// of the functions below or of a call's at that time, and without any of our locks held. They may call back in.
 #pragma once
 
 #include <memory>
@@ -15,17 +14,17 @@ namespace quell::integrations {
 
 class mcp_stdio_server final : public mcp_server {
  public:
-  /// `name`: how the configuration calls it, for faults. `write` gets whole lines for the server's standard input, in
-  /// order; it must not block nor throw. The first of them may come when `started` is called.
+  /// `name`: the server's name in the configuration, for faults. `write` gets whole lines for the server's standard
+  /// input, in order; it must neither block nor throw. `started` is the first function that can call it.
   mcp_stdio_server(std::string name, std::function<void(std::string bytes)> write, mcp_hooks hooks = {});
   ~mcp_stdio_server() override;
 
-  /// The process is there and takes input: the handshake is sent. Before that nothing is written. Twice: no effect.
+  /// The process runs and takes input: sends the handshake. Nothing is written before that. Idempotent.
   void started();
-  /// Bytes of its standard output, in order and in any pieces.
+  /// Bytes of the process's standard output, in order and in arbitrary pieces.
   void received(std::string_view bytes);
-  /// It is gone, or nothing more can be written to it: `reason` reads like "exited with status 1". Everything open ends
-  /// as `mcp_unreachable`. For good: another process is another object. Nothing is written any more when it returns.
+  /// The process is gone, or nothing more can be written to it: `reason` reads like "exited with status 1". Everything
+  /// open ends as `mcp_unreachable`. Final: a new process needs a new object. Nothing is written after it returns.
   void closed(std::string reason);
 
   void tools(tools_reply reply) override;

@@ -56,7 +56,7 @@ bool web_attempt::take_header(std::string_view line) {
     mishap_ = broken("the server sent more than " + std::to_string(limits::header_bytes >> 10) + " KiB of headers");
     return false;
   }
-  if (line.starts_with("HTTP/")) response_.headers.clear(); // the final response after a 1xx one
+  if (line.starts_with("HTTP/")) response_.headers.clear(); // new head after a 1xx
   if (const auto field = header_field_of(line)) response_.headers[field->name] = field->value;
   return true;
 }
