@@ -1,4 +1,4 @@
-// Names before the text, and the two words of an approval.
+// Parses names before the text, and the two words of an approval.
 #include "integrations/chat/addressing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who is meant by a line in a room, and words that answer a question. Pure.
+// The addressee of a line in a room, and words that answer a question. Pure.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@ namespace quell::integrations::chat {
 
 struct address_split {
   bool is_addressed = false;
-  bool answers_others = false; ///< a reply to what another person said, as far as the service tells
-  std::string_view text;       ///< without the address and the blanks around it
+  bool answers_others = false; ///< a reply to another person, as far as the service tells
+  std::string_view text;       ///< without the address and the spaces around it
 };
 
-/// `clanky: stop`, `Clanky, stop` and `@clanky stop` are addressed to `clanky`; `clanky stop` is not: it may be talk
-/// about it. A name alone (`clanky?`) is addressed and keeps its text. ASCII letters compare without case.
+/// `clanky: stop`, `Clanky, stop` and `@clanky stop` are addressed to `clanky`; `clanky stop` is not, because it can be
+/// talk about it. A name alone (`clanky?`) is addressed and keeps its text. ASCII letters compare without case.
 address_split without_address(std::string_view text, const std::vector<std::string>& names);
 
-/// `approve 5d0f3e1a`, `deny 5d0f3e1a`: the tail of a call's id, 4 to 36 characters of hex digits and `-`.
+/// `approve 5d0f3e1a`, `deny 5d0f3e1a`: the word and the tail of a call's id, 4 to 36 hex digits and `-`.
 struct approval_text {
   bool approved = false;
   std::string tail; ///< lower case

@@ -1,4 +1,4 @@
-// One line each, whatever the names hold.
+// Each description is one line, whatever characters the names contain.
 #include "integrations/chat/attached.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_file_name = 128, most_url = 1024, most_words = 4000, most_all = 16 << 10;
 
-/// An address as it is, if it is one that fits a line.
+/// The address itself if it is printable ASCII of acceptable length, otherwise "".
 std::string_view plain_url(std::string_view url) {
   const bool is_plain = std::all_of(url.begin(), url.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
   return is_plain && url.size() <= most_url ? url : std::string_view{};

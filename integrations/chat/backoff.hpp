@@ -1,5 +1,5 @@
-// How long to wait before the next try: twice as long each time up to a limit, a random part of it taken off, so that
-// many clients of one server do not come back together.
+// The wait before the next attempt: doubles each time up to a limit, minus a random part, so that many clients of one
+// server do not reconnect together.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@ class backoff {
  public:
   backoff(std::chrono::milliseconds first, std::chrono::milliseconds most) : first_(first), most_(most), next_(first) {}
 
-  /// The next wait: between half and all of the step. `chance` is 0 to 1.
+  /// The next wait: half of the step to all of it. `chance` is 0 to 1.
   std::chrono::milliseconds step(double chance) {
     const auto whole = std::min(next_, most_);
     next_ = std::min(whole * 2, most_);
     return part(whole, chance);
   }
-  /// The longest wait.
+  /// Jumps to the longest wait.
   std::chrono::milliseconds longest(double chance) {
     next_ = most_;
     return part(most_, chance);

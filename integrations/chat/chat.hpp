@@ -1,7 +1,7 @@
-// Chat services as quelld sees them: what a connector says to its host, and what it is told.
+// The interface between quelld and its chat services: what a connector reports to its host, and the events it gets.
 //
 // A connector speaks one service's language and nothing else: it knows no operation tree, no rights, no cancel words.
-// It hands over what was said, and shows what is told of its scopes.
+// It hands over messages, and shows the events of its scopes.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace quell::integrations::chat {
 struct person {
   std::string id; ///< 1 to 128 characters
   std::string name;
-  /// By which the service knows them for certain, whatever they call themselves; "" = it does not.
+  /// The service's certain identity of this person, whatever the display name; "" = it has none.
   std::string account{};
 };
 
-/// What somebody said somewhere in the service.
+/// A message that somebody sent in the service.
 struct said {
   scope_path scope; ///< at or below the connector's own name: `slack/<team>/<channel>/<thread>`
-  std::string id;   ///< the service's own id of the message, at most 128; a second delivery is known by it. "" = none
+  std::string id;   ///< the service's message id, at most 128; identifies a repeated delivery. "" = none
   std::string text;
   person author;
-  std::optional<bool> addressed;        ///< the bot was meant, as the service says it (mention, direct message)
-  std::vector<std::string> bot_names{}; ///< how the bot is called here, beside the configured names
-  std::optional<std::string> agent{};   ///< name of a configured agent; absent: the scope's
-  // Of voice:
+  std::optional<bool> addressed;        ///< the service says that the bot was meant (mention, direct message)
+  std::vector<std::string> bot_names{}; ///< the bot's names here, in addition to the configured ones
+  std::optional<std::string> agent{};   ///< name of a configured agent; absent: the scope's agent
+  // For voice:
   bool is_voice = false;
   bool is_final = true;
   std::optional<double> confidence{};
@@ -45,31 +45,32 @@ struct said {
 
 enum class decided : std::uint8_t { cancel, turn, ignored };
 
-/// What became of a message. Told after it is durable.
+/// The decision about a message. Delivered once it is durable.
 struct decision {
   decided what = decided::ignored;
   std::string why;           ///< `cancel_word`, `nothing_active`, … as in the HTTP API
-  bool is_duplicate = false; ///< delivered before: nothing was done again
+  bool is_duplicate = false; ///< delivered before: nothing was done this time
   std::optional<message_id> message;
   std::optional<operation_id> turn;
   std::optional<cancel_id> cancel;
   std::uint64_t operations = 0; ///< that the cancel covers
-  std::uint32_t position = 0;   ///< turns of this scope before the one that it began
-  bool is_acknowledged = false; ///< of a repeated stop: its event `acknowledgement` was told, perhaps before a restart
-  std::string json;             ///< the whole, in the shape of the HTTP API
+  std::uint32_t position = 0;   ///< turns of this scope that are ahead of the new one
+  bool is_acknowledged =
+      false;        ///< of a repeated stop: its `acknowledgement` event was delivered, possibly before a restart
+  std::string json; ///< the complete decision, in the shape of the HTTP API
 };
 
-/// A stop button or a stop command: no words to interpret.
+/// A stop button or a stop command, without words to interpret.
 struct stop_order {
-  scope_path scope;                      ///< all of it, unless `operation` is set
-  std::optional<operation_id> operation; ///< this one and what is below it; must lie in the connector's scopes
+  scope_path scope;                      ///< the whole scope, unless `operation` is set
+  std::optional<operation_id> operation; ///< this operation and its descendants; must lie in the connector's scopes
   person by;
   std::string reason;
 };
 
-/// A human's word on a call that waits for it.
+/// A human's decision about a call that waits for it.
 struct approval_order {
-  scope_path scope; ///< where it was said: the call must wait there or below
+  scope_path scope; ///< where it was given: the call must wait there or below
   operation_id call;
   bool approved = false;
   person by;
@@ -82,18 +83,18 @@ struct stop_answer {
   std::uint64_t operations = 0;
 };
 
-/// quelld, as a connector sees it. Every method: any thread; answers on some other thread, exactly once, and the answer
+/// quelld, as a connector sees it. Every method: any thread; replies exactly once, on another thread, and the reply
 /// must only hand over. Faults carry the codes of the HTTP API.
 class host {
  public:
   virtual ~host() = default;
-  /// Messages are decided in the order in which they are handed over.
+  /// Messages are decided in the order of the calls.
   virtual void say(said message, std::function<void(result<decision>)> done) = 0;
-  /// Answers when fenced.
+  /// Replies once the stop is fenced.
   virtual void stop(stop_order order, std::function<void(result<stop_answer>)> done) = 0;
-  /// Faults: `operation_not_found` (none that waits there), `forbidden` (says why), `not_ready`.
+  /// Faults: `operation_not_found` (no such call waits there), `forbidden` (gives the reason), `not_ready`.
   virtual void approve(approval_order order, std::function<void(result<void>)> done) = 0;
-  /// How each of them stands; nullopt: ended or unknown.
+  /// The status of each operation; nullopt: ended or unknown.
   virtual void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) = 0;
 };
 
@@ -107,21 +108,21 @@ struct event {
   std::string data; ///< JSON text of an object
 };
 
-/// What a connector remembers over restarts: one text, small, no secret. Any thread.
+/// A connector's memory over restarts: one small text without secrets. Any thread.
 struct memory {
-  std::function<std::string()> recall;          ///< "" = nothing yet
-  std::function<void(const std::string&)> keep; ///< whole or not at all; what cannot be kept is logged
+  std::function<std::string()> recall;          ///< "" = nothing stored yet
+  std::function<void(const std::string&)> keep; ///< stores all or nothing; a failure is logged
 };
 
-/// A request that the service made to quelld, at `/v1/chat/<name>/<path>`.
+/// A request from the service to quelld, at `/v1/chat/<name>/<path>`.
 struct web_call {
   std::string method;
-  std::string path;  ///< behind the connector's name, without a leading slash: `events`
-  std::string query; ///< behind `?`, undecoded
+  std::string path;  ///< after the connector's name, without a leading slash: `events`
+  std::string query; ///< after `?`, undecoded
   std::vector<std::pair<std::string, std::string>> headers; ///< names in lower case
   std::string body;                                         ///< the raw bytes, for signatures
 
-  /// The first header of this name, given in lower case; "" if there is none.
+  /// The first header of this name, which must be in lower case; "" if there is none.
   std::string header(std::string_view name) const {
     for (const auto& [key, value] : headers)
       if (key == name) return value;
@@ -129,7 +130,7 @@ struct web_call {
   }
 };
 
-/// Faults of the host after which the same delivery may succeed.
+/// Whether the same delivery can succeed later despite this fault of the host.
 inline bool passes_by(const fault& why) {
   return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
          why.code == "internal" || why.code == "too_many_operations";
@@ -140,7 +141,7 @@ struct web_answer {
   std::string body{};
   std::string content_type = "text/plain";
   std::vector<std::pair<std::string, std::string>> headers{};
-  std::optional<fault> refused{}; ///< instead of status and body: shown as the HTTP API shows faults of its own
+  std::optional<fault> refused{}; ///< replaces status and body: rendered like the HTTP API's own faults
 };
 
 /// One connected service. It has its own thread; nothing here blocks the caller.
@@ -149,16 +150,16 @@ class connector {
   virtual ~connector() = default;
   /// Its name, which is the first segment of its scopes: `slack`.
   virtual std::string_view name() const = 0;
-  /// In commit order, each once. Any thread.
+  /// Events in commit order, each once. Any thread.
   virtual void told(const event& e) = 0;
-  /// Any thread; answers once, from any thread. The default knows no path.
+  /// Any thread; replies once, from any thread. By default every path is unknown (404).
   virtual void called(web_call call, std::function<void(web_answer)> done) {
     (void)call;
     done({404, "there is nothing here\n"});
   }
-  /// One line for people: "connected as clanky", "retrying in 8 s: connection refused". Any thread.
+  /// One line for display: "connected as clanky", "retrying in 8 s: connection refused". Any thread.
   virtual std::string state() const = 0;
-  /// Ends its thread and closes its connections; what waits to be sent is dropped. Nothing is called back afterwards.
+  /// Ends its thread and closes its connections; anything queued for sending is dropped. No callback runs afterwards.
   virtual void stop() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where code begins and ends.
+// Finds the beginnings and ends of code blocks.
 #include "integrations/chat/fences.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::size_t run_end(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of('`', at), text.size());
 }
 
-/// The word behind a fence, if its line holds nothing else and is complete.
+/// The language after a fence, if it is alone on its line and the line is complete.
 std::string_view language(std::string_view behind) {
   const auto end = behind.find('\n');
   if (end == std::string_view::npos || end > most_language) return {};
@@ -26,7 +26,7 @@ std::string_view language(std::string_view behind) {
   return is_word ? word : std::string_view{};
 }
 
-/// Where the fence stands that opens the code in which `text` ends; npos = it ends outside.
+/// The position of the fence that opens the code block in which `text` ends; npos = `text` ends outside of code.
 std::size_t last_open(std::string_view text) {
   auto open = std::string_view::npos;
   for (auto at = text.find(fence); at != std::string_view::npos; at = text.find(fence, at)) {
@@ -52,8 +52,8 @@ std::string_view closing_fence(std::string_view text) {
 std::size_t cut_outside_fence(std::string_view text, std::size_t cut, std::size_t at_least) {
   if (cut >= text.size()) return cut;
   auto better = cut;
-  while (better > 0 && text[better] == '`' && text[better - 1] == '`') --better; // not through a run of them
-  // Not behind the line that opens: the code would be empty here.
+  while (better > 0 && text[better] == '`' && text[better - 1] == '`') --better; // not inside a run of backticks
+  // Not directly after the opening line: the code block would be empty.
   if (const auto open = last_open(text.substr(0, better)); open != std::string_view::npos) {
     const auto behind = run_end(text, open);
     const auto line = text.find('\n', behind);

@@ -1,4 +1,4 @@
-// Each step asks quelld how the turn stands now: between an edit and its effect the reply may have ended.
+// Each step queries the turn's present status: the reply can end between an edit and its effect.
 #include "integrations/chat/follow_ups.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void follow_ups::decided(const std::string& key, const result<decision>& what) {
     order_.erase(in_order);
 }
 
-/// What the entry waited for has happened: the next change may look at it.
+/// The event that the entry waited for has occurred: the next change may proceed.
 void follow_ups::release(const std::string& key) {
   const auto at = entries_.find(key);
   if (at == entries_.end()) return;
@@ -75,10 +75,10 @@ void follow_ups::stop_now(const std::string& key, const operation_id& turn, cons
 
 void follow_ups::edited(const std::string& key, said message, const std::string& stamp, bool is_cancel) {
   const auto known = entries_.find(key);
-  if (known != entries_.end() && known->second.message.text == message.text) return; // a preview was added
+  if (known != entries_.end() && known->second.message.text == message.text) return; // only a preview was added
   const auto first = message.id;
   const auto edit = key + "/" + stamp;
-  message.id += "/" + stamp; // a message of its own, and the same if it is told twice
+  message.id += "/" + stamp; // a distinct message, but the same one if it is delivered again
   if (is_cancel) {
     if (said_now(edit, message)) tools_.say(std::move(message), first);
     return;
@@ -89,7 +89,7 @@ void follow_ups::edited(const std::string& key, said message, const std::string&
   known->second.message.text = message.text;
   stop_turn(key, "its message was edited", [this, key, edit, first, message = std::move(message)] {
     if (!said_now(edit, message)) return release(key);
-    // The message is one for who sees it: what comes next concerns the new turn.
+    // For the user both are one message: later changes concern the new turn.
     entries_.at(edit).after.push_back([this, key, edit] {
       const auto from = entries_.find(edit), to = entries_.find(key);
       if (from != entries_.end() && to != entries_.end()) to->second.turn = from->second.turn;

@@ -1,7 +1,7 @@
-// What becomes of a message after it was said: its author edits or deletes it while its turn waits or runs.
+// Edits and deletions of a message while its turn waits or runs.
 //
-// A deletion stops the turn. An edit stops it and says the other words in its place; an edit into a word to stop is
-// one. What has ended stays as it is.
+// A deletion stops the turn. An edit stops it and sends the new text in its place; an edit into a cancel word is a
+// cancel. A turn that has ended stays as it is.
 #pragma once
 
 #include <deque>
@@ -15,27 +15,30 @@
 
 namespace quell::integrations::chat {
 
-/// Belongs to a connector's thread.
+/// Used on a connector's thread only.
 class follow_ups {
  public:
   struct tools {
     host& at;
-    /// A function for any thread, which runs a job on the connector's thread while the connector lives.
+    /// Returns a function, callable from any thread, that runs a job on the connector's thread while the connector
+    /// lives.
     std::function<std::function<void(std::function<void()>)>()> runner;
-    /// Not one word more of this turn's reply.
+    /// Drops every unsent word of this turn's reply.
     std::function<void(const operation_id&)> drop;
     std::function<void(const std::string&)> log;
-    /// Says a message, whose reply answers the one of that id.
+    /// Submits a message whose reply answers the message with the id `answers`.
     std::function<void(said message, std::string answers)> say;
   };
   explicit follow_ups(tools t) : tools_(std::move(t)) {}
 
-  /// A message is handed to quelld. False: it was before. `key`: the service's own name of the message.
+  /// Records that a message is being handed to quelld. False: it was handed over before. `key`: the service's own
+  /// message id.
   bool said_now(const std::string& key, const said& message);
-  /// quelld has decided. What may pass by is forgotten: it comes again.
+  /// quelld has decided. A message whose fault can pass is forgotten, because it is delivered again.
   void decided(const std::string& key, const result<decision>& what);
 
-  /// `message`: as it is now, with its first id. `stamp`: another for each edit. Edits that change no word do nothing.
+  /// `message`: its present form, with its first id. `stamp`: distinct for each edit. An edit that does not change the
+  /// text does nothing.
   void edited(const std::string& key, said message, const std::string& stamp, bool is_cancel);
   void deleted(const std::string& key);
 
@@ -44,8 +47,8 @@ class follow_ups {
   struct entry {
     said message;
     std::optional<operation_id> turn{};
-    bool is_busy = true;                        ///< being decided about, or changed
-    std::vector<std::function<void()>> after{}; ///< that wait for it
+    bool is_busy = true;                        ///< its decision or a change is in progress
+    std::vector<std::function<void()>> after{}; ///< run once it is not busy
   };
 
   void release(const std::string& key);

@@ -1,7 +1,7 @@
-// How far each channel of a service was heard: so that what was said while nobody listened can be asked for. Pure.
+// The read position of each channel of a service, so that messages sent while we were offline can be fetched. Pure.
 //
-// A message counts as heard once quelld has decided about it, and only when all before it have been: what is lost in
-// between is asked for again, and a message that comes twice is known by its id.
+// A message counts as processed once quelld has decided about it and about all messages before it: a message lost in
+// between is fetched again, and a repeated message is recognised by its id.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@ namespace quell::integrations::chat {
 
 class heard_marks {
  public:
-  /// `Order` of ids: shorter ones first, then by their digits.
+  /// The order of ids: by length, then by digits.
   struct by_number {
     bool operator()(const std::string& a, const std::string& b) const {
       return a.size() != b.size() ? a.size() < b.size() : a < b;
     }
   };
 
-  /// A message came, and is being decided about.
+  /// A message has arrived, and its decision is pending.
   void comes(const std::string& channel, const std::string& id) {
     auto& c = at(channel);
     c.open.insert(id);
     if (by_number{}(c.last, id)) c.last = id;
   }
-  /// It is decided, or is none of ours.
+  /// The message is decided, or is not for us.
   void done(const std::string& channel, const std::string& id) {
     auto& c = at(channel);
     c.open.erase(id);
     if (by_number{}(c.last, id)) c.last = id;
     const auto before = c.heard;
-    // Everything before the oldest open one is heard.
+    // Everything before the oldest undecided message is processed.
     if (c.open.empty())
       c.heard = c.last;
     else if (by_number{}(id, *c.open.begin()) && by_number{}(c.heard, id))
       c.heard = id;
     if (c.heard != before) ++changes_;
   }
-  /// Of an earlier life.
+  /// Restores a position from an earlier process.
   void recall(const std::string& channel, const std::string& id) { at(channel).heard = at(channel).last = id; }
-  /// Nobody can speak there any more.
+  /// The channel no longer exists for us.
   void forget(const std::string& channel) { changes_ += channels_.erase(channel); }
 
-  /// Channel to the newest id before which everything was heard.
+  /// Each channel with the newest id up to which everything is processed.
   std::map<std::string, std::string> all() const {
     std::map<std::string, std::string> marks;
     for (const auto& [name, c] : channels_)

@@ -1,7 +1,7 @@
-// Messages that were said while nobody listened, until they are handed over. Pure.
+// Messages sent while we were offline, held until they are handed over. Pure.
 //
-// A word to stop among them is performed as soon as it is read; what was said before it, where it reaches, is not begun
-// any more. Whatever else there is comes in the order in which it was said.
+// A cancel word among them takes effect as soon as it is read: earlier messages within its reach are not begun any
+// more. All others come in the order in which they were sent.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace quell::integrations::chat {
 
-/// `Message`: whatever the connector hands over later. Ids grow with time, as those of heard_marks.
+/// `Message`: the type that the connector hands over later. Ids grow with time, as those of heard_marks.
 template <class Message>
 class missed_messages {
  public:
-  /// Dropped if it waits already, if somebody has said stop behind it, or if too many wait.
+  /// Drops the message if it already waits, if a later stop covers it, or if too many wait.
   void add(const scope_path& scope, const std::string& id, Message message) {
     if (waiting_.contains(id)) return;
     for (auto& s : stops_)
@@ -31,7 +31,7 @@ class missed_messages {
       }
     if (waiting_.size() < most) waiting_.emplace(id, entry{scope, std::move(message)});
   }
-  /// It was edited, or taken back, before its turn came. False: it does not wait here.
+  /// Replaces a waiting message that was edited or deleted. False: it does not wait here.
   bool change(const std::string& id, Message message) {
     const auto at = waiting_.find(id);
     if (at == waiting_.end()) return false;
@@ -40,7 +40,7 @@ class missed_messages {
   }
   bool forget(const std::string& id) { return waiting_.erase(id) > 0; }
 
-  /// Somebody said stop there, now or meanwhile. The caller performs it.
+  /// Somebody sent a stop there, now or while we were offline. The caller performs it.
   void stop(const scope_path& scope, const std::string& id) {
     stop_said fresh{scope, id, {}};
     for (auto i = waiting_.begin(); i != waiting_.end();)
@@ -53,7 +53,7 @@ class missed_messages {
     if (stops_.size() < most) stops_.push_back(std::move(fresh));
   }
 
-  /// The oldest first; afterwards nothing waits.
+  /// The oldest first; afterwards the queue is empty.
   std::vector<Message> take() {
     std::vector<Message> all;
     for (auto& [id, e] : std::exchange(waiting_, {})) all.push_back(std::move(e.message));
@@ -63,7 +63,7 @@ class missed_messages {
   struct stop_said {
     scope_path scope;
     std::string id;
-    std::set<std::string> left_out; ///< messages that were not begun because of it
+    std::set<std::string> left_out; ///< messages that were not begun because of this stop
   };
   const std::vector<stop_said>& stops() const { return stops_; }
 
@@ -79,7 +79,7 @@ class missed_messages {
   std::vector<stop_said> stops_;
 };
 
-/// What people read about messages that a stop kept from beginning.
+/// The text shown for messages that a stop kept from beginning.
 inline std::string not_begun_text(std::size_t left_out) {
   return "🛑 stopped before it began: " + std::to_string(left_out) + (left_out == 1 ? " message" : " messages");
 }

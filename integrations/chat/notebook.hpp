@@ -1,4 +1,4 @@
-// When a connector writes down what it must know after a restart: soon after a change, not at each one.
+// Decides when a connector stores its state for a restart: soon after a change, but not at every one.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ class notebook {
   bool is_kept() const { return memory_.keep != nullptr; }
   std::string recall() const { return memory_.recall ? memory_.recall() : std::string(); }
 
-  /// `version` grows with every change; `make` says what is to be known. Answers when to call again at the latest.
+  /// `version` grows with every change; `make` returns the state to store. Returns the latest time for the next call.
   std::optional<boot_time> keep(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
     if (!is_kept() || version == written_) return std::nullopt;
     if (const auto at = last_ + between; last_ != boot_time{} && now < at) return at;
     write(version, now, make());
     return std::nullopt;
   }
-  /// Now, for the end.
+  /// Stores a changed state at once, for the shutdown.
   void close(std::uint64_t version, boot_time now, const std::function<std::string()>& make) {
     if (is_kept() && version != written_) write(version, now, make());
   }

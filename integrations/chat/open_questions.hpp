@@ -1,5 +1,5 @@
-// Calls that wait for a human's word, as a service without buttons asks for it: in text, by the end of the call's id.
-// Pure.
+// Calls that wait for a human's decision, for services without buttons: people answer in text with the end of the
+// call's id. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace quell::integrations::chat {
 
 class open_questions {
  public:
-  /// What stands behind the question: ` (answer "approve 5d0f3e1a" or "deny 5d0f3e1a")`.
+  /// The suffix of the question: ` (answer "approve 5d0f3e1a" or "deny 5d0f3e1a")`.
   std::string ask(const scope_path& place, const operation_id& call) {
     if (waiting_.size() >= most) waiting_.pop_front();
     waiting_.push_back({place, call});
@@ -27,7 +27,7 @@ class open_questions {
   void answered(const operation_id& call) {
     std::erase_if(waiting_, [&](const auto& w) { return w.call == call; });
   }
-  /// The one call asked about at this place whose id ends so.
+  /// The one call asked about at this place whose id ends with `tail`.
   std::optional<operation_id> find(const scope_path& place, std::string_view tail) const {
     std::optional<operation_id> found;
     for (const auto& w : waiting_) {

@@ -1,4 +1,4 @@
-// The send queue of a connector: what may go now, and what became of it.
+// A connector's send queue: chooses the next actions and handles their outcomes.
 #include "integrations/chat/outbox.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr milliseconds first_wait{1000}, longest_wait{60'000}; ///< before what failed is tried again
+constexpr milliseconds first_wait{1000}, longest_wait{60'000}; ///< before a failed action is retried
 
 milliseconds wait_after(unsigned failures) {
   const unsigned doubled = std::min(failures > 0 ? failures - 1 : 0, 6U);
@@ -20,15 +20,15 @@ milliseconds wait_after(unsigned failures) {
 outbox::outbox(outbox_rules rules) : books_(std::make_unique<books>(std::move(rules))) {}
 outbox::~outbox() = default;
 
-/// The first part that has something to do and may; if none may yet, the one that may first.
+/// The first part that needs an action and may send it; if none may yet, the one that may send first.
 std::optional<outbox::books::next_step> outbox::books::next(place& in, boot_time now) {
   if (in.flying) return std::nullopt;
   std::optional<next_step> best;
-  for (const bool of_stops : {true, false}) { // what tells of a stop goes before everything else
+  for (const bool of_stops : {true, false}) { // parts that report a stop go before everything else
     for (auto p = in.parts.begin(); p != in.parts.end(); ++p) {
       if (p->tells_stop() != of_stops || !needs_action(*p)) continue;
       boot_time at = std::max({in.not_before, not_before, p->not_before});
-      // An edit that says "stopped" waits for nothing but the service's own word.
+      // An edit that reports a stop skips our pace; only a wait that the service asked for delays it.
       if (!p->is_posted || !p->tells_stop())
         at = std::max({at, p->is_urgent() ? in.tokens.urgent_at() : in.tokens.free_at(),
                        p->is_urgent() ? tokens.urgent_at() : tokens.free_at()});
@@ -55,7 +55,7 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
   auto text_bytes = p->text.size();
   if (a.what == action_kind::post) {
     a.key = a.number;
-    if (p->perhaps) { // as it was made: the service may answer with what it has already
+    if (p->perhaps) { // resend unchanged: the service may return the earlier result
       a.key = p->perhaps->key;
       a.text = p->perhaps->text;
       a.is_live = p->perhaps->is_live;
@@ -75,7 +75,7 @@ action outbox::books::send(const scope_path& scope, place& in, position p, boot_
 std::vector<action> outbox::due(boot_time now, std::size_t most) {
   std::vector<action> actions;
   auto& b = *books_;
-  // Urgent ones of all places first; then round, beginning behind the place that was served last.
+  // Urgent actions of all places first, then round robin, starting after the place served last.
   for (const bool urgent : {true, false}) {
     auto i = b.last_served ? b.places.upper_bound(*b.last_served) : b.places.begin();
     for (std::size_t seen = 0; seen < b.places.size() && actions.size() < most; ++seen, ++i) {
@@ -107,7 +107,7 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
   const auto p = was.of;
   const bool was_done = how.what == outcome::sent ||
                         (how.what == outcome::unknown && was.what == action_kind::post && !b.rules.posts_repeat);
-  // A reaction of which nobody knows is not waited for: the stop is acknowledged in words.
+  // A reaction with an unknown outcome is not waited for: the stop is acknowledged in words.
   const bool is_refused =
       how.what == outcome::refused || (how.what == outcome::unknown && was.what == action_kind::react);
   if (was_done || is_refused) {
@@ -116,7 +116,8 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     ++in.failures;
     if (!p->failing_since) p->failing_since = now;
     if (p->perhaps) p->perhaps->is_doubtful |= how.what == outcome::unknown;
-    if (p->perhaps && !p->perhaps->is_doubtful) p->perhaps.reset(); // certainly not done: the next one may say more
+    if (p->perhaps && !p->perhaps->is_doubtful)
+      p->perhaps.reset(); // certainly not done: the next attempt may contain more
     const bool is_told = how.what == outcome::later && how.wait.count() > 0;
     const boot_time until = now + (is_told ? how.wait : wait_after(in.failures));
     in.not_before = std::max(in.not_before, until);

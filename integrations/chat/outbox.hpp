@@ -1,11 +1,11 @@
-// What a chat service is to be told, and when: the send queue of a connector. Pure: no clock, no I/O, no threads.
+// A connector's send queue: what a chat service is sent, and when. Pure: no clock, no I/O, no threads.
 //
-// A connector hands in what it is told (`told`) and what became of its requests (`done`), asks what to do now (`due`)
-// and when to ask again (`next_at`). Everything that depends on the service is in `outbox_rules`.
+// A connector passes in events (`told`) and the outcomes of its requests (`done`), asks for the present actions (`due`)
+// and for the time of the next ones (`next_at`). Everything that depends on the service is in `outbox_rules`.
 //
-// Per place (one scope) at most one action is in flight, so nothing overtakes. A reply is streamed by editing where the
-// service can, else in parts; every code point of it arrives once and in order. A stop drops at once whatever of the
-// reply was not sent yet; the acknowledgement goes ahead of everything else that waits in that place.
+// Each place (one scope) has at most one action in flight, so nothing overtakes. A reply is streamed by edits if the
+// service supports them, otherwise in parts; every code point of it arrives once and in order. A stop drops all unsent
+// text of the reply at once; the acknowledgement goes ahead of everything else that waits in that place.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@
 
 namespace quell::integrations::chat {
 
-/// What people read beside replies. "" = not said.
+/// Texts shown in addition to replies. "" = not shown.
 struct outbox_words {
-  // Of a stop, quell's own: what is on its way, what is proven, and what is not known.
+  // quell's own texts about a stop: pending, proven, or unknown.
   std::string stopping = "🛑 stopping…";     ///< the acknowledgement, until the cancel has settled
-  std::string stopped = "🛑 stopped";          ///< the same once everything is proven to have ended
-  std::string stopped_reaction = "✅";            ///< beside the reaction, where that was all
+  std::string stopped = "🛑 stopped";          ///< replaces it once everything is proven to have ended
+  std::string stopped_reaction = "✅";            ///< in addition to the reaction, if there was only that
   std::string stopping_mark = "⏹ stopping…"; ///< below a reply that is being stopped (services with edits)
   std::string stop_mark = "⏹ stopped";         ///< below it once everything is proven to have ended
-  std::string cut_mark = "⏹ cut off";          ///< below one that ended early for another reason
+  std::string cut_mark = "⏹ cut off";          ///< below a reply that ended early for another reason
   std::string not_confirmed = "⚠️ not known to have ended: "; ///< before `1 of 3`
   std::string ended_early = "⚠️ The reply ended early";       ///< before `: <reason>.`
-  std::string left_out = "[…]";             ///< in place of what was dropped because too much waited
-  std::string working = "⏳ ";               ///< before the name of a tool that runs (services with edits)
-  std::string nothing_said = "✓";           ///< in place of a tool's line, where a reply ends without a text
-  std::string queued = "👀";                 ///< on a message whose turn waits for others (services with reactions) …
-  std::string in_line = "In line, behind "; ///< … or this and their number
+  std::string left_out = "[…]";                                   ///< replaces text dropped because too much waited
+  std::string working = "⏳ ";               ///< before the name of a running tool (services with edits)
+  std::string nothing_said = "✓";           ///< replaces a tool's line if a reply ends without text
+  std::string queued = "👀";                 ///< on a message whose turn waits (services with reactions) …
+  std::string in_line = "In line, behind "; ///< … or this text and the number of turns ahead
   std::string wants_approval = "✋ Waiting for approval: "; ///< before the tool's name and its input
 };
 
@@ -48,33 +48,34 @@ struct outbox_rules {
   std::size_t most_length = 4000; ///< of one message, in `unit`; at least 64
   bool can_edit = true;
   bool can_react = true;
-  /// Messages carry buttons (Stop on a live reply): the end of a reply is then an edit even if its text is the same.
+  /// Messages carry buttons (Stop on a live reply): the end of a reply then needs an edit even if its text is
+  /// unchanged.
   bool has_buttons = false;
-  /// A post that comes twice with the same `key` is done once: one of which nobody knows is made again.
+  /// The service performs a post with a known `key` only once: a post with an unknown outcome is then sent again.
   bool posts_repeat = false;
-  bool has_fences = false;          ///< ``` begins and ends code: a message that ends within ends and begins it again
-  bool fences_name_language = true; ///< behind the fence; false: it would be shown as a line of the code
-  bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank ones are left out
-  /// Where messages cannot be edited: a stop that is proven sooner is told once, not first as being on its way.
+  bool has_fences = false;          ///< ``` delimits code: a message that ends inside a block closes and reopens it
+  bool fences_name_language = true; ///< after the fence; false: the service would show it as a line of code
+  bool one_line = false; ///< line breaks cannot be sent (IRC): every line is a message, blank lines are left out
+  /// Without edits: a stop that is proven within this time is reported once, not first as pending.
   milliseconds tell_stopping_after{1000};
-  milliseconds edit_every{1000}; ///< the same message is edited no more often
+  milliseconds edit_every{1000}; ///< minimum interval between edits of one message
   pace of_place{milliseconds{0}, 1};
-  /// Where not all places are alike; beats `of_place`. May be empty.
+  /// The pace of each place if they differ; overrides `of_place`. Can be empty.
   std::function<pace(const scope_path&)> pace_of{};
   pace of_all{milliseconds{0}, 1};
-  std::size_t most_places = 1000;        ///< that are kept with nothing to say; the one that was quiet longest goes
-  std::size_t most_busy_places = 20'000; ///< that have something to say; beyond that the quietest loses it
-  std::size_t most_bytes = 256 << 10;    ///< that wait in one place; beyond that the oldest parts are left out
-  std::size_t most_parts = 200;          ///< that wait in one place
-  milliseconds keep_trying{15 * 60'000}; ///< what a service does not take for so long is dropped
+  std::size_t most_places = 1000;        ///< kept without anything to send; the least recently used is dropped first
+  std::size_t most_busy_places = 20'000; ///< with something to send; beyond that the least recently used loses it
+  std::size_t most_bytes = 256 << 10;    ///< queued in one place; beyond that the oldest parts are left out
+  std::size_t most_parts = 200;          ///< queued in one place
+  milliseconds keep_trying{15 * 60'000}; ///< a message that the service rejects for so long is dropped
   outbox_words words{};
-  /// A sentence for the log: what was left out, where, why. No more often than each 10 s. May be empty.
+  /// Gets a sentence for the log: what was left out, where, why. At most every 10 s. Can be empty.
   std::function<void(const std::string&)> report{};
 };
 
 enum class action_kind : std::uint8_t { post, edit, react };
 
-/// For people: `a post`.
+/// The display name: `a post`.
 constexpr const char* name_of(action_kind k) {
   return k == action_kind::post ? "a post" : k == action_kind::edit ? "an edit" : "a reaction";
 }
@@ -82,44 +83,44 @@ constexpr const char* name_of(action_kind k) {
 /// A question to humans: a call that waits for approval.
 struct question {
   operation_id call;
-  std::string name;    ///< the tool's
+  std::string name;    ///< the tool's name
   std::string input;   ///< JSON text, at most 1,000 bytes, cut between characters
-  bool is_open = true; ///< false: answered; the buttons go
+  bool is_open = true; ///< false: answered; the buttons are removed
 };
 
-/// One request to the service. To be answered with `done` exactly once.
+/// One request to the service. It must be answered with `done` exactly once.
 struct action {
-  std::uint64_t number = 0; ///< for `done`
+  std::uint64_t number = 0; ///< passed to `done`
   scope_path place;
   action_kind what = action_kind::post;
-  std::string message;    ///< edit, react: the service's id of the message
+  std::string message;    ///< edit, react: the service's message id
   std::string text;       ///< post, edit: the whole text of the message, within the limits; react: the reaction
-  std::string reply_to;   ///< post: the service's id of the message that it answers; "" = none or not known
+  std::string reply_to;   ///< post: the service's id of the message that it answers; "" = none or unknown
   bool is_urgent = false; ///< an acknowledgement
-  std::uint64_t key = 0;  ///< post: the same each time that it is tried, of no other post
-  /// The turn whose reply this is; a Stop button makes sense while it is live.
+  std::uint64_t key = 0;  ///< post: the same at each attempt, and unique to this post
+  /// The turn whose reply this is; a Stop button is useful while it is live.
   std::optional<operation_id> turn{};
-  bool is_live = false; ///< the reply goes on: more will be appended by editing
+  bool is_live = false; ///< the reply continues: more will be appended by edits
   std::optional<question> asks{};
 };
 
-/// What became of an action.
+/// The outcome of an action.
 enum class outcome : std::uint8_t {
-  sent,     ///< done; `message` is the service's id of what was posted ("" = it has none: never edited)
-  later,    ///< certainly not done: the service says when to come back (`wait`, 0 = unknown)
-  not_sent, ///< certainly not done: not reached, or a passing error. Tried again, less and less often
-  unknown,  ///< perhaps done: the connection broke. An edit is repeated, a post if the rules say so, a reaction not
-  refused,  ///< will never be done (no rights, message gone). A post is dropped, an edit becomes a new message
+  sent,     ///< done; `message` is the service's id of the post ("" = it has none and cannot be edited)
+  later,    ///< certainly not done: the service says when to retry (`wait`, 0 = unknown)
+  not_sent, ///< certainly not done: unreachable, or a transient error. Retried with growing waits
+  unknown,  ///< possibly done: the connection broke. Edits are repeated, posts only if `posts_repeat`, reactions never
+  refused,  ///< cannot be done (no rights, message gone). A post is dropped, an edit becomes a new message
 };
 
 struct done_how {
   outcome what = outcome::sent;
   std::string message{};
   milliseconds wait{0};           ///< of `later`
-  bool is_for_everything = false; ///< of `later`: no other place may be spoken to either
+  bool is_for_everything = false; ///< of `later`: applies to all places
 };
 
-/// Not for several threads at once.
+/// Not thread-safe.
 class outbox {
  public:
   explicit outbox(outbox_rules rules);
@@ -127,68 +128,69 @@ class outbox {
   outbox(const outbox&) = delete;
   outbox& operator=(const outbox&) = delete;
 
-  /// An event, in commit order; one whose id is not above the last one's is ignored. Reads turn_start, text_delta,
+  /// An event, in commit order; ignored unless its id is above the last one's. Reads turn_start, text_delta,
   /// tool_start, tool_result, turn_complete, turn_abort, message_decided, acknowledgement, approval_required,
-  /// approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and how operations ended; all others are
-  /// ignored.
-  /// Sub-agents' texts are not shown, only those of turns.
+  /// approval_resolved, cancel_fenced, cancel_settled, operation_cancelling and the terminal events of operations;
+  /// ignores all others. Shows the texts of turns, not those of sub-agents.
   void told(const event& e, boot_time now);
 
-  /// What became of the service's message `service_id` at `place`: so that a reply or a reaction finds it. The same is
-  /// read from message_decided; needed where a decision may be known earlier, and where the service repeats a stop
-  /// whose acknowledgement was told to this place in an earlier life, which may not have sent it. Twice does no harm.
+  /// The decision about the service's message `service_id` at `place`, so that a reply or a reaction finds it.
+  /// message_decided carries the same; this call is needed if a decision can be known earlier, and if the service
+  /// repeats a stop whose acknowledgement was delivered here to an earlier process, which may not have sent it.
+  /// Idempotent.
   void heard(const scope_path& place, const decision& what, std::string service_id, boot_time now);
 
-  /// A message that is no turn: a word to stop where only what waits here was still talking ends that.
+  /// A message that did not become a turn: if only queued text was still being sent here, a cancel word ends that.
   void passed_by(const scope_path& place, const decision& what, boot_time now);
 
-  /// A stop that was no message (a command): told at `place` from now on as one that was said is.
+  /// A stop without a message (a command): from now on it is reported at `place` like a stop by message.
   void stopping(const scope_path& place, const cancel_id& cancel, boot_time now);
 
-  /// A short text of the connector itself (the answer to a command), behind what waits there.
+  /// A short text of the connector itself (the answer to a command), after everything queued there.
   void note(const scope_path& place, std::string text, std::string reply_to, boot_time now);
 
-  /// What to do now. Each place is in turn; empty = nothing before `next_at`.
+  /// The actions to perform now, round robin over the places; empty = nothing before `next_at`.
   std::vector<action> due(boot_time now, std::size_t most = 64);
 
-  /// When `due` has something again; nullopt = not before another call of this class.
+  /// The time at which `due` returns something again; nullopt = not before another call of this class.
   std::optional<boot_time> next_at(boot_time now) const;
 
-  /// What became of the action. Numbers that are not in flight are ignored.
+  /// The outcome of an action. Numbers that are not in flight are ignored.
   void done(std::uint64_t number, const done_how& how, boot_time now);
 
-  /// The connection broke: everything in flight is `unknown`.
+  /// The connection broke: every action in flight is `unknown`.
   void lost(boot_time now);
 
   // ---- over a restart
-  /// What stands in the service and is not final yet (replies under way, questions), as JSON for `recover`.
+  // What the service shows and is not final yet (replies in progress, questions), as JSON for `recover`.
   std::string kept() const;
-  /// How often something happened after which `kept` may be another.
+  /// Counts the events after which `kept` can differ.
   std::uint64_t changes() const;
-  /// Takes over what an earlier life kept. Answers whose end may have been missed; say `looked` of each.
+  /// Restores what an earlier process kept. Returns the operations whose end may have been missed; call `looked` for
+  /// each.
   std::vector<operation_id> recover(std::string_view kept, boot_time now);
-  /// How that operation stands; nullopt: ended. What it left in the service is brought to its end.
+  /// The status of that operation; nullopt: ended. Finishes what its process left in the service.
   void looked(const operation_id& which, std::optional<status> how, boot_time now);
 
-  /// Nothing of the turn that was not sent yet will be. For a Stop button, ahead of the event.
+  /// Drops everything unsent of the turn. For a Stop button, which is faster than the event.
   void drop(const operation_id& turn, boot_time now);
   /// The same for every reply at or below the scope.
   void drop_all(const scope_path& at_or_below, boot_time now);
 
-  /// Nobody can speak at or below the scope any more: what waits for it is left out.
+  /// Nobody can write at or below the scope any more: drops everything queued for it.
   void forget(const scope_path& at_or_below, boot_time now);
 
-  /// Whether a reply is under way there or below.
+  /// Whether a reply is in progress at or below the scope.
   bool speaks_in(const scope_path& at_or_below) const;
 
   std::size_t places() const;
   std::size_t in_flight() const;
-  /// Messages, edits and reactions that wait; for metrics and tests.
+  /// Queued messages, edits and reactions; for metrics and tests.
   std::size_t waiting() const;
-  /// Parts that were left out because too much waited or a service did not take them.
+  /// Parts that were left out because too much waited or because a service rejected them.
   std::uint64_t dropped() const;
 
-  struct books; ///< its insides, outbox_books.hpp
+  struct books; ///< implementation, outbox_books.hpp
 
  private:
   std::unique_ptr<books> books_;

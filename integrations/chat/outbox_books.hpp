@@ -1,4 +1,4 @@
-// The insides of an outbox: places, their parts in order, and the replies that they belong to. Pure.
+// The private state of an outbox: places, their parts in order, and the replies that the parts belong to. Pure.
 #pragma once
 
 #include <deque>
@@ -13,23 +13,23 @@ namespace quell::integrations::chat {
 
 enum class part_kind : std::uint8_t { reply, note, left_out, approval, acknowledgement, reaction, queued };
 
-/// One message of the service: as it should be, and as it is shown.
+/// One message of the service: its intended content, and the content shown.
 struct part {
   part_kind what = part_kind::note;
   std::optional<operation_id> turn{};
-  std::string text{};     ///< that should be shown
-  std::string opening{};  ///< before it: the fence that the message before it had to close
-  std::string status{};   ///< a line below it that comes and goes: a tool that runs
-  std::string mark{};     ///< a line below it that stays: stopped
-  bool is_open = false;   ///< more text may come
+  std::string text{};     ///< intended text
+  std::string opening{};  ///< prefix: reopens the fence that the previous message had to close
+  std::string status{};   ///< a temporary line below it: a running tool
+  std::string mark{};     ///< a permanent line below it: stopped
+  bool is_open = false;   ///< more text can follow
   bool is_doomed = false; ///< of a stopped turn: if it is not shown yet it never will be
-  std::string message{};  ///< reaction: of whom; else once posted: the service's id
+  std::string message{};  ///< reaction: the message that it is on; otherwise, once posted, the service's id
   std::string reply_to{};
   std::optional<question> asks{};
-  std::uint64_t notice = 0;          ///< the stop that it tells of
-  std::optional<cancel_id> cancel{}; ///< that it tells of
-  std::optional<message_id> tells{}; ///< the message that said stop, of whose end it tells
-  bool awaits_proof = false;         ///< it changes once the cancel has settled
+  std::uint64_t notice = 0;          ///< the stop that it reports
+  std::optional<cancel_id> cancel{}; ///< the cancel that it reports
+  std::optional<message_id> tells{}; ///< the cancel message whose outcome it reports
+  bool awaits_proof = false;         ///< changes once the cancel has settled
   boot_time not_before{};
   // What the service shows:
   bool is_posted = false;
@@ -37,13 +37,13 @@ struct part {
   std::size_t sent_bytes = 0; ///< of `text`
   bool is_shown_live = false;
   boot_time shown_at{};
-  /// A post of which nobody knows: as it was made.
+  /// A post with an unknown outcome, as it was sent.
   struct attempt {
     std::uint64_t key = 0;
     std::string text{};
     std::size_t text_bytes = 0;
     bool is_live = false;
-    bool is_doubtful = false; ///< of one of the tries nobody knows
+    bool is_doubtful = false; ///< at least one of its attempts has an unknown outcome
   };
   std::optional<attempt> perhaps{};
   std::optional<boot_time> failing_since{};
@@ -54,7 +54,7 @@ struct part {
   bool is_live() const { return what == part_kind::reply ? is_open : asks && asks->is_open; }
 };
 
-/// The action in flight of a place.
+/// A place's action in flight.
 struct flight {
   std::uint64_t number = 0;
   std::list<part>::iterator of;
@@ -64,41 +64,41 @@ struct flight {
   bool is_live = false;
 };
 
-/// A stop as it is told in a place: one message, from "stopping" to what became of it.
+/// The report of a stop in a place: one message, from "stopping" to the outcome.
 struct stop_notice {
-  std::optional<message_id> message; ///< that said it; none: a command
+  std::optional<message_id> message; ///< the message that asked for it; none: a command
   std::optional<cancel_id> cancel;
-  bool more_follows = true; ///< also if everything is proven to have ended, more will be told of it
+  bool more_follows = true; ///< another report follows even if everything is proven to have ended
   std::string reacted{};    ///< the service's id of the message that got a reaction instead
   std::string reply_to{};   ///< the service's id of the message that it answers
   std::uint64_t number = 0;
-  bool is_recovered = false; ///< of an earlier life; its end may have been told then
+  bool is_recovered = false; ///< from an earlier process, which may already have reported its end
 };
 
 struct place {
   explicit place(pace p) : tokens(p) {}
 
-  std::list<part> parts{}; ///< in the order in which they are to be shown, urgent ones first
+  std::list<part> parts{}; ///< in display order, urgent ones first
   std::optional<flight> flying{};
   bucket tokens;
   boot_time not_before{};
-  unsigned failures = 0; ///< in a row
+  unsigned failures = 0; ///< consecutive ones
   boot_time touched{};
   std::deque<std::pair<message_id, std::string>> heard{}; ///< the newest messages, with the service's ids
-  /// The service's id of a message; "" = not known (any more).
+  /// The service's id of a message; "" = unknown, or no longer known.
   std::string known_as(const std::optional<message_id>& message) const {
     for (const auto& [known, name] : heard)
       if (known == message) return name;
     return {};
   }
-  std::deque<message_id> acknowledged{}; ///< the newest stops of which everything is told
-  std::deque<stop_notice> stops{};       ///< of which more is to be told
+  std::deque<message_id> acknowledged{}; ///< the newest stops that are fully reported
+  std::deque<stop_notice> stops{};       ///< those with reports still to come
 };
 
 struct reply {
   scope_path scope;
   std::uint64_t received = 0; ///< code points
-  bool is_over = false;       ///< dropped: whatever else is told of it is not shown
+  bool is_over = false;       ///< dropped: later events of it are not shown
   bool has_part = false;
   std::string reply_to{};
 };
@@ -115,59 +115,59 @@ struct outbox::books {
   std::uint64_t changes = 0;
   std::uint64_t last_number = 0;
   std::uint64_t dropped = 0;
-  std::uint64_t not_reported = 0; ///< of those
+  std::uint64_t not_reported = 0; ///< the part of `dropped` that is not in a report yet
   boot_time report_at{};
   std::optional<scope_path> last_served{};
   struct settled_stop;
-  std::deque<settled_stop> settled{}; ///< the newest
+  std::deque<settled_stop> settled{}; ///< the newest ones
   std::uint64_t last_notice = 0;
 
   using position = std::list<part>::iterator;
 
   // Parts:
   place& at(const scope_path& scope, boot_time now);
-  /// Counts what is left out, and says so now and then.
+  /// Counts left-out parts, and reports them occasionally.
   void lose(std::size_t parts, const scope_path& where, const char* why, boot_time now);
   std::string rendered(const part& p) const;
-  /// What a message begins with that goes on behind `before`: the fence that was closed there.
+  /// The prefix of a message that continues after `before`: it reopens the fence that was closed there.
   std::string opening_behind(const std::string& before) const;
   bool needs_action(const part& p) const;
   void append(place& to, const operation_id& turn, reply& r, std::string_view text, boot_time now);
   void close(place& in, const operation_id& turn);
   part& add(place& to, part p);
   void add_urgent(place& to, part p);
-  /// `mark`: below what is cut off there; none: whatever becomes of its cancel.
-  /// `not_whole`: messages of it that are complete and only wait to be sent stay.
+  /// `mark`: the line below what is cut off; none: it depends on the cancel's outcome.
+  /// `not_whole`: keeps messages that are complete and only wait to be sent.
   enum class what_goes : std::uint8_t { everything, not_whole };
   void drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel = {},
             const std::string* mark = nullptr, what_goes what = what_goes::everything);
-  /// Of an earlier life, which did not send it.
+  /// A part of an earlier process, which did not send it.
   void recover_waiting(place& in, part p, std::optional<std::uint64_t> flies);
-  /// A question is answered, or needs no answer any more.
+  /// The question is answered, or does not need an answer any more.
   void close_question(place& in, const operation_id& call, const std::string& how);
   void drop_parts(place& in, const std::optional<cancel_id>& cancel = {});
   void drop_reply(const operation_id& turn, const std::optional<cancel_id>& cancel = {});
   void drop_below(const scope_path& at_or_below, const std::optional<cancel_id>& cancel = {});
-  /// Nobody can speak there any more: what it says of stops is over, too.
+  /// Nobody can write there any more: its reports of stops end too.
   void drop_everything(place& in);
 
   // Stops (outbox_stops.cpp):
-  /// What an event `acknowledgement` says.
+  // The content of an `acknowledgement` event.
   struct told_stop {
     std::optional<message_id> message;
     std::optional<cancel_id> cancel;
     std::string text, reaction;
-    std::string state; ///< of quell's own texts; "" = the text is a model's, said after the proof
+    std::string state; ///< of quell's own texts; "" = the text is a model's, given after the proof
   };
   void acknowledge(place& in, const told_stop& told, boot_time now);
-  /// The notice of this stop, a new one if there is none. Valid until the next one is made or closed.
+  /// The notice of this stop, created if absent. Valid until another one is created or closed.
   stop_notice& notice_of(place& in, const std::optional<message_id>& message, const std::optional<cancel_id>& cancel);
-  /// It is being stopped; if the cancel has settled already, that.
+  /// Shows that the stop is pending; if the cancel has already settled, its outcome.
   void begin_notice(place& in, stop_notice& n, boot_time now);
   void in_words(place& in, position reaction);
-  /// What became of `cancel` decides the mark below this part.
+  /// The outcome of `cancel` decides the mark below this part.
   void await(part& p, const std::optional<cancel_id>& cancel) const;
-  /// The turn has ended: what is below its reply is settled with this cancel, or was no cancel's doing.
+  /// The turn has ended: the mark below its reply depends on this cancel, or on no cancel at all.
   void mark_ended(const scope_path& at, const operation_id& turn, const std::optional<cancel_id>& cancel);
   struct stop_end {
     bool is_proven = false;

@@ -1,4 +1,4 @@
-// What an outbox makes of the events that it is told.
+// An outbox's handling of events.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_heard = 64;       ///< messages of a place whose ids are known
-constexpr std::size_t most_replies = 20'000; ///< whose end was not told
+constexpr std::size_t most_heard = 64;       ///< messages per place whose ids are known
+constexpr std::size_t most_replies = 20'000; ///< whose end has not been delivered
 constexpr std::size_t most_input = 1000;     ///< bytes of a call's input that are shown
 constexpr const char* stop_reaction = "🛑";
 
@@ -63,7 +63,7 @@ void say_delta(outbox::books& b, const operation_id& turn, const event& e, const
   const auto offset = number_of(data, "offset");
   const auto text = text_of(data, "text");
   const auto end = offset + code_points(text);
-  if (is_new) r.received = offset; // told from its middle on
+  if (is_new) r.received = offset; // its beginning was not delivered to us
   if (end <= r.received) return;
   const auto fresh = offset >= r.received ? std::string_view(text) : behind(text, r.received - offset);
   r.received = end;
@@ -81,7 +81,7 @@ void complete(outbox::books& b, const operation_id& turn, const event& e, const 
   b.replies.erase(turn);
 }
 
-/// For people, who do not know the words of the API.
+/// The reason in display words instead of the API's.
 std::string why_early(const std::string& reason) {
   if (reason == "timeout") return "it took too long";
   if (reason == "interrupted") return "it was interrupted by a restart";
@@ -93,7 +93,7 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
   const auto found = b.replies.find(turn);
   const bool was_dropped = found != b.replies.end() && found->second.is_over;
   auto& in = b.at(e.scope, now);
-  // That it ended early is said in a message of its own.
+  // A message of its own reports that it ended early.
   const bool is_early = reason == "timeout" || reason == "error" || reason == "interrupted";
   const auto cut_off = is_early && !b.rules.words.ended_early.empty() ? std::string() : b.rules.words.cut_mark;
   b.drop(in, turn, {}, reason == "user" ? nullptr : &cut_off);
@@ -109,7 +109,7 @@ void abort(outbox::books& b, const operation_id& turn, const event& e, const jso
 void decided_message(outbox& o, outbox::books& b, const event& e, const json& data, boot_time now) {
   const auto id = message_of(data);
   if (id) remember(b.at(e.scope, now), *id, text_of(data, "id"));
-  // "nothing_active" was a word to stop, too: what is done but still waits to be sent is not wanted either.
+  // "nothing_active" means a cancel word too: text that is complete but still queued is not wanted either.
   if (text_of(data, "why") == "nothing_active") o.drop_all(e.scope, now);
   if (text_of(data, "decision") != "cancel") return;
   const auto& stop = member(data, "cancel");
@@ -120,14 +120,14 @@ void decided_message(outbox& o, outbox::books& b, const event& e, const json& da
   b.begin_notice(in, b.notice_of(in, *id, cancel), now);
 }
 
-/// Under which a word of a human is given: the question that a begun call asks, or the call that waits to begin.
+/// The id under which a human decides: the question of a call that has begun, or the call that waits to begin.
 std::optional<operation_id> asked_of(const json& data) {
   const auto found = data.find("question");
   if (found == data.end()) return operation_id::parse(text_of(data, "operation"));
   return operation_id::parse(found->is_string() ? found->get<std::string>() : text_of(*found, "id"));
 }
 
-/// What a begun call asks, in one line: the server's words, and the names of what it wants.
+/// The question of a call that has begun, in one line: the server's text, and the names of the requested fields.
 std::string question_text(const json& asked) {
   std::string text = text_of(asked, "message"), names;
   for (const auto& [name, field] : member(member(asked, "form"), "properties").items())
@@ -139,7 +139,7 @@ void ask(outbox::books& b, const event& e, const json& data, boot_time now) {
   const auto call = asked_of(data);
   if (!call) return;
   auto& in = b.at(e.scope, now);
-  if (e.root) b.close(in, *e.root); // what was said before stands above the question, the rest below it
+  if (e.root) b.close(in, *e.root); // text from before stands above the question, later text below it
   question q{*call, text_of(data, "name"), {}, true};
   if (const auto input = data.find("input"); input != data.end()) {
     const auto whole = input->dump(-1, ' ', false, json::error_handler_t::replace);
@@ -167,7 +167,7 @@ void answer(outbox::books& b, const event& e, const json& data, boot_time now) {
   b.close_question(b.at(e.scope, now), *call, text_of(data, "decision") + (by.empty() ? "" : " by " + by));
 }
 
-/// Whoever has to wait sees that they were heard.
+/// Shows a waiting user that the message was received.
 void queue(outbox::books& b, place& in, const decision& what, std::string service_id) {
   part p;
   p.turn = what.turn;
@@ -182,7 +182,7 @@ void queue(outbox::books& b, place& in, const decision& what, std::string servic
   if (!p.text.empty()) b.add(in, std::move(p));
 }
 
-/// Its turn has come: what says that it waits is not sent any more.
+/// The turn begins: the unsent notice that it waits is dropped.
 void leave_queue(outbox::books& b, place& in, const operation_id& turn) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;
@@ -207,7 +207,7 @@ void tool(outbox::books& b, const event& e, const json& data, bool begins, boot_
   if (found == b.replies.end() || found->second.is_over) return;
   auto& in = b.at(found->second.scope, now);
   if (!b.rules.can_edit) {
-    if (begins) b.close(in, *e.root); // what was said so far is sent while the tool runs
+    if (begins) b.close(in, *e.root); // the text so far is sent while the tool runs
     return;
   }
   if (b.rules.words.working.empty()) return;

@@ -1,4 +1,4 @@
-// What an outbox keeps over a restart of its program: messages that stand in the service and were not final.
+// An outbox's state over a restart: messages that stand in the service and are not final.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_kept = 5000, most_bytes_kept = 512 << 10;
-constexpr std::uint64_t unwritten_keys = 10'000; ///< more than are used between two writings
+constexpr std::uint64_t unwritten_keys = 10'000; ///< more than are used between two writes
 
 bool flag_of(const json& from, const char* name) {
   return from.is_object() && from.contains(name) && from[name] == true;
@@ -25,7 +25,7 @@ const json& list_of(const json& from, const char* name) {
   return from.is_object() && found != from.end() && found->is_array() ? *found : none;
 }
 
-/// `in_full`: with the text that was not sent yet.
+/// `in_full`: including the unsent text.
 json kept_part(const scope_path& scope, const place& in, const part& p, bool in_full) {
   json j = {
       {"scope", scope.text()},   {"message", p.message}, {"text", in_full ? p.text : p.text.substr(0, p.sent_bytes)},
@@ -55,16 +55,16 @@ json kept_part(const scope_path& scope, const place& in, const part& p, bool in_
   return j;
 }
 
-/// It stands nowhere yet, and nothing else brings it back.
+/// Whether it is not in the service yet and no later event restores it.
 bool is_waiting(const place& in, const part& p) {
   if (p.is_posted || p.is_doomed || p.what == part_kind::queued) return false;
-  if (p.what == part_kind::note && p.turn) return false; // of a place in line
+  if (p.what == part_kind::note && p.turn) return false; // a note about a queue position
   const bool is_of_open_stop = p.notice != 0 && std::any_of(in.stops.begin(), in.stops.end(),
                                                             [&](const stop_notice& n) { return n.number == p.notice; });
   return !is_of_open_stop || p.what == part_kind::reaction;
 }
 
-/// What a stop shows and its end will change: a message or a reaction.
+/// The notice of a stop that its end will change: a message or a reaction.
 std::optional<json> kept_stop(const scope_path& scope, const place& in, const stop_notice& n) {
   const auto shown = std::find_if(in.parts.begin(), in.parts.end(), [&](const part& p) {
     return p.notice == n.number && p.what == part_kind::acknowledgement && (!p.is_posted || !p.message.empty());
@@ -80,7 +80,7 @@ std::optional<json> kept_stop(const scope_path& scope, const place& in, const st
   return j;
 }
 
-/// How far the text of the reply has come in the service: all that came, without what waits.
+/// How much of the reply the service has: all that was received, minus the queued text.
 std::uint64_t sent_of(const reply& r, const operation_id& turn, const place& in) {
   std::uint64_t waiting = 0;
   for (const auto& p : in.parts)
@@ -117,7 +117,7 @@ part recovered(const json& j) {
   return p;
 }
 
-/// One that stands nowhere yet; nullopt: nonsense.
+/// A part that was not sent yet; nullopt: malformed.
 std::optional<part> recovered_waiting(const json& j) {
   auto p = recovered(j);
   const auto what = kept_number(j, "waits");
@@ -148,7 +148,7 @@ stop_notice recovered_stop(const json& j) {
   return n;
 }
 
-/// A message that says that something is being stopped; perhaps it was not sent yet.
+/// A message that reports a pending stop; it may not be sent yet.
 part shown_stop(const json& j, const stop_notice& n) {
   part p;
   p.what = part_kind::acknowledgement;
@@ -172,7 +172,7 @@ std::string outbox::kept() const {
   json parts = json::array(), replies = json::array(), stops = json::array();
   auto room = most_bytes_kept;
   for (const auto& [scope, place] : b.places) {
-    // All of a place, or what the service shows of it.
+    // The whole of a place, or only what the service shows of it.
     std::size_t bytes = 0;
     for (const auto& p : place.parts) bytes += p.text.size() + p.shown.size();
     const bool in_full = bytes <= room;
@@ -204,16 +204,16 @@ std::string outbox::kept() const {
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// `flies`: it was being sent, and nobody knows what became of so many bytes of it.
+/// `flies`: it was in flight, and the outcome of so many of its bytes is unknown.
 void outbox::books::recover_waiting(place& in, part p, std::optional<std::uint64_t> flies) {
   if (p.tells) in.acknowledged.push_back(*p.tells);
   if (p.what == part_kind::reaction || p.what == part_kind::acknowledgement)
-    return add_urgent(in, std::move(p)); // twice is fine
+    return add_urgent(in, std::move(p)); // posting it twice is acceptable
   if (!flies) {
     add(in, std::move(p));
     return;
   }
-  // A post is not made twice: what stands in its place says that something may be missing.
+  // A post is not repeated: its replacement says that something may be missing.
   if (!rules.words.left_out.empty()) {
     part gap;
     gap.what = part_kind::left_out;
@@ -239,7 +239,7 @@ std::vector<operation_id> outbox::recover(std::string_view kept, boot_time now) 
     if (id && std::find(which.begin(), which.end(), *id) == which.end()) which.push_back(*id);
   };
   const auto all = json::parse(kept, nullptr, false);
-  // Keys of the last moment may not have been written down.
+  // The keys used last may not have been stored.
   if (const auto number = kept_number(all, "number"); number < (1ULL << 53)) b.last_number = number + unwritten_keys;
   for (const auto& j : list_of(all, "parts")) {
     const auto scope = scope_path::parse(text_of(j, "scope"));
@@ -286,7 +286,7 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
   (void)now;
   auto& b = *books_;
   const bool is_over = !how || *how == status::completed || *how == status::failed || *how == status::cancelled;
-  const bool is_whole = !b.replies.contains(which); // its end was told: what waits of it is the rest
+  const bool is_whole = !b.replies.contains(which); // its end was delivered: only its queued text is left
   const auto& words = b.rules.words;
   const auto mark = words.ended_early.empty() ? words.cut_mark : words.ended_early + ".";
   for (auto& [scope, place] : b.places) {
@@ -294,7 +294,7 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
     if (!is_over) continue;
     for (auto& p : place.parts) {
       if (p.turn != which || !p.awaits_proof) continue;
-      p.mark = words.cut_mark; // its proof may have been told while nobody heard: it is not known here
+      p.mark = words.cut_mark; // its proof may have been delivered while we were offline
       p.awaits_proof = p.cancel.has_value();
     }
     const auto any_reply = [&parts = place.parts, &which](auto is_so) {
@@ -306,11 +306,11 @@ void outbox::looked(const operation_id& which, std::optional<status> how, boot_t
         any_reply([](const part& p) { return p.is_posted && (p.is_open || p.sent_bytes < p.text.size()); });
     b.drop(place, which, {}, &mark, is_whole ? books::what_goes::not_whole : books::what_goes::everything);
     if (is_whole || !was_waiting || carries_mark) continue;
-    part p; // nothing stands there that could carry the mark
+    part p; // no message exists there that could carry the mark
     p.text = mark;
     b.add(place, std::move(p));
   }
-  // Whatever is told of its end after this says nothing new.
+  // Later events about its end add nothing.
   if (const auto r = b.replies.find(which); is_over && r != b.replies.end()) r->second.is_over = true;
   ++b.changes;
 }

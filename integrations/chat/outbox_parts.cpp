@@ -1,4 +1,4 @@
-// The parts of an outbox: how a text becomes messages within the limits, and what a stop leaves of them.
+// The parts of an outbox: dividing a text into messages within the limits, and what a stop removes.
 #include <algorithm>
 
 #include "integrations/chat/fences.hpp"
@@ -8,7 +8,7 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of that length is sent by itself
+constexpr std::size_t whole_paragraph = 200; ///< without edits, a paragraph of this length is sent by itself
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
@@ -24,8 +24,8 @@ place& outbox::books::at(const scope_path& scope, boot_time now) {
   return found->second;
 }
 
-/// The place that was quiet longest goes, if it has nothing to say: what its replies will say comes all the same. Of
-/// those that have something, only when there are far too many.
+/// Forgets the least recently used place that has nothing to send: later text of its replies still arrives. A place
+/// with something to send is forgotten only if there are far too many.
 void outbox::books::forget_one(boot_time now) {
   auto oldest = places.end();
   for (auto i = places.begin(); i != places.end(); ++i) {
@@ -70,7 +70,7 @@ std::string outbox::books::rendered(const part& p) const {
   return length_of(with_line, rules.unit) <= rules.most_length ? with_line : whole;
 }
 
-/// True if the service should be told of this part now, as far as the part goes.
+/// Whether this part needs an action now, apart from pacing.
 bool outbox::books::needs_action(const part& p) const {
   if (p.is_reaction()) return !p.is_posted;
   const auto text = rendered(p);
@@ -102,7 +102,7 @@ outbox::books::position outbox::books::open_part(place& in, const operation_id& 
                       [&turn](const part& p) { return p.what == part_kind::reply && p.is_open && p.turn == turn; });
 }
 
-/// Cuts `p` as often as the limits ask for; the last piece, which stays open, is returned.
+/// Cuts `p` as often as the limits require; returns the last piece, which stays open.
 outbox::books::position outbox::books::split(place& in, position p) {
   for (;;) {
     std::size_t cut = p->text.size(), leave_out = 0;
@@ -168,9 +168,9 @@ void outbox::books::close(place& in, const operation_id& turn) {
   sweep(in);
 }
 
-/// The message cannot be edited (any more): what it does not show goes into a new one.
+/// The message cannot be edited (any more): the text that it does not show goes into a new one.
 void outbox::books::freeze(place& in, position p) {
-  if (p->what == part_kind::acknowledgement && p->text != p->shown) { // what became of the stop meanwhile
+  if (p->what == part_kind::acknowledgement && p->text != p->shown) { // the stop's later outcome
     auto next = *p;
     next.is_posted = false;
     next.message.clear();
@@ -193,7 +193,7 @@ void outbox::books::freeze(place& in, position p) {
   in.parts.erase(p);
 }
 
-/// What was not sent is dropped. A message in flight cannot be called back, but nothing is added to it.
+/// Drops unsent text. A message in flight cannot be recalled, but nothing is added to it.
 void outbox::books::drop(place& in, const operation_id& turn, const std::optional<cancel_id>& cancel,
                          const std::string* mark, what_goes what) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
@@ -218,7 +218,7 @@ void outbox::books::drop(place& in, const operation_id& turn, const std::optiona
       here->awaits_proof = !mark;
       if (!mark) await(*here, cancel);
     }
-    // Nothing else to show in its place: what a tool's line leaves behind does not look as if it ran.
+    // Otherwise empty: a mark, or the shown text, so that a leftover tool line does not look as if it still ran.
     if (here->text.empty() && here->mark.empty() && here->what == part_kind::reply) here->mark = rules.words.cut_mark;
     if (here->text.empty() && here->mark.empty()) here->text = here->shown;
   }
@@ -240,7 +240,7 @@ void outbox::books::close_question(place& in, const operation_id& call, const st
   sweep(in);
 }
 
-/// The same for all that waits in a place, whoever it is of.
+/// The same for everything that waits in a place, of every turn.
 void outbox::books::drop_parts(place& in, const std::optional<cancel_id>& cancel) {
   std::vector<operation_id> turns;
   for (const auto& p : in.parts)
@@ -272,7 +272,7 @@ void outbox::books::drop_everything(place& in) {
   }
 }
 
-/// Takes out what is shown as it should be and will not change.
+/// Removes parts that are shown as intended and will not change.
 void outbox::books::sweep(place& in) {
   for (auto p = in.parts.begin(); p != in.parts.end();) {
     const auto here = p++;

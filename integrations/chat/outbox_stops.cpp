@@ -1,8 +1,7 @@
-// What an outbox makes of stops: one notice for each, from "stopping" to what became of it, and the marks below
-// replies.
+// An outbox's handling of stops: one notice for each, from "stopping" to its outcome, and the marks below replies.
 //
-// A notice says "stopped" only when its cancel has settled with proof. Where messages cannot be edited it is told in a
-// second message; a stop that is proven within a moment is told once.
+// A notice says "stopped" only once its cancel has settled with proof. Without edits that takes a second message; a
+// stop that is proven within a moment is reported once.
 #include <algorithm>
 
 #include "integrations/chat/outbox_books.hpp"
@@ -10,8 +9,8 @@
 namespace quell::integrations::chat {
 namespace {
 
-constexpr std::size_t most_notices = 16; ///< of a place
-constexpr std::size_t most_told = 64;    ///< stops of a place of which everything was told
+constexpr std::size_t most_notices = 16; ///< per place
+constexpr std::size_t most_told = 64;    ///< fully reported stops per place
 constexpr std::size_t most_settled = 256;
 
 } // namespace
@@ -34,7 +33,7 @@ stop_notice& outbox::books::notice_of(place& in, const std::optional<message_id>
   return in.stops.emplace_back(std::move(fresh));
 }
 
-/// The message that shows it and can still be changed.
+/// The message that shows the notice and can still be changed.
 outbox::books::position outbox::books::shown_of(place& in, const stop_notice& n) {
   return std::find_if(in.parts.begin(), in.parts.end(), [&](const part& p) {
     return p.notice == n.number && p.what == part_kind::acknowledgement && (rules.can_edit || !p.is_posted);
@@ -127,12 +126,12 @@ void outbox::books::acknowledge(place& in, const told_stop& told, boot_time now)
   if (is_over) close_notice(in, n.number);
 }
 
-/// The service does not take this reaction: words take its place.
+/// The service refuses this reaction: words replace it.
 void outbox::books::in_words(place& in, position p) {
   const bool is_end = p->text == rules.words.stopped_reaction;
   const auto same =
       std::count_if(in.parts.begin(), in.parts.end(), [&](const part& x) { return x.notice == p->notice; });
-  if (!is_end && same > 1) { // the end is known, and is told behind it
+  if (!is_end && same > 1) { // the outcome is known and is reported after it
     in.parts.erase(p);
     return;
   }
@@ -192,7 +191,7 @@ void outbox::books::settle(const cancel_id& cancel, stop_end end) {
   }
 }
 
-/// What is not proven is told by name, in an acknowledgement that follows; of a command it is told here.
+/// Unproven operations are listed by name in an acknowledgement that follows; for a command they are listed here.
 void outbox::books::settle_notices(place& in, const cancel_id& cancel, const stop_end& end) {
   std::vector<std::uint64_t> over;
   for (auto& n : in.stops) {
@@ -210,7 +209,7 @@ void outbox::books::settle_notices(place& in, const cancel_id& cancel, const sto
     } else if (rules.can_edit) {
       show(in, n, rules.words.stopped, more::follows);
     } else if (const auto p = shown_of(in, n); p != in.parts.end() && !is_flying(in, p)) {
-      in.parts.erase(p); // it was not told that it is being stopped: its last word will do
+      in.parts.erase(p); // "stopping" was never reported: the final text is enough
     }
   }
   for (const auto number : over) close_notice(in, number);

@@ -1,4 +1,4 @@
-// How often a service may be spoken to: a bucket of tokens, with the time handed in. Pure.
+// A service's rate limit: a token bucket, with the time passed in. Pure.
 #pragma once
 
 #include <algorithm>
@@ -8,29 +8,29 @@
 
 namespace quell::integrations::chat {
 
-/// One action each `every`, and up to `burst` (at least 1) at once after a rest. `every` 0: no limit.
+/// One action per `every`, and up to `burst` (at least 1) at once after a rest. `every` 0: no limit.
 struct pace {
   milliseconds every{0};
   unsigned burst = 1;
 };
 
-/// The bucket of a pace. Full at first.
+/// The bucket of a pace. Initially full.
 class bucket {
  public:
   explicit bucket(pace p) : pace_(p) {}
 
-  /// When the next action may go; in the past: at once.
+  /// The time at which the next action may go; in the past: at once.
   boot_time free_at() const { return full_at_ - slack(); }
-  /// When an urgent action may go: it borrows, at most one burst, from those that follow.
+  /// The time at which an urgent action may go: it borrows at most one burst from later actions.
   boot_time urgent_at() const { return full_at_ - slack() - pace_.every * static_cast<int>(std::max(pace_.burst, 1U)); }
-  /// One action went.
+  /// Counts one action.
   void take(boot_time now) { full_at_ = std::max(full_at_, now) + pace_.every; }
 
  private:
   std::chrono::nanoseconds slack() const { return pace_.every * static_cast<int>(std::max(pace_.burst, 1U) - 1); }
 
   pace pace_;
-  boot_time full_at_{}; ///< when all tokens are back
+  boot_time full_at_{}; ///< time at which all tokens are back
 };
 
 } // namespace quell::integrations::chat

@@ -1,4 +1,4 @@
-// Ids and names of chat services as segments of a scope, and back.
+// Conversion of chat services' ids and names to scope segments, and back.
 #include "integrations/chat/scope_text.hpp"
 
 namespace quell::integrations::chat {
@@ -50,7 +50,7 @@ std::optional<std::string> text_of_segment(std::string_view segment) {
     text += static_cast<char>(high * 16 + low);
     i += 2;
   }
-  // One text, one segment: whatever segment_of would write in another way is none of its.
+  // One text has one segment: any other spelling than segment_of's is invalid.
   if (segment_of(text) != segment) return std::nullopt;
   return text;
 }

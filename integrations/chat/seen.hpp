@@ -1,4 +1,4 @@
-// Things that were seen lately: deliveries that may come again. Bounded, the oldest forgotten. Pure.
+// Recently seen items, such as deliveries that can be repeated. Bounded: the oldest are forgotten. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class seen {
  public:
   explicit seen(std::size_t most) : most_(most) {}
   bool contains(const std::string& what) const { return all_.contains(what); }
-  /// False if it was there already.
+  /// Returns false if it was already present.
   bool add(const std::string& what) {
     if (!all_.insert(what).second) return false;
     order_.push_back(what);

@@ -1,4 +1,4 @@
-// Asio around a session: dialling, TLS, reading, writing, waking, and an orderly end.
+// Runs a session over Asio: dialling, TLS, reading, writing, timers, and an orderly shutdown.
 #include "integrations/chat/service_link.hpp"
 
 #include <utility>
@@ -37,7 +37,7 @@ using error_code = boost::system::error_code;
 constexpr std::size_t most_unsent_bytes = 1 << 20, most_events_waiting = 100'000;
 constexpr std::chrono::milliseconds farewell_patience{500};
 
-/// The certificate's part of what went wrong, which Asio's own words leave out.
+/// The certificate error, which Asio's own message leaves out.
 std::string tls_error(const error_code& error, stream& s) {
   if (const auto verified = SSL_get_verify_result(s.native_handle()); verified != X509_V_OK)
     return std::string("the certificate is not accepted: ") + X509_verify_cert_error_string(verified) +
@@ -75,7 +75,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     return {};
   }
 
-  /// From any thread to the link's, if there still is one. Nothing that waits there keeps the link alive.
+  /// From any thread to the link's thread, if it still exists. Queued work does not keep the link alive.
   template <class Work>
   static void hand_over(const std::weak_ptr<core>& weak, Work work) {
     const auto self = weak.lock();
@@ -89,7 +89,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   }
 
   // ---- on the link's thread ----------------------------------------------------------------------------------------
-  /// Takes what the session wants after any call of it.
+  // Performs the session's requests after each call of it.
   void flush() {
     if (is_stopping) return;
     for (auto& h : session->heard())
@@ -135,9 +135,9 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     is_writing = true;
     const auto sending = std::make_shared<const std::string>(std::exchange(unsent, {}));
     const auto done = [self = shared_from_this(), of = socket, sending](const error_code& error, std::size_t) {
-      if (self->socket != of) return; // an old connection's
+      if (self->socket != of) return; // belongs to an old connection
       self->is_writing = false;
-      if (error) return self->close(); // the reader finds out why
+      if (error) return self->close(); // the reader reports the reason
       if (self->is_stopping && self->unsent.empty()) return self->close();
       self->write();
     };
@@ -147,7 +147,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
       asio::async_write(socket->next_layer(), asio::buffer(*sending), done);
   }
 
-  /// Closes the socket if what is being waited for takes too long.
+  /// Closes the socket if the current step takes too long.
   void set_deadline(const char* what) {
     deadline.expires_after(settings.connect_timeout);
     deadline.async_wait([self = shared_from_this(), of = socket, what](const error_code& error) {
@@ -182,7 +182,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     co_return std::string();
   }
 
-  /// One connection from dial to end; why it ended.
+  /// One connection from dial to end; returns the reason of the end.
   asio::awaitable<hang_up_wish> one_connection() {
     reason.reset();
     unsent.clear();
@@ -197,7 +197,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     session->connected(web_loop::now());
     flush();
     std::string bytes(16 << 10, '\0');
-    const auto of = socket; // the buffers of a running operation live as long as this frame
+    const auto of = socket; // the buffers of a pending operation live as long as this frame
     while (!reason) {
       error_code error;
       auto to = asio::redirect_error(asio::use_awaitable, error);
@@ -243,7 +243,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     if (log) log(name + ": " + text);
   }
 
-  /// What an earlier life left behind.
+  /// Restores what an earlier process stored.
   void recall() {
     const auto which = session->recall(notes.recall(), web_loop::now());
     if (which.empty()) return;
@@ -294,9 +294,9 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   // ---- any thread --------------------------------------------------------------------------------------------------
   void told(const event& e) {
     {
-      // The link's thread has one post at a time; what waits here is bounded.
+      // The link's thread has at most one pending job; the queue here is bounded.
       const std::lock_guard lock(mutex);
-      if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only kind that nobody paces
+      if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only unlimited kind
       events.push_back(e);
       if (events.size() > 1) return;
     }
@@ -323,7 +323,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   backoff waits;
   std::mt19937_64 random;
   std::string unsent;
-  std::optional<hang_up_wish> reason; ///< why this connection is being closed, if by us
+  std::optional<hang_up_wish> reason; ///< why we are closing this connection, if we are
   bool is_writing = false, is_open = false, is_stopping = false;
   std::thread thread;
 

@@ -1,4 +1,4 @@
-// A connection to a chat service that is kept up: one thread that dials, speaks through a session, and dials again.
+// Keeps a connection to a chat service open: one thread that dials, runs a session, and dials again.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct link_settings {
   std::string host;
   std::uint16_t port = 0;
   bool tls = true;
-  std::string tls_ca;   ///< a PEM file of authorities; "": the system's
+  std::string tls_ca;   ///< PEM file of authorities; "": the system's
   std::string tls_cert; ///< our own certificate and key (PEM), for SASL EXTERNAL; "": none
   std::string tls_key;
   std::chrono::milliseconds connect_timeout{20'000}; ///< for each of: connecting, the TLS handshake
@@ -22,12 +22,12 @@ struct link_settings {
   std::chrono::milliseconds retry_most{300'000};
 };
 
-/// Keeps `session` connected and hands what it hears to `host`. Bytes that the far side does not take are bounded:
-/// above 1 MiB the connection is cut.
+/// Keeps `session` connected and hands the messages that it receives to `host`. Unsent bytes are bounded: above 1 MiB
+/// the connection is cut.
 class service_link {
  public:
-  /// Fault `invalid_field`: the certificate files cannot be used. `log` (may be empty) gets a sentence for each change
-  /// of state, on the link's thread. `at` outlives the link.
+  /// Fault `invalid_field`: the certificate files cannot be used. `log` (can be empty) gets a sentence for each change
+  /// of state, on the link's thread. `at` must outlive the link.
   static result<std::unique_ptr<service_link>> start(std::string name, link_settings settings,
                                                      std::unique_ptr<service_session> session, host& at,
                                                      std::function<void(const std::string&)> log, memory remembers);

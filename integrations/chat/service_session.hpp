@@ -1,5 +1,5 @@
-// What speaks a service's language over one connection: pure, without sockets, threads, clocks or randomness. It is
-// handed bytes and the time, and says what to send, what was said to it, and when it wants to be woken.
+// A service's protocol over one connection: pure, without sockets, threads, clocks or randomness. It takes bytes and
+// the time, and returns bytes to send, received messages, and the time of its next wake-up.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace quell::integrations::chat {
 
-/// How long to stay away after a connection.
+/// The wait before the next connection.
 enum class redial : std::uint8_t {
-  soon,  ///< the usual backoff
-  slowly ///< the far side has refused us for a reason that a person must remove: the longest wait at once
+  soon,  ///< the usual back-off
+  slowly ///< refused for a reason that a person must remove: start with the longest wait
 };
 
 struct hang_up_wish {
@@ -24,56 +24,57 @@ struct hang_up_wish {
   redial when = redial::soon;
 };
 
-/// Something heard, with a mark by which its decision is handed back.
+/// A received message, with the mark under which its decision is returned.
 struct heard_message {
   std::uint64_t mark = 0;
   said message;
 };
 
-/// A human's word on a call that waits for approval.
+/// A human's decision about a call that waits for approval.
 struct approval_word {
-  std::uint64_t mark = 0; ///< of `approved`
+  std::uint64_t mark = 0; ///< passed to `approved`
   approval_order order;
 };
 
-/// One thread calls. After each call the caller takes what there is to take.
+/// Called by one thread. After each call the caller collects the outputs.
 class service_session {
  public:
   virtual ~service_session() = default;
 
-  // What happens to the connection:
+  // Connection events:
   virtual void connected(boot_time now) = 0;
   virtual void received(std::string_view bytes, boot_time now) = 0;
   virtual void lost(const std::string& why, boot_time now) = 0;
   virtual void tick(boot_time now) = 0;
-  // What quelld tells:
+  // Input from quelld:
   virtual void told(const event& e, boot_time now) = 0;
   virtual void decided(std::uint64_t mark, const result<decision>& what, boot_time now) = 0;
 
   virtual void approved(std::uint64_t mark, const result<void>& what, boot_time now) = 0;
 
   // Over a restart:
-  /// What an earlier life kept, ahead of everything else. Answers whose end may have been missed; say `looked` of each.
+  // Restores what an earlier process stored, before any other call. Returns the operations whose end may have been
+  // missed; call `looked` for each.
   virtual std::vector<operation_id> recall(std::string_view kept, boot_time now) = 0;
   virtual void looked(const operation_id& which, std::optional<status> how, boot_time now) = 0;
   virtual std::string to_keep() const = 0;
-  /// Grows when `to_keep` becomes another.
+  /// Grows whenever `to_keep` changes.
   virtual std::uint64_t version() const = 0;
 
-  // What it wants:
-  /// Bytes to send, each once.
+  // Outputs:
+  // Bytes to send, returned once.
   virtual std::string to_send() = 0;
   virtual std::vector<heard_message> heard() = 0;
   virtual std::vector<approval_word> approvals() = 0;
-  /// Hang up; taken once.
+  /// A request to disconnect; returned once.
   virtual std::optional<hang_up_wish> wish() = 0;
-  /// When `tick` is wanted at the latest; nullopt: no need.
+  /// The latest time for the next `tick`; nullopt: none needed.
   virtual std::optional<boot_time> due() const = 0;
-  /// True once the far side has taken us: the next wait before a dial is short again.
+  /// True once the service has accepted us: the next back-off starts short again.
   virtual bool is_up() const = 0;
-  /// What is sent before an orderly end; "" if there is nothing to say good-bye to.
+  /// The bytes to send before an orderly end; "" if there are none.
   virtual std::string farewell() = 0;
-  /// One line for people, without secrets: "connected to irc.example as clanky, in #build".
+  /// One line for display, without secrets: "connected to irc.example as clanky, in #build".
   virtual std::string state() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Stops that may be replayed: a service's signed request is good for some minutes, for whoever has recorded it.
+// Stops that can be replayed: a service's signed request is valid for some minutes, also for someone who recorded it.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@ namespace quell::integrations::chat {
 
 struct signed_stop {
   stop_order order;
-  std::string signature; ///< the same signature asks for the same stop, which is performed once, for good
+  std::string signature; ///< the same signature means the same stop, which is performed only once, ever
   wall_time signed_at{};
-  bool is_from_before = false; ///< signed before the connector could remember it: an earlier life may have done it
+  bool is_from_before = false; ///< signed before this process could record it: an earlier process may have performed it
 };
 
-/// A host that knows what earlier lives did. Beside `host`, under its rules.
+/// A host that knows which stops earlier processes performed. Used in addition to `host`, under its rules.
 class signed_stops {
  public:
   virtual ~signed_stops() = default;
-  /// The outcome `repeated` says that an earlier life did it.
+  /// The outcome `repeated` means that an earlier process performed it.
   virtual void stop_once(signed_stop order, std::function<void(result<stop_answer>)> done) = 0;
 };
 

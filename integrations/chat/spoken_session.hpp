@@ -1,7 +1,7 @@
-// What sessions have in common whose service carries lines between people: what is heard and not decided yet, questions
-// to humans, complaints, and an outbox that speaks when the connection may. Pure.
+// The common part of sessions whose service carries lines between people: undecided messages, questions to humans,
+// complaints, and an outbox that sends when the connection may. Pure.
 //
-// A service derives from it: it reads its own protocol, hands over what people say (`take`), and writes an action
+// A service derives from it: it reads its own protocol, passes on what people write (`take`), and sends an action
 // (`say`).
 #pragma once
 
@@ -41,34 +41,35 @@ class spoken_session : public service_session {
 
   spoken_session(outbox_rules rules, cancel_test is_cancel, bool only_addressed);
 
-  /// Whether what people read may be sent now.
+  /// Whether text for people may be sent now.
   virtual bool may_speak() const = 0;
   virtual done_how say(const action& a) = 0;
   /// Sets `due_`.
   virtual void plan(boot_time now) = 0;
 
-  /// What else is to be known after a restart; `more_changes` grows when it becomes another.
+  /// Additional state for a restart; `more_changes` grows whenever it changes.
   virtual std::string more_to_keep() const { return {}; }
   virtual std::uint64_t more_changes() const { return 0; }
   virtual void recall_more(const std::string& kept) { (void)kept; }
-  /// quelld has decided about what `take` answered with this mark; `comes_again`: it has not been taken.
+  /// quelld has decided about the message whose `take` returned this mark; `comes_again`: it was not accepted and will
+  /// be repeated.
   virtual void is_settled(std::uint64_t mark, bool comes_again) { (void)mark, (void)comes_again; }
 
-  /// Somebody said something to us, or where we are. Whether it is for quelld is judged here: 0 if it is not, else its
-  /// mark.
+  /// Takes a message to us, or in a place where we are. Decides whether it is for quelld: returns 0 if it is not,
+  /// otherwise its mark.
   std::uint64_t take(const scope_path& place, const address_split& words, const person& by, std::string id,
                      std::vector<std::string> names, boot_time now);
-  /// It says stop, and means it for whoever speaks there.
+  /// Whether it is a cancel word that is meant for whoever speaks there.
   bool is_stop(const address_split& words, const std::vector<std::string>& names) const;
   void speak(boot_time now);
   void hang_up(std::string why, redial when);
-  /// The text of an action; questions are remembered as asked, or answered.
+  /// The text of an action; also records questions as asked or answered.
   std::string text_of(const action& a);
 
   std::string out_;
   std::optional<hang_up_wish> wish_;
   std::optional<boot_time> due_;
-  bool is_leaving_ = false; ///< hung up: nothing more is heard or said over this connection
+  bool is_leaving_ = false; ///< disconnected: this connection receives and sends nothing more
   bool is_steady_ = false;
   outbox outbox_;
 

@@ -1,4 +1,4 @@
-// How long a text is as a chat service counts it, and where it may be cut.
+// The length of a text as a chat service counts it, and positions where it can be cut.
 #include "integrations/chat/text_length.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 bool begins(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-/// What the code point that begins with `lead` adds; bytes that continue one add nothing, except as bytes.
+/// The length that the code point with this lead byte adds; continuation bytes count only in `bytes`.
 std::size_t weight(char lead, length_unit unit) {
   if (unit == length_unit::bytes) return 1;
   if (!begins(lead)) return 0;

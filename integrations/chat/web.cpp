@@ -1,4 +1,4 @@
-// The loop of a connector: libcurl's transfers and the connector's own work on one thread.
+// A connector's loop: libcurl's transfers and the connector's own work on one thread.
 #include "integrations/chat/web.hpp"
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct web_loop::core {
   std::atomic<std::uint64_t> last{0};
   std::mutex mutex;
   std::vector<std::function<void()>> jobs;
-  // The thread's own:
+  // Used by the loop's thread only:
   std::unordered_map<std::uint64_t, std::unique_ptr<web_transfer>> running;
   std::unordered_map<CURL*, std::uint64_t> numbers;
 
@@ -52,7 +52,7 @@ void web_loop::core::ended(CURL* easy, CURLcode code) {
   const auto number = numbers.find(easy);
   if (number == numbers.end()) return;
   const auto found = running.find(number->second);
-  const auto over = std::move(found->second); // `done` may begin another, or cancel this one
+  const auto over = std::move(found->second); // `done` can begin another request, or cancel this one
   running.erase(found);
   numbers.erase(number);
   over->finish(code);
@@ -61,7 +61,7 @@ void web_loop::core::ended(CURL* easy, CURLcode code) {
 void web_loop::core::work() {
   using clock = transfers::clock;
   while (!stops) {
-    // What a job or `turn` handed over wakes the wait below; nothing is left lying.
+    // Work that a job or `turn` has queued wakes the wait below, so nothing is left behind.
     run_jobs();
     if (stops) break;
     const auto now = web_loop::now();
@@ -120,7 +120,7 @@ void web_loop::cancel(std::uint64_t number) {
     core_->running.erase(found);
     return;
   }
-  // It may still be handed over: its job runs first, then this.
+  // The request may still be queued: its job runs first, then this one.
   run([c = core_.get(), number] {
     const auto late = c->running.find(number);
     if (late == c->running.end()) return;

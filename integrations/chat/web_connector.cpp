@@ -1,4 +1,4 @@
-// The loop of a connector whose service has an HTTP API.
+// The loop of a connector for a service with an HTTP API.
 #include "integrations/chat/web_connector.hpp"
 
 #include <algorithm>
@@ -35,11 +35,11 @@ web_connector::web_connector(outbox_rules rules, host& at, std::function<void(co
 web_connector::~web_connector() { stop(); }
 
 result<void> web_connector::start() {
-  // The loop belongs to this and ends before it.
+  // The loop is a member and ends before this object.
   auto started = web_loop::start([this](boot_time now) { return turn(now); });
   if (!started) return tl::unexpected(started.error());
   loop = std::move(*started);
-  // Until this runs nobody else has this object, and `turn` alone needs no loop while the outbox is empty.
+  // Until this job runs nobody else has this object, and `turn` does not need the loop while the outbox is empty.
   loop->run([this] {
     recall();
     begin();
@@ -125,7 +125,7 @@ std::optional<boot_time> web_connector::turn(boot_time now) {
     job();
   }
   auto actions = box.due(now);
-  // Ahead of them: whoever comes after a crash knows what was being sent.
+  // Stored before they are performed: after a crash the next process knows what was in flight.
   notes_.keep(version(), now, [this] { return to_keep(); });
   for (auto& a : actions) perform(std::move(a));
   auto next = box.next_at(now);

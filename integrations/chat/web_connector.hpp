@@ -1,8 +1,8 @@
-// What connectors of services with an HTTP API have in common: a loop, an outbox whose actions become requests, timers,
-// and answers to the service that may not come late.
+// The common part of connectors for services with an HTTP API: a loop, an outbox whose actions become requests, timers,
+// and answers to the service that must not be late.
 //
-// A service derives from it and says what a request looks like and what its answer means. Everything protected runs on
-// the loop's thread.
+// A service derives from it and defines its requests and the meaning of its answers. Everything protected runs on the
+// loop's thread.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   web_connector(const web_connector&) = delete;
   web_connector& operator=(const web_connector&) = delete;
 
-  /// Starts the thread; then `begin` is called there.
+  /// Starts the thread, which calls `begin`.
   result<void> start();
   // As of `connector`; any thread:
   void told(const event& e);
@@ -36,37 +36,37 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
 
  protected:
   virtual void begin() = 0;
-  /// A request that the service made. To be answered once.
+  /// A request from the service. It must be answered once.
   virtual void take(web_call call, std::function<void(web_answer)> done) = 0;
-  /// Every event, before the outbox hears of it.
+  /// Every event, before the outbox gets it.
   virtual void hear(const event& e) { (void)e; }
   virtual web_request request_of(const action& a) = 0;
   virtual done_how outcome_of(const action& a, const web_response& r) = 0;
 
-  /// Hands it to quelld; `done` is called on the loop's thread.
+  /// Hands the message to quelld; `done` is called on the loop's thread.
   void say(said message, std::function<void(result<decision>)> done);
   void stop_work(stop_order order, std::function<void(result<stop_answer>)> done);
-  /// The same for one that may be replayed.
+  /// The same for a stop that can be replayed.
   void stop_signed(signed_stop once, std::function<void(result<stop_answer>)> done);
   void approve(approval_order order, std::function<void(result<void>)> done);
 
-  /// `job` once, at least so much later.
+  /// Runs `job` once, after at least `wait`.
   void after(milliseconds wait, std::function<void()> job);
-  /// An answer that is given once: by who calls it first, or `late` after `limit`.
+  /// An answer that is given once: by the first caller, or `late` after `limit`.
   std::function<void(web_answer)> in_time(std::function<void(web_answer)> done, milliseconds limit, web_answer late);
-  /// One line for people; a change is logged.
+  /// One line for display; a change is logged.
   void set_state(std::string text);
   void log(const std::string& sentence);
-  /// Somebody is not admitted: logged once a minute, for who wonders why the bot is silent.
+  /// Somebody is not admitted: logged at most once a minute, to explain why the bot is silent.
   void turned_away(const std::string& sentence);
 
-  /// What else is to be known after a restart; "" = nothing. `more_changes` grows when it becomes another.
+  /// Additional state for a restart; "" = none. `more_changes` grows whenever it changes.
   virtual std::string more_to_keep() const { return {}; }
   virtual std::uint64_t more_changes() const { return 0; }
-  /// What `more_to_keep` said in an earlier life; called before `begin`.
+  /// The text of `more_to_keep` from an earlier process; called before `begin`.
   virtual void recall_more(const std::string& kept) { (void)kept; }
 
-  /// Says the other words of an edited message; its reply answers the message of that id.
+  /// Submits the new text of an edited message; its reply answers the message with the id `answers`.
   virtual void say_again(said message, std::string answers) = 0;
 
   outbox box;
@@ -79,7 +79,7 @@ class web_connector : public std::enable_shared_from_this<web_connector> {
   void recall();
   std::uint64_t version() const { return box.changes() + more_changes(); }
   std::string to_keep() const;
-  /// A function for any thread that runs `then(value)` on the loop, while this lives.
+  /// A function, callable from any thread, that runs `then(value)` on the loop while this object lives.
   template <class T>
   std::function<void(T)> back(std::function<void(T)> then);
 

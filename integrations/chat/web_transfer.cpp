@@ -1,4 +1,4 @@
-// One request of a web_loop: its options, its answer, and what a broken one means. Forms and headers beside it.
+// One request of a web_loop: its options, its answer, and the meaning of a broken one. Also forms and headers.
 #include "integrations/chat/web_transfer.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_header_bytes = 64 << 10;
 constexpr std::size_t most_fields = 256;
 
-/// Nothing of the request had left when it failed like this.
+/// Whether nothing of the request was sent before this failure.
 bool never_sent(CURL* easy, CURLcode code) {
   switch (code) {
   case CURLE_UNSUPPORTED_PROTOCOL:
@@ -29,7 +29,7 @@ bool never_sent(CURL* easy, CURLcode code) {
   }
   curl_off_t connected = 0;
   curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
-  return connected == 0; // the time ran out before there was anything to send on
+  return connected == 0; // timed out before there was a connection to send on
 }
 
 int hex_digit(char c) {
@@ -44,7 +44,7 @@ int hex_digit(char c) {
 web_transfer::web_transfer(transfers& network, web_request request, std::function<void(web_response)> done)
     : network_(network), request_(std::move(request)), done_(std::move(done)), easy_(curl_easy_init()) {
   for (const auto& header : request_.headers) headers_ = curl_slist_append(headers_, header.c_str());
-  headers_ = curl_slist_append(headers_, "Expect:"); // or long bodies would wait for a 100 Continue
+  headers_ = curl_slist_append(headers_, "Expect:"); // otherwise a long body waits for a 100 Continue
   set_options();
   network_.add(easy_);
 }
@@ -64,7 +64,7 @@ void web_transfer::set_options() {
   } else {
     set(CURLOPT_POST, 1L);
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    set(CURLOPT_POSTFIELDS, request_.body.c_str()); // not copied; this outlives the transfer
+    set(CURLOPT_POSTFIELDS, request_.body.c_str()); // not copied; this object outlives the transfer
     if (request_.method != "POST") set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
   set_common_options(easy_, request_.connect_timeout, request_.ca_file, error_);
@@ -81,7 +81,7 @@ std::size_t web_transfer::on_header(char* bytes, std::size_t one, std::size_t co
 
 bool web_transfer::take_header(std::string_view line) {
   if ((header_bytes_ += line.size()) > most_header_bytes) return false;
-  if (line.starts_with("HTTP/")) response_.headers.clear(); // an answer behind a 1xx one
+  if (line.starts_with("HTTP/")) response_.headers.clear(); // new head after a 1xx
   if (const auto field = header_field_of(line)) response_.headers[field->name] = field->value;
   return true;
 }

@@ -14,7 +14,7 @@ class web_transfer {
   web_transfer& operator=(const web_transfer&) = delete;
 
   CURL* handle() const { return easy_; }
-  /// libcurl has ended it: tells what came of it.
+  /// libcurl has ended the transfer: reports the outcome.
   void finish(CURLcode code);
 
  private:
