@@ -55,9 +55,8 @@ struct decision {
   std::optional<cancel_id> cancel;
   std::uint64_t operations = 0; ///< that the cancel covers
   std::uint32_t position = 0;   ///< turns of this scope that are ahead of the new one
-  bool is_acknowledged =
-      false;        ///< of a repeated stop: its `acknowledgement` event was delivered, possibly before a restart
-  std::string json; ///< the complete decision, in the shape of the HTTP API
+  bool is_acknowledged = false; ///< of a repeated stop: its `acknowledgement` was delivered, possibly before a restart
+  std::string json;             ///< the complete decision, in the shape of the HTTP API
 };
 
 /// A stop button or a stop command, without words to interpret.

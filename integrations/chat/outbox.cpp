@@ -116,8 +116,7 @@ void outbox::done(std::uint64_t number, const done_how& how, boot_time now) {
     ++in.failures;
     if (!p->failing_since) p->failing_since = now;
     if (p->perhaps) p->perhaps->is_doubtful |= how.what == outcome::unknown;
-    if (p->perhaps && !p->perhaps->is_doubtful)
-      p->perhaps.reset(); // certainly not done: the next attempt may contain more
+    if (p->perhaps && !p->perhaps->is_doubtful) p->perhaps.reset(); // not done: the next one can contain more
     const bool is_told = how.what == outcome::later && how.wait.count() > 0;
     const boot_time until = now + (is_told ? how.wait : wait_after(in.failures));
     in.not_before = std::max(in.not_before, until);

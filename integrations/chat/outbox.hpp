@@ -162,7 +162,7 @@ class outbox {
   void lost(boot_time now);
 
   // ---- over a restart
-  // What the service shows and is not final yet (replies in progress, questions), as JSON for `recover`.
+  // Content that the service shows and that is not final yet (replies in progress, questions), as JSON for `recover`.
   std::string kept() const;
   /// Counts the events after which `kept` can differ.
   std::uint64_t changes() const;

@@ -31,7 +31,7 @@ struct part {
   std::optional<message_id> tells{}; ///< the cancel message whose outcome it reports
   bool awaits_proof = false;         ///< changes once the cancel has settled
   boot_time not_before{};
-  // What the service shows:
+  // Content shown by the service:
   bool is_posted = false;
   std::string shown{};
   std::size_t sent_bytes = 0; ///< of `text`

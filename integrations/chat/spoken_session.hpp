@@ -59,7 +59,7 @@ class spoken_session : public service_session {
   /// otherwise its mark.
   std::uint64_t take(const scope_path& place, const address_split& words, const person& by, std::string id,
                      std::vector<std::string> names, boot_time now);
-  /// Whether it is a cancel word that is meant for whoever speaks there.
+  /// Whether it is a cancel word that applies to everybody there.
   bool is_stop(const address_split& words, const std::vector<std::string>& names) const;
   void speak(boot_time now);
   void hang_up(std::string why, redial when);

@@ -24,7 +24,7 @@ struct mcp_http_options {
   std::uint32_t retries = 3;
   std::chrono::milliseconds first_backoff{500};
   std::chrono::milliseconds longest_backoff{10'000};
-  std::shared_ptr<mcp_credentials> credentials{}; ///< source of the token if there is no key
+  std::shared_ptr<mcp_credentials> credentials{}; ///< source of the token, if `key` is ""
 };
 
 /// `name`: the server's name in the configuration. `key`: sent as a bearer token, "" = none; never in a fault or a log.

@@ -7,7 +7,7 @@
 
 namespace quell::integrations {
 
-/// The bytes of the UTF-8 character at the beginning of `text`; 0 if there is no valid one.
+/// The bytes of the UTF-8 character at the beginning of `text`; 0 if it is invalid.
 std::size_t character_length(std::string_view text);
 
 /// Replaces every run of invalid bytes with one U+FFFD; valid UTF-8 comes back unchanged.

@@ -1,4 +1,4 @@
-// Life of the bot: begin, the gateway's effects, what people say.
+// The bot's lifecycle: start, the gateway's effects, messages.
 #include "integrations/chat/discord/bot.hpp"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ outbox_rules rules(std::function<void(const std::string&)> log) {
   outbox_rules r;
   r.unit = length_unit::utf16;
   r.most_length = most_message;
-  r.of_place = {milliseconds{1000}, 5}; // Discord's own: 5 messages in 5 seconds
+  r.of_place = {milliseconds{1000}, 5}; // Discord's limit: 5 messages in 5 seconds
   r.of_all = {milliseconds{25}, 40};    // 50 requests a second
   r.has_buttons = true;
   r.has_fences = true;
-  r.posts_repeat = true; // by their nonce
+  r.posts_repeat = true; // recognised by their nonce
   if (log) r.report = [log = std::move(log)](const std::string& what) { log("discord: " + what); };
   return r;
 }

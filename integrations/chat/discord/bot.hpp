@@ -1,7 +1,7 @@
-// A Discord bot at work: the gateway's session, the send queue and the interactions, all on one loop's thread.
+// A running Discord bot: the gateway's session, the send queue and the interactions, all on one loop's thread.
 //
-// The websocket has a thread of its own, which only hands over. What the host answers comes on any thread and is handed
-// over too; an answer after the end falls on the floor.
+// The websocket has its own thread, which only hands over. The host replies on any thread, and its replies are handed
+// over too; a reply after the end is dropped.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   void stop();
 
  private:
-  /// An interaction that was not answered yet, or only with "thinking".
+  /// An interaction that is not answered yet, or only with "thinking".
   struct open_answer {
     std::function<void(web_answer)> done; ///< empty: deferred
     boot_time patience_ends{};
@@ -51,7 +51,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   // bot.cpp
   void begin();
   std::optional<boot_time> turn(boot_time now);
-  void run(std::function<void()> job); ///< on the loop, whose thread never outlives us
+  void run(std::function<void()> job); ///< runs a job on the loop, whose thread ends before us
   void perform(gateway_machine::effects effects);
   void find_address();
   void find_application();
@@ -59,7 +59,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   void show_state(boot_time now);
   void log(const std::string& sentence) const;
   double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-  /// `guild` "": directly.
+  /// `guild` "": a direct message.
   bool is_admitted(std::string_view guild, const person& who, const scope_path& where);
   web_request request_to(const rest_request& r) const;
   // hearing.cpp
@@ -68,11 +68,11 @@ class bot final : public std::enable_shared_from_this<bot> {
   void hear_edit(const std::string& data);
   void hear_deletion(const std::string& id);
   void hear_end_of(const scope_path& place, const std::string& what);
-  /// `answers`: the id of the message below which the reply stands.
+  /// `answers`: the id of the message to which the reply is attached.
   void say(said message, std::string answers);
-  /// Threads below the place in which somebody has spoken to us.
+  /// Threads below the place in which somebody has written to us.
   std::vector<scope_path> threads_below(const scope_path& place) const;
-  /// Stops what runs in them; `told_at`: where that is told, too.
+  /// Stops all operations in them; `told_at`: an additional place where the stop is reported.
   void stop_threads(const std::vector<scope_path>& all, const person& by, std::optional<scope_path> told_at);
   bool stop_with_threads(const said& message);
   bool is_cancel(const said& message) const;
@@ -104,18 +104,18 @@ class bot final : public std::enable_shared_from_this<bot> {
   std::unique_ptr<gateway_socket> socket_;
   std::atomic<bool> is_over_{false};
   mutable std::mutex guard_;
-  std::string state_ = "starting"; ///< under the guard; all else belongs to the loop's thread
+  std::string state_ = "starting"; ///< guarded by the mutex; everything else belongs to the loop's thread
 
   bool has_begun_ = false, knows_commands_ = false;
   std::mt19937_64 random_;
-  std::string nonce_; ///< of this life and those before: a post that comes again is known by it
+  std::string nonce_; ///< the same in later processes: it identifies a repeated post
   std::uint64_t connection_ = 0;
-  boot_time turned_away_at_{}; ///< when the log last said that somebody is not admitted
+  boot_time turned_away_at_{}; ///< when the log last reported that somebody is not admitted
   gateway_machine machine_;
   follow_ups follow_ups_;
   heard_marks marks_;
   threads threads_;
-  std::map<std::string, missed_messages<std::string>> held_; ///< by place whose past is being fetched
+  std::map<std::string, missed_messages<std::string>> held_; ///< by place whose history is being fetched
   outbox outbox_;
   notebook notes_;
   rate_limits limits_;

@@ -1,4 +1,4 @@
-// What is known over a restart, and what was said while nobody listened.
+// State over a restart, and messages sent while we were offline.
 #include <algorithm>
 
 #include "integrations/chat/discord/bot.hpp"
@@ -11,7 +11,7 @@ using nlohmann::json;
 
 constexpr unsigned most_pages = 5, most_tries = 4;
 constexpr std::size_t page = 100;
-constexpr std::chrono::hours oldest{24}; ///< as long as a repeated message is known
+constexpr std::chrono::hours oldest{24}; ///< as long as repeated messages are recognised
 constexpr std::int64_t discord_epoch_ms = 1'420'070'400'000;
 
 bool is_recent(const std::string& id) {
@@ -31,8 +31,8 @@ void bot::recall() {
     for (const auto& [place, id] : marks.items())
       if (id.is_string() && is_snowflake(id.get<std::string>())) marks_.recall(place, id.get<std::string>());
   const auto& shown = member_of(known, "shown");
-  constexpr std::size_t most_nonce = 9; // with a number behind it Discord takes 25
-  // Together with the numbers that were used, or a new post would be taken for an old one.
+  constexpr std::size_t most_nonce = 9; // with a number after it; Discord allows 25
+  // Restored together with the used numbers; otherwise a new post would be taken for an old one.
   if (const auto nonce = text_of(known, "nonce"); shown.is_object() && !nonce.empty() && nonce.size() <= most_nonce)
     nonce_ = nonce;
   const auto which = outbox_.recover(shown.is_object() ? shown.dump() : std::string(), web_loop::now());
@@ -56,7 +56,7 @@ std::string bot::to_keep() const {
 void bot::catch_up() {
   for (const auto& [place, id] : marks_.all())
     if (!held_.contains(place)) {
-      held_[place]; // until then, what is said there waits for what was said before
+      held_[place]; // until it is fetched, new messages there wait for the earlier ones
       fetch_missed(place, id, most_pages, 1);
     }
 }
@@ -93,7 +93,7 @@ void bot::missed(const std::string& place, unsigned pages, unsigned tries, const
             [](const json& a, const json& b) { return heard_marks::by_number{}(text_of(a, "id"), text_of(b, "id")); });
   const auto guild = std::string(scope_path::parse(place)->segments()[1]);
   for (auto& m : list) {
-    if (guild != "dm") m["guild_id"] = guild; // which this request leaves out
+    if (guild != "dm") m["guild_id"] = guild; // this request leaves it out
     if (is_recent(text_of(m, "id"))) hear_message(written(m));
   }
   if (list.size() < page || pages <= 1) return caught_up(place);

@@ -8,8 +8,8 @@
 
 namespace quell::integrations::chat {
 
-/// Connects in the background and stays connected. Scopes: `discord/<guild>/<channel>`, `discord/dm/<channel>`. It is
-/// called at `interactions`. Fault `invalid_field`: settings that cannot work. `at` outlives the connector.
+/// Connects in the background and stays connected. Scopes: `discord/<guild>/<channel>`, `discord/dm/<channel>`. Discord
+/// calls it at `interactions`. Fault `invalid_field`: settings that cannot work. `at` must outlive the connector.
 result<std::unique_ptr<connector>> start_discord(discord_settings settings, host& at);
 
 } // namespace quell::integrations::chat

@@ -1,4 +1,4 @@
-// Signature, time, and what came in before.
+// Checks signature and time, and recognises repeated interactions.
 #include "integrations/chat/discord/door.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::optional<web_answer> interaction_door::refusal(const web_call& call, std::c
 bool interaction_door::is_first(const std::string& id, std::chrono::sys_seconds now) {
   if (seen_.size() >= most_remembered)
     std::erase_if(seen_, [&](const auto& one) { return one.second + 2 * tolerance < now; });
-  // Rather refuse than forget: as many as this in ten minutes are not made by people.
+  // Refuses instead of forgetting: people do not make so many interactions in ten minutes.
   if (seen_.size() >= most_remembered) return false;
   return seen_.emplace(id, now).second;
 }

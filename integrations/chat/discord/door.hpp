@@ -1,4 +1,4 @@
-// Who may come in through the interactions endpoint: signed by Discord, fresh, and only once. Pure.
+// Access control of the interactions endpoint: signed by Discord, recent, and not repeated. Pure.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@ namespace quell::integrations::chat::discord {
 
 class interaction_door {
  public:
-  /// `public_key`: 32 raw bytes. What was signed before `opened`, or within that second, is refused: whether it was
-  /// delivered then, nobody remembers. Nobody waits for such an answer any more, since Discord itself waits for 3 s.
+  /// `public_key`: 32 raw bytes. Interactions signed before `opened`, or within that second, are refused: nothing
+  /// records whether they were delivered then. Nobody waits for their answers any more, since Discord itself waits
+  /// for 3 s.
   interaction_door(std::string public_key, std::chrono::sys_seconds opened);
 
-  /// The answer to a call that may not come in; nullopt: Discord signed it within the last five minutes.
+  /// The answer that refuses a call; nullopt: Discord signed it within the last five minutes.
   std::optional<web_answer> refusal(const web_call& call, std::chrono::sys_seconds now) const;
 
-  /// Whether no interaction of this id came in before. Remembers as long as its signature is good.
+  /// Whether this interaction id is new. Ids are remembered as long as their signature is valid.
   bool is_first(const std::string& id, std::chrono::sys_seconds now);
 
  private:

@@ -1,4 +1,4 @@
-// Ed25519 over OpenSSL.
+// Ed25519 with OpenSSL.
 #include "integrations/chat/discord/ed25519.hpp"
 
 #include <openssl/evp.h>

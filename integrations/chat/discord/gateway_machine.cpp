@@ -1,4 +1,4 @@
-// Opcodes, heartbeats, and the way back after a cut.
+// Opcodes, heartbeats, and reconnection.
 #include "integrations/chat/discord/gateway_machine.hpp"
 
 #include <algorithm>
@@ -14,11 +14,11 @@ using std::chrono::duration_cast;
 
 constexpr milliseconds greeting_patience{20'000}, entering_patience{60'000}, first_backoff{1'000},
     longest_backoff{60'000}, least_interval{100}, most_interval{600'000};
-/// A connection that lives shorter than this was no success: who is thrown out at once must not come back at once.
+/// A connection that ends sooner counts as a failure: a bot that is disconnected at once must not reconnect at once.
 constexpr std::chrono::seconds settled_after{10};
-/// Heartbeats that the server asks for, beside our own.
+/// Limit on heartbeats that the server requests, in addition to our own.
 constexpr milliseconds least_between_beats{500};
-/// So many failures in a row, and the session's own address is taken for dead.
+/// After so many consecutive failures the session's own address counts as dead.
 constexpr unsigned most_failures_of_session = 5;
 constexpr std::uint16_t keeps_session = 4000;
 
@@ -88,7 +88,7 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
   case 0: { // dispatch
     const auto& seq = member_of(frame, "s");
     if (seq.is_number_unsigned()) {
-      if (seq.get<std::uint64_t>() <= seq_) return {}; // told before the cut
+      if (seq.get<std::uint64_t>() <= seq_) return {}; // delivered before the disconnection
       seq_ = seq.get<std::uint64_t>();
     }
     const auto type = text_of(frame, "t");
@@ -102,12 +102,12 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
     if (is_listened_to(type)) return only(gateway_effects::heard{type, written(data)});
     return {};
   }
-  case 1: // it wants a heartbeat
+  case 1: // heartbeat request
     if (now - beaten_at_ < least_between_beats) return {};
     return beat(now);
-  case 7: // it wants us to come back
+  case 7: // reconnect request
     return hung_up("the gateway asked for a new connection", {}, now, jitter);
-  case 9: { // the session is no good
+  case 9: { // invalid session
     const bool may_resume = data.is_boolean() && data.get<bool>();
     if (!may_resume) session_.reset();
     // "wait a random amount of time, between 1 and 5 seconds"
@@ -120,7 +120,7 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
       return hung_up("the gateway's hello makes no sense", {}, now, jitter);
     return greeted(interval.get<std::int64_t>(), now, jitter);
   }
-  case 11: // the heartbeat is answered
+  case 11: // heartbeat acknowledged
     is_answered_ = true;
     return {};
   default:
@@ -132,7 +132,8 @@ gateway_machine::effects gateway_machine::greeted(std::int64_t interval_ms, boot
   const auto interval =
       std::clamp(interval_ms, std::int64_t{least_interval.count()}, std::int64_t{most_interval.count()});
   interval_ = milliseconds(interval);
-  // The first one after a random part of the interval, so that bots that come back together do not beat together.
+  // The first heartbeat comes after a random part of the interval, so that bots that reconnect together do not beat
+  // together.
   beat_at_ = now + std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(interval_.count()) * jitter));
   is_answered_ = true;
   stage_ = stage::entering;
@@ -197,7 +198,7 @@ gateway_machine::effects gateway_machine::tick(boot_time now, double jitter) {
   if (stage_ != stage::ready && now >= due_)
     return hung_up(stage_ == stage::connecting ? "the gateway cannot be reached" : "the gateway does not answer", {},
                    now, jitter);
-  // A connection that does not answer is dead, though no packet says so.
+  // A connection without answers is dead, even if no packet says so.
   if (!is_answered_) return hung_up("the gateway does not answer heartbeats", {}, now, jitter);
   return beat(now);
 }

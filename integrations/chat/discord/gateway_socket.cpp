@@ -42,12 +42,12 @@ constexpr std::chrono::seconds connect_patience{20}, close_patience{5};
 
 auto into(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
-/// One connection, of whichever kind.
+/// One connection, with or without TLS.
 class any_socket {
  public:
   virtual ~any_socket() = default;
   virtual void send(std::string text) = 0;
-  /// Nothing is told any more.
+  /// No event is reported any more.
   virtual void hang_up(std::uint16_t code) = 0;
 };
 
@@ -79,7 +79,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
     if (std::exchange(is_silent_, true)) return;
     if (!is_open_) return cut();
     auto self = this->shared_from_this();
-    // Closing waits for the write that is under way, or breaks off at the patience set on the stream.
+    // Closing waits for the write in progress, or breaks off at the timeout set on the stream.
     stream_.async_close(beast::websocket::close_reason(static_cast<beast::websocket::close_code>(code)),
                         [self](error_code) { self->cut(); });
   }
@@ -118,7 +118,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
       if (!error) co_await tls.async_handshake(asio::ssl::stream_base::client, into(error));
       if (error || is_silent_) co_return;
     }
-    tcp.expires_never(); // from here on the websocket minds the time
+    tcp.expires_never(); // from here on the websocket handles timeouts
     stream_.set_option(
         beast::websocket::stream_base::timeout{connect_patience, beast::websocket::stream_base::none(), false});
     stream_.set_option(beast::websocket::stream_base::decorator([](beast::websocket::request_type& request) {
@@ -158,7 +158,7 @@ class socket_of final : public any_socket, public std::enable_shared_from_this<s
   }
 
   void lose(std::uint16_t code, std::string why) {
-    if (std::exchange(is_silent_, true)) return; // it was hung up, which cuts it in its own time
+    if (std::exchange(is_silent_, true)) return; // it was hung up, which closes it in time
     cut();
     told_.lost(number_, code, std::move(why));
   }
@@ -185,7 +185,7 @@ struct gateway_socket::core {
   asio::io_context io;
   asio::ssl::context tls{asio::ssl::context::tls_client};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  std::weak_ptr<any_socket> socket; // of the thread
+  std::weak_ptr<any_socket> socket; // used on the thread only
   std::atomic<std::uint64_t> last_number{0};
   std::thread thread;
 

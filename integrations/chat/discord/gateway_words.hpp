@@ -10,7 +10,7 @@ namespace quell::integrations::chat::discord {
 /// GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT.
 inline constexpr std::uint32_t gateway_intents = 1U << 0 | 1U << 9 | 1U << 12 | 1U << 15;
 
-/// What is said, edited and deleted; where nobody can speak any more; which threads there are; the begin of a session.
+/// Events that we use: messages sent, edited and deleted; removed channels; threads; the start of a session.
 inline bool is_listened_to(std::string_view type) {
   return type == "READY" || type == "MESSAGE_CREATE" || type == "MESSAGE_UPDATE" || type == "MESSAGE_DELETE" ||
          type == "MESSAGE_DELETE_BULK" || type == "CHANNEL_DELETE" || type == "THREAD_DELETE" ||
@@ -18,7 +18,7 @@ inline bool is_listened_to(std::string_view type) {
          type == "THREAD_LIST_SYNC";
 }
 
-/// Why a close with this code is the last one; nullptr: coming back may help.
+/// The reason why this close code is final; nullptr: reconnecting can help.
 inline const char* final_close(std::uint16_t code) {
   switch (code) {
   case 4004:
@@ -37,10 +37,10 @@ inline const char* final_close(std::uint16_t code) {
   }
 }
 
-/// Closes after which the session cannot be resumed.
+/// Close codes after which the session cannot be resumed.
 inline bool forgets_session(std::uint16_t code) { return code == 4003 || code == 4007 || code == 4009; }
 
-/// `base` with the version and the encoding that we speak.
+/// `base` with our protocol version and encoding.
 inline std::string gateway_url(std::string base) {
   if (const auto query = base.find('?'); query != std::string::npos) base.resize(query);
   while (base.ends_with('/')) base.pop_back();

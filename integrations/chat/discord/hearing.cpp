@@ -1,4 +1,4 @@
-// What people say, edit and delete.
+// New, edited and deleted messages.
 #include <algorithm>
 
 #include "integrations/chat/attached.hpp"
@@ -23,7 +23,7 @@ void bot::heard(const std::string& type, const std::string& data) {
     log("discord: " + machine_.state(web_loop::now()));
     const auto application = text_of(member_of(ready, "application"), "id");
     if (settings_.register_commands && is_snowflake(application)) register_commands(application);
-    return catch_up(); // a new session: what was said before it is not told
+    return catch_up(); // new session: earlier messages are not delivered
   }
   if (type == "MESSAGE_CREATE") return hear_message(data);
   if (type == "MESSAGE_UPDATE") return hear_edit(data);
@@ -37,7 +37,7 @@ void bot::heard(const std::string& type, const std::string& data) {
     return;
   }
   const auto id = text_of(what, "id"), guild = text_of(what, "guild_id");
-  if (type == "GUILD_DELETE") { // an outage is no end
+  if (type == "GUILD_DELETE") { // an outage is not an end
     if (member_of(what, "unavailable") == true || !is_snowflake(id)) return;
     if (const auto all = scope_path::parse("discord/" + id)) hear_end_of(*all, "the bot was removed from the server");
     return;
@@ -51,7 +51,7 @@ bool bot::is_cancel(const said& message) const {
   return settings_.is_cancel && settings_.is_cancel(message.text, message.bot_names);
 }
 
-/// It tells somebody else to stop.
+/// Whether the message tells somebody else to stop.
 bool bot::is_for_another(const said& message, bool stops, const std::string& data) {
   return stops && !message.addressed.value_or(true) && answers_another(data);
 }
@@ -64,7 +64,7 @@ void bot::hear_message(const std::string& data) {
   const auto id = text_of(raw, "id"), guild = text_of(raw, "guild_id");
   if (!is_snowflake(id)) return;
   const auto held = held_.find(place->text());
-  const bool is_held = held != held_.end(); // then nothing counts as heard: what was said before may not be here yet
+  const bool is_held = held != held_.end(); // nothing is marked as processed: earlier messages can be missing
   if (!is_held) marks_.comes(place->text(), id);
   const auto ignored = [&] {
     if (!is_held) marks_.done(place->text(), id);
@@ -79,7 +79,7 @@ void bot::hear_message(const std::string& data) {
   if (!settings_.only_addressed) message->addressed = true;
   message->text = with_attached(std::move(message->text), attached_to(data), stops);
   const auto key = message->id;
-  if (!follow_ups_.said_now(key, *message)) return ignored(); // told again
+  if (!follow_ups_.said_now(key, *message)) return ignored(); // repeated delivery
   if (stops && stop_with_threads(*message)) return ignored();
   say(std::move(*message), key);
 }
@@ -109,8 +109,8 @@ void bot::stop_threads(const std::vector<scope_path>& all, const person& by, std
   }
 }
 
-/// A stop in a channel is one for its threads, too. True if nothing else is to be done: then nothing speaks in the
-/// channel itself, and the word would be taken for an ordinary one.
+/// A stop in a channel also applies to its threads. Returns true if that is all: nothing runs in the channel itself,
+/// where the word would be taken for an ordinary message.
 bool bot::stop_with_threads(const said& message) {
   const auto all = threads_below(message.scope);
   const bool is_theirs = !outbox_.speaks_in(message.scope) &&

@@ -1,4 +1,4 @@
-// Slash commands and buttons. Discord gives an interaction 3 s; what takes longer is answered "thinking" first and told
+// Slash commands and buttons. Discord gives an interaction 3 s; a slower one is first answered "thinking" and completed
 // afterwards.
 #include "integrations/chat/discord/bot.hpp"
 
@@ -42,7 +42,7 @@ void bot::interact(const web_call& call, std::function<void(web_answer)> done) {
 void bot::ask(const interaction& i) {
   said s;
   s.scope = *i.scope;
-  s.id = "discord:i" + i.id; // no message of the channel, which could be answered
+  s.id = "discord:i" + i.id; // not a channel message that could be replied to
   s.text = i.text;
   s.author = i.by;
   s.addressed = true;
@@ -60,7 +60,7 @@ void bot::ask(const interaction& i) {
 
 void bot::order_stop(const interaction& i) {
   const auto now = web_loop::now();
-  // Not one word more, even before it is fenced.
+  // Drops all unsent text, even before the stop is fenced.
   if (i.what == asked::stop_turn)
     outbox_.drop(*i.target, now);
   else
@@ -73,7 +73,7 @@ void bot::order_stop(const interaction& i) {
   if (i.what == asked::stop_turn) order.operation = i.target;
   order.by = i.by;
   order.reason = i.what == asked::stop ? "/stop" : "Stop button";
-  const auto place = i.what == asked::stop ? i.scope : std::nullopt; // a button's reply is marked
+  const auto place = i.what == asked::stop ? i.scope : std::nullopt; // for a button the reply is marked instead
   host_.stop(std::move(order), [weak = weak_from_this(), id = i.id, place](result<stop_answer> what) {
     if (const auto self = weak.lock())
       self->run([bot = self.get(), id, place, what = std::move(what)] {
@@ -103,7 +103,7 @@ void bot::answer(const std::string& id, const std::string& text, bool for_all) {
   if (open.done) return open.done(json_answer(for_all ? told_all(text) : told_alone(text)));
   if (open.application.empty() || open.token.empty()) return;
   auto request = request_to(answer_later(open.application, open.token, text));
-  request.headers.erase(request.headers.begin()); // the token in the path is the right to do this
+  request.headers.erase(request.headers.begin()); // the token in the path is the authorisation
   loop_->fetch(std::move(request), [this](const web_response& answer) {
     if (!answer.is_good()) log("discord did not take a late answer to a command: " + std::to_string(answer.status));
   });

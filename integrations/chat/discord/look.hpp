@@ -1,4 +1,4 @@
-// Looking into JSON whose shape nobody promised. For .cpp files.
+// Access to JSON of unknown shape. For .cpp files.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace quell::integrations::chat::discord {
 
-/// The member, or null where `object` is none or has none of that name.
+/// The member, or null if `object` is not an object or has no such member.
 inline const nlohmann::json& member_of(const nlohmann::json& object, const char* key) {
   static const nlohmann::json nothing;
   if (!object.is_object()) return nothing;
@@ -14,13 +14,13 @@ inline const nlohmann::json& member_of(const nlohmann::json& object, const char*
   return at == object.end() ? nothing : *at;
 }
 
-/// The member if it is a string, else "".
+/// The member if it is a string, otherwise "".
 inline std::string text_of(const nlohmann::json& object, const char* key) {
   const auto& value = member_of(object, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-/// JSON text; bytes that are no UTF-8 are replaced.
+/// JSON text; invalid UTF-8 is replaced.
 inline std::string written(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

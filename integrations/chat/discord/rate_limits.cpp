@@ -1,4 +1,4 @@
-// Headers and bodies that say when to come back.
+// Reads the headers and bodies that say when to retry.
 #include "integrations/chat/discord/rate_limits.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string value_of(const rate_limits::headers& all, const char* name) {
   return at == all.end() ? std::string() : at->second;
 }
 
-/// Seconds with a fraction; nullopt for what is no such number.
+/// Seconds with a fraction; nullopt for anything else.
 std::optional<double> seconds_of(const std::string& text) {
   if (text.empty() || text.size() > 32 || text.find_first_not_of("0123456789.") != std::string::npos)
     return std::nullopt;
@@ -40,7 +40,7 @@ milliseconds rate_limits::wait(const std::string& route, boot_time now) const {
 rate_limits::verdict rate_limits::answered(const std::string& route, long status, const headers& all,
                                            std::string_view body, boot_time now) {
   if (free_at_.size() >= most_routes) std::erase_if(free_at_, [&](const auto& one) { return one.second <= now; });
-  if (free_at_.size() >= most_routes) free_at_.clear(); // a 429 tells us again
+  if (free_at_.size() >= most_routes) free_at_.clear(); // a 429 restores it
   if (status != 429) {
     const auto reset = seconds_of(value_of(all, "x-ratelimit-reset-after"));
     if (value_of(all, "x-ratelimit-remaining") == "0" && reset) free_at_[route] = now + whole(*reset);
@@ -49,7 +49,7 @@ rate_limits::verdict rate_limits::answered(const std::string& route, long status
   auto seconds = seconds_of(value_of(all, "retry-after"));
   bool is_global = value_of(all, "x-ratelimit-global") == "true" || value_of(all, "x-ratelimit-scope") == "global";
   if (const auto told = nlohmann::json::parse(body, nullptr, false); told.is_object()) {
-    // More exact than the header, which is in whole seconds.
+    // More exact than the header, which has whole seconds.
     if (const auto at = told.find("retry_after"); at != told.end() && at->is_number()) seconds = at->get<double>();
     if (const auto at = told.find("global"); at != told.end() && at->is_boolean()) is_global |= at->get<bool>();
   }

@@ -1,7 +1,7 @@
-// Discord's rate limits, as its answers tell them. Pure.
+// Discord's rate limits, learned from its answers. Pure.
 //
-// Each route of a channel has a bucket of its own, of which the headers of every answer say how much is left and when
-// it is full again; a 429 says how long to wait, for that route or for all (docs: topics/rate-limits).
+// Each route of a channel has its own bucket; the headers of every answer say how much is left and when it is full
+// again. A 429 says how long to wait, for that route or for all (docs: topics/rate-limits).
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class rate_limits {
  public:
   using headers = std::map<std::string, std::string>; ///< names in lower case
 
-  /// How long a request of this route has to wait; 0 = it may go.
+  /// The time for which a request of this route must wait; 0 = it may go.
   milliseconds wait(const std::string& route, boot_time now) const;
-  /// Whether that is because nothing at all may be asked.
+  /// Whether that is because all requests must wait.
   bool is_shut(boot_time now) const { return now < all_free_at_; }
-  /// Learns from an answer. Of a 429: how long to wait, and whether for everything.
+  /// The lesson of an answer. For a 429: how long to wait, and whether for everything.
   struct verdict {
     milliseconds wait{0};
     bool is_for_everything = false;

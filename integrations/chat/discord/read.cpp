@@ -1,4 +1,4 @@
-// JSON to values.
+// Converts JSON to values.
 #include "integrations/chat/discord/read.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool is_true(const json& object, const char* key) {
   return value.is_boolean() && value.get<bool>();
 }
 
-/// As people see it here: the name on this server, else their display name, else the account's.
+/// The name that people see here: the nickname on this server, else the display name, else the account's name.
 person person_of(const json& user, const json& member) {
   person p;
   p.id = p.account = snowflake_of(user, "id");
@@ -47,7 +47,7 @@ bool names(const json& list, std::string_view id) {
          std::any_of(list.begin(), list.end(), [&](const json& one) { return text_of(one, "id") == id; });
 }
 
-/// At most as many as are looked at.
+/// The items of the list, up to the number that we read.
 std::vector<json> list_of(const json& object, const char* key) {
   constexpr std::size_t most = 20;
   const auto& list = member_of(object, key);
@@ -61,7 +61,7 @@ void take_out(std::string& text, const std::string& what) {
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at)) text.erase(at, what.size());
 }
 
-/// It goes into a path: letters, digits, `.`, `_` and `-`.
+/// It becomes part of a path: letters, digits, `.`, `_` and `-`.
 bool is_token(std::string_view text) {
   return text.size() <= most_token && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isalnum(c) || c == '.' || c == '_' || c == '-';
@@ -96,7 +96,7 @@ std::string attachments_of(const json& message) {
   return all;
 }
 
-/// `stop:<turn>`, `approve:<call>`, `deny:<call>`: what our own buttons carry.
+/// `stop:<turn>`, `approve:<call>`, `deny:<call>`: the contents of our own buttons.
 void read_button(const std::string& id, interaction& into) {
   const auto colon = id.find(':');
   if (colon == std::string::npos) return;

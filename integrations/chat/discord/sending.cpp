@@ -1,4 +1,4 @@
-// From the send queue to Discord's REST API and back, within its rate limits.
+// Carries actions from the send queue to Discord's REST API and outcomes back, within its rate limits.
 #include "integrations/chat/discord/bot.hpp"
 #include "integrations/chat/discord/look.hpp"
 
@@ -14,7 +14,7 @@ std::string id_in(const std::string& body) {
 
 void bot::send_due(boot_time now) {
   const auto actions = outbox_.due(now);
-  // Ahead of them: whoever comes after a crash knows what was being sent.
+  // Stored before they are performed: after a crash the next process knows what was in flight.
   notes_.keep(version(), now, [this] { return to_keep(); });
   for (const auto& a : actions) {
     auto request = request_of(a, nonce_ + "." + std::to_string(a.key));
@@ -48,7 +48,7 @@ void bot::sent(std::uint64_t number, const rest_request& request, bool is_post, 
       how = {.what = outcome::later, .wait = limit.wait, .is_for_everything = limit.is_for_everything};
     else if (answer.is_good())
       how = {.what = outcome::sent, .message = is_post ? id_in(answer.body) : std::string()};
-    else if (answer.status >= 500) // a post may have arrived; its nonce makes the next one harmless
+    else if (answer.status >= 500) // a post can have arrived; its nonce makes a repetition harmless
       how.what = is_post ? outcome::unknown : outcome::not_sent;
     else
       how.what = outcome::refused;

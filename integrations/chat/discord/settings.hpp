@@ -1,4 +1,4 @@
-// [discord]: how a bot of Discord is connected.
+// [discord]: settings of a Discord bot.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@ namespace quell::integrations::chat {
 
 struct discord_settings {
   std::string token;               ///< of the bot; a secret
-  std::string public_key;          ///< of the application, 32 raw bytes; "": there is no interactions endpoint
-  bool with_gateway = true;        ///< read messages; without it commands and buttons are all that is heard
+  std::string public_key;          ///< of the application, 32 raw bytes; "": no interactions endpoint
+  bool with_gateway = true;        ///< read messages; without it only commands and buttons arrive
   bool register_commands = true;   ///< /ask and /stop, when the bot connects
   std::vector<std::string> guilds; ///< servers where everybody may speak to it; "*" = all
-  std::vector<std::string> users;  ///< ids of people who may everywhere, also directly; "*" = all
+  std::vector<std::string> users;  ///< ids of people who may everywhere, also by direct message; "*" = all
   std::string api_url = "https://discord.com/api/v10";
-  bool only_addressed = true; ///< in channels: what is not addressed to the bot is no message, cancels excepted
-  std::string gateway_url;    ///< "": Discord is asked for it
+  bool only_addressed = true; ///< in channels: ignores messages not addressed to the bot, except cancels
+  std::string gateway_url;    ///< "": requested from Discord
   std::string ca_file;        ///< PEM of authorities; "": the system's
 
-  /// True if the text is a cancel, by the configured words; such messages are never left out. Any thread.
+  /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
-  /// A sentence for the log at each change of state. May be empty.
+  /// Gets a sentence for the log at each change of state. Can be empty.
   std::function<void(const std::string&)> log;
-  /// Over restarts. Both empty: nothing is remembered.
+  /// Storage over restarts. Both functions empty: nothing is remembered.
   integrations::chat::memory memory;
 };
 

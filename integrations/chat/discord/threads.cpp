@@ -1,4 +1,4 @@
-// Threads and their channels.
+// Records threads and their channels.
 #include "integrations/chat/discord/threads.hpp"
 
 #include "integrations/chat/discord/look.hpp"

@@ -1,4 +1,4 @@
-// Which channel a thread lies below, as the gateway tells it: a message in a thread does not say. Pure.
+// The parent channel of each thread, from gateway events: a message in a thread does not name it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class threads {
   static constexpr std::size_t most = 50'000;
   void learn(const nlohmann::json& thread);
 
-  std::map<std::string, std::string> parents_; ///< of threads; the ones with the smallest ids are forgotten first
+  std::map<std::string, std::string> parents_; ///< by thread; those with the smallest ids are forgotten first
 };
 
 } // namespace quell::integrations::chat::discord

@@ -1,4 +1,4 @@
-// Values to JSON.
+// Converts values to JSON.
 #include "integrations/chat/discord/write.hpp"
 
 #include "integrations/chat/discord/look.hpp"
@@ -33,7 +33,7 @@ json buttons_of(const action& a) {
   return json::array({{{"type", row}, {"components", std::move(all)}}});
 }
 
-/// Discord's own id of a message; "" for what is none, such as a command's.
+/// Discord's own id of a message; "" if it has none, such as a command's.
 std::string own_id(std::string_view id) {
   if (id.starts_with(id_prefix)) id.remove_prefix(id_prefix.size());
   return is_snowflake(id) ? std::string(id) : std::string();
@@ -99,7 +99,7 @@ std::string quoted(const std::string& who, const std::string& text) {
   std::string all = "**" + who + "**:\n> ";
   const auto fits = text.substr(0, fitting(text, most_quoted, length_unit::utf16));
   for (const char c : fits) {
-    if (all.size() > 2 * most_quoted) break; // of many lines each costs two characters more
+    if (all.size() > 2 * most_quoted) break; // each further line costs two characters
     all += c;
     if (c == '\n') all += "> ";
   }

@@ -1,4 +1,4 @@
-// Which channels we are in, and how we come back into those that we should be in.
+// The channels that we are in, and the rejoining of those that we should be in.
 #include <algorithm>
 
 #include "integrations/chat/irc/session.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_channels = 1000; ///< that others can bring us into
-constexpr auto settled_after = 60s;         ///< then the next way back begins with a short wait again
+constexpr std::size_t most_channels = 1000; ///< including those that others bring us into
+constexpr auto settled_after = 60s;         ///< after this long in a channel the back-off starts short again
 
 } // namespace
 
@@ -38,7 +38,7 @@ void session::join_all(boot_time now) {
 void session::join_due(boot_time now) {
   for (auto& [folded_name, c] : channels_) {
     if (!c.try_at || *c.try_at > now || c.is_joined) continue;
-    // Asked again if nothing at all comes back.
+    // Sent again if nothing at all comes back.
     c.try_at = now + std::max<milliseconds>(settings_.rejoin, 60s);
     const auto key = std::find_if(settings_.keys.begin(), settings_.keys.end(),
                                   [&, &name = c.name](const auto& k) { return is_same(k.first, name, mapping_); });
@@ -71,7 +71,7 @@ void session::left(std::string_view name, std::string why, boot_time now) {
   if (c.is_joined && now - c.joined_at >= settled_after) c.waits.worked();
   c.is_joined = false;
   c.why_not = std::move(why);
-  c.try_at = now + c.waits.step(1); // alone in its channel: nobody to come back together with
+  c.try_at = now + c.waits.step(1); // no jitter: no other client rejoins with us
 }
 
 void session::not_joined(const line& l, boot_time now) {

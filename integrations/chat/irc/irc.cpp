@@ -1,4 +1,4 @@
-// Settings judged, a session made, a link started.
+// Checks the settings, makes a session, starts a link.
 #include "integrations/chat/irc/irc.hpp"
 
 #include "integrations/chat/irc/session.hpp"

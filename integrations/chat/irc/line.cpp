@@ -1,4 +1,4 @@
-// The grammar of RFC 2812 section 2.3.1 with the tags of IRCv3, read generously and written strictly.
+// The grammar of RFC 2812 section 2.3.1 with IRCv3 tags: lenient when reading, strict when writing.
 #include "integrations/chat/irc/line.hpp"
 
 #include <algorithm>
@@ -100,7 +100,7 @@ std::string write_line(std::initializer_list<std::string_view> words, std::optio
   }
   if (text.size() + 2 > most_line_bytes) {
     auto end = most_line_bytes - 2;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end; // not within a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end; // not inside a character
     text.resize(end);
   }
   return text + "\r\n";

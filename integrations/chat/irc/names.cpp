@@ -1,4 +1,4 @@
-// Folding by the server's rule; scopes by the connectors' common one.
+// Folds names by the server's rule and makes scopes by the connectors' common rule.
 #include "integrations/chat/irc/names.hpp"
 
 #include "integrations/chat/scope_text.hpp"

@@ -1,4 +1,4 @@
-// When two names of IRC are the same, and the scope of a channel or nick. Pure.
+// Equality of IRC names, and the scope of a channel or nick. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace quell::integrations::chat::irc {
 
-/// What a server counts as the same letter (CASEMAPPING).
+/// The letters that a server counts as equal (CASEMAPPING).
 enum class case_mapping : std::uint8_t {
   ascii,
-  rfc1459,       ///< also `{}|^` are the small letters of `[]\~`
-  rfc1459_strict ///< without `^~`
+  rfc1459,       ///< also maps `[]\~` to `{}|^`
+  rfc1459_strict ///< the same without `~^`
 };
 
-/// Unknown names are `ascii`: then at most too few names are the same.
+/// Unknown mappings are `ascii`: that can only treat too few names as equal.
 case_mapping mapping_of(std::string_view name);
 
 std::string folded(std::string_view name, case_mapping mapping);
@@ -25,7 +25,8 @@ inline bool is_same(std::string_view a, std::string_view b, case_mapping mapping
   return a.size() == b.size() && folded(a, mapping) == folded(b, mapping);
 }
 
-/// A name that can stand as a word in a line: 1 to 128 bytes, no blank, comma, control character, colon in front.
+/// Whether the name can be a word in a line: 1 to 128 bytes, without spaces, commas, control characters or a leading
+/// colon.
 bool is_sendable(std::string_view name);
 
 /// `irc/<network>/<target>`; nullopt if a name is too long. `target` is folded.

@@ -1,4 +1,4 @@
-// From CAP LS to 001: capabilities, SASL, a nick; and what changes of it later.
+// From CAP LS to 001: capabilities, SASL, the nick, and their later changes.
 #include <algorithm>
 
 #include "integrations/chat/irc/session.hpp"
@@ -25,10 +25,10 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string lower(std::string_view text) { return folded(text, case_mapping::ascii); }
 
-/// The n-th thing to be called when the wanted nick is taken.
+/// The n-th alternative nick if the wanted one is taken.
 std::string other_nick(const std::string& wanted, int n) {
   if (n <= 2) return wanted + std::string(static_cast<std::size_t>(n), '_');
-  return wanted.substr(0, 6) + std::to_string(n); // some servers take 9 letters
+  return wanted.substr(0, 6) + std::to_string(n); // some servers allow only 9 letters
 }
 
 } // namespace
@@ -74,7 +74,7 @@ void session::authenticate(const line& l) {
   const auto secret =
       settings_.sasl_external ? std::string() : base64("\0"s + settings_.sasl_user + "\0"s + settings_.sasl_password);
   for (std::size_t at = 0; at < secret.size(); at += sasl_piece) send({"AUTHENTICATE", secret.substr(at, sasl_piece)});
-  if (secret.size() % sasl_piece == 0) send({"AUTHENTICATE", "+"}); // a last piece that is not full, perhaps empty
+  if (secret.size() % sasl_piece == 0) send({"AUTHENTICATE", "+"}); // the last piece must not be full; it can be empty
 }
 
 void session::sasl_failed(const line& l) {
@@ -84,7 +84,7 @@ void session::sasl_failed(const line& l) {
 }
 
 void session::next_nick(const line& l) {
-  // 437 may be about a channel; and later a nick that we would like better may still be taken.
+  // 437 can be about a channel; and after registration a nick that we would prefer can still be taken.
   if (l.command == "437" && is_channel(l.parameter(1))) return;
   if (phase_ != phase::registering) return;
   if (++nick_tries_ > most_nick_tries)
@@ -101,7 +101,7 @@ void session::welcome(const line& l, boot_time now) {
   phase_ = phase::up;
   up_at_ = now;
   if (is_sendable(l.parameter(0))) nick_ = l.parameter(0);
-  join_at_ = now + 5s; // where no end of the greeting comes
+  join_at_ = now + 5s; // for servers that do not mark the end of the greeting
   if (!is_me(settings_.nick)) nick_at_ = now + 60s;
 }
 
@@ -117,7 +117,7 @@ void session::features(const line& l) {
 
 void session::error(const line& l) {
   const auto why = excerpt(l.parameter(0), 160), small = lower(why);
-  // Such a reason does not pass by itself, and who knocks on and on is banned.
+  // Such a refusal is not transient, and a client that keeps retrying gets banned.
   const bool is_refusal = phase_ == phase::registering &&
                           (small.find("password") != std::string::npos || small.find("denied") != std::string::npos ||
                            small.find("banned") != std::string::npos || small.find("line") != std::string::npos ||

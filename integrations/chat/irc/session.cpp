@@ -1,4 +1,4 @@
-// The life of one connection: begins, lines come, time passes, ends.
+// The life of one connection: start, lines, timers, end.
 #include "integrations/chat/irc/session.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto registration_patience = 60s, steady_after = 10s;
-constexpr std::size_t line_bytes = 400; ///< of text; what does not fit behind a long prefix is cut once more
+constexpr std::size_t line_bytes = 400; ///< of text; a line with a long prefix is cut once more
 
 outbox_rules rules_of(const irc_settings& s) {
   outbox_rules rules;
@@ -62,7 +62,7 @@ void session::received(std::string_view bytes, boot_time now) {
   is_asked_ = false;
   reader_.feed(bytes);
   while (const auto text = reader_.next()) {
-    if (is_leaving_) break; // whoever is being hung up on is not listened to
+    if (is_leaving_) break; // a connection that is being closed is not read any more
     if (const auto l = read_line(*text)) handle(*l, now);
   }
   speak(now);
@@ -118,11 +118,11 @@ void session::handle(const line& l, boot_time now) {
     return left(l.parameter(0), "kicked by " + excerpt(l.nick(), 64) + ": " + excerpt(l.parameter(2), 100), now);
   if (c == "001") return welcome(l, now);
   if (c == "005") return features(l);
-  if (c == "376" || c == "422") { // the end of the greeting, or that there is none
+  if (c == "376" || c == "422") { // the end of the greeting, or none at all
     if (join_at_) join_all(now);
     return;
   }
-  if (c == "396" && !prefix_.empty() && is_sendable(l.parameter(1))) { // our host is shown as another one
+  if (c == "396" && !prefix_.empty() && is_sendable(l.parameter(1))) { // our displayed host has changed
     prefix_ = prefix_.substr(0, prefix_.find('@')) + "@" + std::string(l.parameter(1));
     return;
   }
@@ -152,7 +152,7 @@ void session::plan(boot_time now) {
   if (nick_at_) at(*nick_at_);
   for (const auto& [folded_name, c] : channels_)
     if (c.try_at) at(*c.try_at);
-  if (join_at_) return; // what people read waits for it
+  if (join_at_) return; // text for people waits for the end of the greeting
   if (const auto next = outbox_.next_at(now)) at(*next);
 }
 

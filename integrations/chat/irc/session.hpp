@@ -1,7 +1,7 @@
-// A client's side of one IRC network: registers, sits in its channels, hears and speaks. Pure.
+// A client's side of one IRC network: registers, stays in its channels, receives and sends messages. Pure.
 //
-// Lines of the protocol itself (PONG, JOIN, NICK, …) go out at once; what people read waits in the outbox for its turn,
-// because servers throttle and cut who floods.
+// Protocol lines (PONG, JOIN, NICK, …) are sent at once; text for people waits in the outbox, because servers throttle
+// and disconnect flooding clients.
 #pragma once
 
 #include <map>
@@ -30,13 +30,13 @@ class session : public spoken_session {
   std::string state() const override;
 
   const std::string& nick() const { return nick_; }
-  /// Text bytes that fit one line to `target`.
+  /// Bytes of text that fit into one line to `target`.
   std::size_t room(std::string_view target) const;
 
  private:
   enum class phase : std::uint8_t { down, registering, up };
   struct channel {
-    std::string name; ///< as it is written
+    std::string name; ///< with its original spelling
     bool is_wanted = false, is_joined = false;
     backoff waits;
     boot_time joined_at{};
@@ -74,7 +74,7 @@ class session : public spoken_session {
   // speech.cpp
   void hear(const line& l, boot_time now);
   void answer_ctcp(std::string_view nick, std::string_view command, std::string_view text, boot_time now);
-  bool may_speak() const override { return phase_ == phase::up && !join_at_; } ///< not before the first JOINs went out
+  bool may_speak() const override { return phase_ == phase::up && !join_at_; } ///< not before the first JOINs were sent
   done_how say(const action& a) override;
   std::vector<std::string> names() const;
 
@@ -82,15 +82,15 @@ class session : public spoken_session {
   phase phase_ = phase::down;
   line_reader reader_;
 
-  // Of this connection:
-  std::string nick_, prefix_; ///< as others see us
+  // State of this connection:
+  std::string nick_, prefix_; ///< prefix_: as other clients see us
   int nick_tries_ = 0;
   bool knows_accounts_ = false, is_authenticated_ = false;
   std::set<std::string> offered_;                ///< capabilities
-  case_mapping mapping_ = case_mapping::rfc1459; ///< what holds where the server does not say (RFC 2812)
+  case_mapping mapping_ = case_mapping::rfc1459; ///< the default if the server does not say (RFC 2812)
   std::string channel_letters_ = "#&", status_letters_ = "@+";
   boot_time began_at_{}, heard_at_{}, up_at_{};
-  bool is_asked_ = false; ///< whether it is still there
+  bool is_asked_ = false; ///< whether a PING is waiting for its answer
   std::optional<boot_time> join_at_, nick_at_;
   std::map<std::string, channel> channels_; ///< by folded name
 

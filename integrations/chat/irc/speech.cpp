@@ -1,4 +1,4 @@
-// What is said to us, and what we say.
+// Received and sent messages.
 #include <algorithm>
 
 #include "integrations/chat/addressing.hpp"
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_author = 128, most_id = 128;
-/// Before the first JOIN we do not know how others see us: nick, user and host of usual limits.
+/// Before the first JOIN we do not know our prefix: this assumes nick, user and host of usual maximum lengths.
 constexpr std::size_t unknown_prefix = 120;
 
 } // namespace
@@ -31,10 +31,10 @@ std::size_t session::room(std::string_view target) const {
 void session::hear(const line& l, boot_time now) {
   const auto nick = l.nick();
   if (phase_ != phase::up || l.parameters.size() < 2 || !is_sendable(nick) || is_me(nick)) return;
-  if (l.prefix.find('!') == std::string::npos && nick.find('.') != std::string_view::npos) return; // a server
+  if (l.prefix.find('!') == std::string::npos && nick.find('.') != std::string_view::npos) return; // sent by a server
   std::string_view target = l.parameter(0), text = l.parameter(1);
   while (target.size() > 1 && status_letters_.find(target.front()) != std::string::npos && !is_channel(target))
-    target.remove_prefix(1); // to the operators of a channel only
+    target.remove_prefix(1); // addressed only to a channel's operators
   const bool is_private = !is_channel(target);
   if (is_private && !is_me(target)) return;
   if (const auto control = read_ctcp(text)) {
@@ -52,7 +52,7 @@ void session::hear(const line& l, boot_time now) {
   const auto place = scope_of_target(settings_.network, is_private ? nick : target, mapping_);
   if (!place || author.size() > most_author) return; // longer than any server allows
   person by{author, std::string(nick)};
-  // A nick is anybody's; an account is theirs who log in to it.
+  // Anybody can take a nick; an account needs a login.
   if (const auto account = l.tag("account"); knows_accounts_ && account.size() <= most_author) by.account = account;
   if (is_private && !is_admitted({}, settings_.users, {}, by.account)) return;
   const auto id = l.tag("msgid");

@@ -1,4 +1,4 @@
-// Codes of https://modern.ircdocs.horse/formatting, CTCP, and cutting.
+// Formatting codes of https://modern.ircdocs.horse/formatting, CTCP, and line cutting.
 #include "integrations/chat/irc/text.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); }
 
-/// Bytes of a colour at `at`: up to `most` characters that `fits`, and perhaps a comma and as many again.
+/// The length of a colour code at `at`: up to `most` characters that `fits` accepts, optionally a comma and as many
+/// again.
 template <class Fits>
 std::size_t colour(std::string_view text, std::size_t at, std::size_t least, std::size_t most, Fits fits) {
   const auto run = [&](std::size_t from) {

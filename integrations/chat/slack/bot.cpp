@@ -1,7 +1,7 @@
-// What a Slack app does with what it is told.
+// A Slack app's handling of its deliveries.
 //
-// A delivery is answered when quelld has decided, durably: Slack repeats what is not answered within three seconds, and
-// a message that comes twice is known by its id. So nothing is lost when quelld dies in between.
+// A delivery is answered once quelld has decided, durably: Slack repeats a delivery that is not answered within three
+// seconds, and a repeated message is recognised by its id. So nothing is lost if quelld dies in between.
 #include "integrations/chat/slack/bot.hpp"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ bool bot::is_admitted(const std::string& team, const std::string& user) {
 void bot::hear(const event& e) {
   if (e.type != "turn_start") return;
   threads_.add(e.scope.text());
-  // From now on its thread is one that is asked for after a restart.
+  // From now on its thread is fetched after a restart.
   if (const auto texts = texts_of(e.scope); texts && texts->size() == 4)
     thread_marks_.done(e.scope.text(), texts->back());
 }
@@ -136,7 +136,7 @@ std::optional<bot::judged> bot::judge(const message& m) const {
   judged j;
   if (!name_.empty()) j.names.push_back(name_);
   j.is_cancel = settings_.is_cancel && settings_.is_cancel(m.text, j.names);
-  // Said in the channel itself, a word to stop means all of the channel; anything else opens a thread of its own.
+  // In the channel itself, a cancel word applies to the whole channel; any other message opens its own thread.
   auto thread = m.thread;
   if (thread.empty() && settings_.in_threads && !m.is_direct && !j.is_cancel) thread = m.ts;
   const auto where = scope(m.team, m.channel, thread);
@@ -165,7 +165,7 @@ void bot::take_message(message m, const answer& done) {
   };
   if (!what->is_meant && !what->is_cancel) return ignored();
   if (what->is_cancel) stops_missed(*scope(m.team, m.channel, ""), what->where, is_new ? m.ts : m.stamp);
-  if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it is asked for again
+  if (holds(m, *what)) return done({200, ""}); // a crash loses nothing: it will be fetched again
   said s;
   s.scope = what->where;
   s.id = m.ts;
@@ -226,7 +226,7 @@ void bot::in_turn(const std::string& channel, step job) {
 }
 
 void bot::begin_next(const std::string& channel) {
-  const auto job = lines_[channel].front(); // it stays in its place until it is over
+  const auto job = lines_[channel].front(); // a copy: it keeps its place in the queue until it is finished
   job([this, channel] {
     auto& line = lines_[channel];
     line.pop_front();
@@ -235,7 +235,7 @@ void bot::begin_next(const std::string& channel) {
   });
 }
 
-/// Slack repeats events only; whatever else comes a second time with the same signature is a copy.
+/// Slack repeats only events; anything else with a repeated signature is a copy.
 bool bot::is_new_signature(const web_call& c) { return signatures_.add(c.header("x-slack-signature")); }
 
 void bot::take_command(const web_call& c, const answer& done) {
@@ -279,7 +279,7 @@ void bot::say_command(const command& c, const scope_path& where, const answer& d
   });
 }
 
-/// Nobody else sees it.
+/// Only this user sees the message.
 void bot::tell_alone(const pressed& who, const std::string& text) {
   json body = {{"channel", who.channel}, {"user", who.user}, {"text", "⚠️ " + escaped(text)}};
   if (!who.thread.empty()) body["thread_ts"] = who.thread;

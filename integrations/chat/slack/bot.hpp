@@ -31,9 +31,9 @@ class bot final : public web_connector {
 
  private:
   using answer = std::function<void(web_answer)>;
-  /// What a message is taken for.
+  /// The interpretation of a message.
   struct judged {
-    scope_path where; ///< what a word to stop reaches; where anything else is answered
+    scope_path where; ///< the scope that a cancel word stops; the scope where other messages are answered
     bool is_meant = false, is_cancel = false;
     std::vector<std::string> names;
   };
@@ -42,14 +42,15 @@ class bot final : public web_connector {
   void introduced(const web_response& r);
   void take_event(const web_call& call, const answer& done);
   void take_message(message m, const answer& done);
-  /// Says it once everything before it in its channel is decided; `answers`: ts of the message above the reply.
+  /// Submits the message once all earlier ones in its channel are decided; `answers`: ts of the message above the
+  /// reply.
   void tell(said s, const std::string& channel, const std::string& answers,
             std::function<void(const result<decision>&)> then);
   void end_of(const channel_end& gone);
   void take_command(const web_call& call, const answer& done);
   void take_action(const web_call& call, const answer& done);
-  /// Runs `job` once everything that came before in its channel is decided, and the next when it calls back: quelld
-  /// looks some messages up before it decides, and a stop must not overtake what it is about.
+  /// Runs `job` once all earlier messages in its channel are decided, and the next job when it calls `next`: quelld
+  /// looks some messages up before it decides, and a stop must not overtake the message that it concerns.
   using step = std::function<void(std::function<void()> next)>;
   void in_turn(const std::string& channel, step job);
   void begin_next(const std::string& channel);
@@ -60,43 +61,43 @@ class bot final : public web_connector {
   // catching_up.cpp
   void comes(const message& m, const scope_path& where);
   void is_heard(const message& m, const scope_path& where);
-  /// Before the first delivery is taken: from now on what is said waits for what was said before.
+  /// Called before the first delivery: from now on new messages wait for the missed ones.
   void plan_to_catch_up();
   void catch_up_next();
-  /// Takes it if it has to wait.
+  /// Takes the message if it must wait.
   bool holds(const message& m, const judged& what);
   void ask_missed(history_question q, unsigned pages, unsigned tries);
   void missed(const history_question& q, unsigned pages, unsigned tries, history_answer a);
   void hear_missed(message m);
-  /// The next thread of the channel, or its end.
+  /// Goes on with the channel's next thread, or finishes the channel.
   void go_on(const history_question& last);
   void caught_up(const std::string& channel);
-  /// Somebody says stop while the past is being fetched.
+  /// Somebody sent a cancel word while the history is being fetched.
   void stops_missed(const scope_path& channel, const scope_path& where, const std::string& ts);
-  /// Where a message of this channel and thread belongs; nullopt if its ids make no scope.
+  /// The scope of this channel and thread; nullopt if the ids are not valid in a scope.
   static std::optional<scope_path> scope(const std::string& team, const std::string& channel,
                                          const std::string& thread);
 
   slack_settings settings_;
-  const std::int64_t began_; ///< seconds: what was signed until then may be known to an earlier life
-  std::map<std::string, std::deque<step>> lines_; ///< by channel; the first one of each is being decided
-  std::string user_, name_;                       ///< who we are, once Slack has said so
+  const std::int64_t began_; ///< seconds: anything signed until then may be known to an earlier process
+  std::map<std::string, std::deque<step>> lines_; ///< by channel; the first step of each is in progress
+  std::string user_, name_;                       ///< our identity, once Slack has told us
   unsigned introductions_ = 0;
-  seen events_{20'000};              ///< ids of deliveries that are done with
-  seen signatures_{20'000};          ///< of commands and buttons: a copy of one does nothing
-  seen threads_{20'000};             ///< scopes in which the bot speaks: there everything is meant for it
+  seen events_{20'000};              ///< ids of finished deliveries
+  seen signatures_{20'000};          ///< of commands and buttons: a copy of one has no effect
+  seen threads_{20'000};             ///< scopes in which the bot speaks: every message there is for it
   heard_marks marks_, thread_marks_; ///< by the scopes of channels, and of threads in which the bot speaks
 
-  /// A channel whose past is being fetched, or will be.
+  /// A channel whose history is being fetched, or will be.
   struct past {
     missed_messages<message> said;
-    std::deque<std::string> threads{}; ///< to be asked about
-    bool is_waited_for = false;        ///< somebody has said something since
+    std::deque<std::string> threads{}; ///< still to be fetched
+    bool is_waited_for = false;        ///< somebody has written there since
   };
   bool catches_up_ = false;
   std::deque<history_question> to_ask_; ///< channels
   std::map<std::string, past> pasts_;   ///< by the channel's scope
-  std::string trouble_;                 ///< that was logged last
+  std::string trouble_;                 ///< the error logged last
 };
 
 } // namespace quell::integrations::chat::slack

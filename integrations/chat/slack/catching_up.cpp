@@ -1,8 +1,8 @@
-// What is known over a restart, and what was said while nobody listened: one channel after the other, page by page, at
-// the pace that Slack asks for.
+// State over a restart, and messages sent while we were offline: fetched one channel after the other, page by page, at
+// the pace that Slack allows.
 //
-// What is said in such a channel meanwhile waits behind it, or a stop of an hour ago would end it; but not for long. A
-// word to stop never waits.
+// New messages in such a channel wait behind the fetched ones, because otherwise a stop of an hour ago would end them;
+// but not for long. A cancel word never waits.
 #include <algorithm>
 #include <chrono>
 
@@ -18,10 +18,10 @@ using nlohmann::json;
 
 constexpr unsigned most_pages = 5, most_tries = 6;
 constexpr std::size_t most_asked = 200, most_threads = 20; ///< channels; threads of one
-constexpr std::chrono::hours oldest{24};                   ///< as long as a repeated message is known
-constexpr milliseconds patience{30'000};                   ///< of what is said meanwhile
+constexpr std::chrono::hours oldest{24};                   ///< as long as repeated messages are recognised
+constexpr milliseconds patience{30'000};                   ///< longest wait of new messages
 
-/// ts, or the one of a day ago if it is older.
+/// ts, or the time one day ago if ts is older.
 std::string not_too_old(const std::string& ts) {
   const auto now = std::chrono::system_clock::now().time_since_epoch() - oldest;
   auto least = ts_of(std::chrono::duration_cast<std::chrono::seconds>(now).count());
@@ -50,7 +50,7 @@ void bot::recall_more(const std::string& kept) {
 
 void bot::comes(const message& m, const scope_path& where) {
   const auto channel = scope(m.team, m.channel, "");
-  if (pasts_.contains(channel->text())) return; // or what was said before it would count as heard
+  if (pasts_.contains(channel->text())) return; // otherwise the missed messages would count as processed
   if (m.thread.empty())
     marks_.comes(channel->text(), m.ts);
   else if (threads_.contains(where.text()))
@@ -86,14 +86,14 @@ void bot::plan_to_catch_up() {
         p.threads.push_back(texts->back());
     }
     std::sort(p.threads.begin(), p.threads.end(), [](const std::string& a, const std::string& b) {
-      return heard_marks::by_number{}(b, a); // the newest first
+      return heard_marks::by_number{}(b, a); // newest first
     });
   }
 }
 
 void bot::catch_up_next() {
   while (!to_ask_.empty()) {
-    // Where somebody waits first.
+    // Channels with waiting messages first.
     auto at = std::find_if(to_ask_.begin(), to_ask_.end(), [this](const history_question& q) {
       const auto past = pasts_.find(scope(q.team, q.channel, "")->text());
       return past != pasts_.end() && past->second.is_waited_for;
@@ -162,7 +162,7 @@ void bot::hear_missed(message m) {
   if (past == pasts_.end()) return;
   if (!is_ours || events_.contains(m.team + "/" + m.channel + "/" + m.ts)) return;
   if (what->is_cancel) return take_message(std::move(m), [](const web_answer&) {});
-  threads_.add(what->where.text()); // whatever is answered there is meant for us
+  threads_.add(what->where.text()); // every answer there is meant for us
   const auto ts = m.ts;
   past->second.said.add(what->where, ts, std::move(m));
 }

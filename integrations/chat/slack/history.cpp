@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr int page = 100;
 
-/// As an event would bring it: the list leaves out what all of it has in common.
+/// The message in the form of an event: the list leaves out the members that all messages share.
 std::string as_event(const json& one, const history_question& q) {
   json e = one;
   e["type"] = "message";
@@ -28,7 +28,7 @@ std::string as_event(const json& one, const history_question& q) {
 std::string ts_of(std::int64_t seconds) { return std::to_string(seconds) + ".000000"; }
 
 web_request request_of(const slack_settings& s, const history_question& q) {
-  // Slack takes forms here, not JSON.
+  // Slack accepts forms here, not JSON.
   auto form = "channel=" + form_encoded(q.channel) + "&oldest=" + form_encoded(q.after) +
               "&limit=" + std::to_string(page) + "&inclusive=false";
   if (!q.thread.empty()) form += "&ts=" + form_encoded(q.thread);
@@ -66,12 +66,12 @@ history_answer read_history(const web_response& r, const history_question& q, co
     if (!one.is_object()) continue;
     const auto ts = text_of(one, "ts"), thread = text_of(one, "thread_ts");
     if (q.thread.empty() && !ts.empty() && thread == ts) a.below.push_back(ts);
-    if (!q.thread.empty() && ts == q.thread) continue; // its first message, which is the channel's
+    if (!q.thread.empty() && ts == q.thread) continue; // its first message, which belongs to the channel
     auto read = read_event(as_event(one, q), bot_user);
     if (!read || !std::holds_alternative<message>(*read)) continue;
     auto m = std::get<message>(std::move(*read));
     if (m.thread == m.ts) m.thread.clear();
-    // What was said to the channel from a thread comes with that thread.
+    // Thread messages that were also sent to the channel come with their thread.
     if (q.thread.empty() && !m.thread.empty()) continue;
     if (m.what == message::news::said) a.said.push_back(std::move(m));
   }

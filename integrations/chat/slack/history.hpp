@@ -1,4 +1,4 @@
-// What was said in a channel of Slack while nobody listened: how it is asked for, and what the answers mean. Pure.
+// Messages of a Slack channel from while we were offline: the queries, and the meaning of the answers. Pure.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace quell::integrations::chat::slack {
 
-/// One page of it.
+/// A query for one page.
 struct history_question {
   std::string team, channel;
   std::string thread; ///< "" = the channel itself
-  std::string after;  ///< ts; what is said later is meant
+  std::string after;  ///< ts; only later messages are meant
   std::string cursor{};
 };
 web_request request_of(const slack_settings& s, const history_question& q);
 
 struct history_answer {
   enum class end : std::uint8_t { good, later, gone, refused } what = end::good;
-  std::string error;              ///< for people, unless good
-  milliseconds wait{0};           ///< of `later`: as Slack says
+  std::string error;              ///< for display, unless good
+  milliseconds wait{0};           ///< of `later`: as Slack asks
   std::vector<message> said;      ///< by people
-  std::vector<std::string> below; ///< ts of messages that have answers in a thread
-  std::string cursor;             ///< of the next page; "" = the last one
+  std::vector<std::string> below; ///< ts of messages that have a thread
+  std::string cursor;             ///< of the next page; "" = this is the last one
 };
 /// `bot_user`: our own user id, whose messages are left out.
 history_answer read_history(const web_response& r, const history_question& q, const std::string& bot_user);

@@ -1,4 +1,4 @@
-// What Slack sends, read with suspicion: it is signed, but it may be anything that Slack ever sends.
+// Reads Slack's requests defensively: they are signed, but can contain anything that Slack ever sends.
 #include "integrations/chat/slack/read.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string shown_entity(std::string_view inner, std::string_view bot_user, bool
   return std::string(label) + " (" + std::string(target) + ")";
 }
 
-/// An edit or a deletion holds the message that it is about: `e` becomes that.
+/// An edit or a deletion contains the message that it concerns: `e` is replaced by that message.
 message::news unwrap(json& e) {
   const auto subtype = text_of(e, "subtype");
   const bool is_edit = subtype == "message_changed", is_deletion = subtype == "message_deleted";
@@ -147,7 +147,7 @@ result<event_body> read_event(std::string_view body, std::string_view bot_user) 
   m.ts = text_of(e, "ts");
   m.what = news;
   if (news == message::news::edited) m.stamp = text_of(member(e, "edited"), "ts");
-  if (news == message::news::edited && m.stamp.empty()) return nothing{}; // a preview was added
+  if (news == message::news::edited && m.stamp.empty()) return nothing{}; // only a preview was added
   m.thread = text_of(e, "thread_ts");
   m.user = text_of(e, "user");
   if (m.user.empty() || m.user == own) return nothing{};

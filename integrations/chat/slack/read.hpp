@@ -1,4 +1,4 @@
-// What Slack sends to `/v1/chat/slack/…`, as values. Pure.
+// Slack's requests to `/v1/chat/slack/…`, as values. Pure.
 #pragma once
 
 #include <optional>
@@ -11,31 +11,31 @@
 
 namespace quell::integrations::chat::slack {
 
-/// A message of a person. Never one of a bot or a notice of the service.
+/// A person's message. Never one of a bot or a notice of the service.
 struct message {
   enum class news : std::uint8_t { said, edited, deleted } what = news::said;
-  std::string stamp; ///< edited: another for each edit
+  std::string stamp; ///< edited: distinct for each edit
   std::string team, channel;
   std::string ts;     ///< its id within the channel
   std::string thread; ///< ts of the thread's first message; "" = not in one
   std::string user;
   std::string text;     ///< readable: without the escapes, mentions by name, without a mention of the bot
-  std::string attached; ///< files and what else it carries, described
+  std::string attached; ///< description of files and other attachments
   bool is_direct = false;
-  bool is_addressed = false; ///< direct, or it mentions the bot
+  bool is_addressed = false; ///< a direct message, or it mentions the bot
 };
 
 struct challenge {
-  std::string text; ///< to be sent back
+  std::string text; ///< must be sent back
 };
-struct nothing {}; ///< known, and none of our business
+struct nothing {}; ///< known, and of no interest to us
 
-/// Nobody can speak there any more.
+/// The channel is closed to everybody.
 struct channel_end {
   std::string team, channel, why;
 };
 
-/// The body of `events`; `bot_user`: our own user id, "" = only as the request says. Fault `bad_request`.
+/// The body of `events`; `bot_user`: our own user id, "" = only as the request gives it. Fault `bad_request`.
 using event_body = std::variant<nothing, challenge, message, channel_end>;
 result<event_body> read_event(std::string_view body, std::string_view bot_user);
 
@@ -46,15 +46,15 @@ struct command {
 };
 result<command> read_command(std::string_view body);
 
-/// The body of `actions`: a form with `payload`. A button that is not ours reads as kind "".
+/// The body of `actions`: a form with `payload`. A button that is not ours gets kind "".
 struct pressed {
   std::string kind;  ///< `quell_stop`, `quell_approve`, `quell_deny`
-  std::string value; ///< an operation
+  std::string value; ///< an operation id
   std::string team, channel, thread, user, user_name, ts;
 };
 result<pressed> read_action(std::string_view body);
 
-/// Slack's text as people read it; a mention of `bot_user` is left out and reported.
+/// Slack's text as people read it; a mention of `bot_user` is removed and reported.
 std::string readable(std::string_view text, std::string_view bot_user, bool& mentions_bot);
 
 } // namespace quell::integrations::chat::slack

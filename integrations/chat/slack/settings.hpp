@@ -1,4 +1,4 @@
-// [slack]: how a Slack app is connected.
+// [slack]: settings of a Slack app.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace quell::integrations::chat {
 /// `bot_token` and `signing_secret` are secrets: never logged or shown.
 struct slack_settings {
   std::string bot_token;      ///< xoxb-…
-  std::string signing_secret; ///< of the app; what Slack signs its requests with
+  std::string signing_secret; ///< of the app; signs Slack's requests
   std::string base_url = "https://slack.com/api";
   std::string ca_file;                        ///< PEM of authorities; "": the system's
   std::vector<std::string> teams;             ///< workspaces where everybody may speak to it; "*" = all
   std::vector<std::string> users;             ///< people who may in every workspace; "*" = all
-  std::vector<std::string> commands{"/stop"}; ///< slash commands that stop the channel; any other one is a message
-  bool only_addressed = true;    ///< in channels: what is not addressed to the bot is no message, cancels excepted
-  bool in_threads = true;        ///< replies go into the thread of the message, and each thread is a scope of its own
+  std::vector<std::string> commands{"/stop"}; ///< slash commands that stop the channel; any other is a message
+  bool only_addressed = true;    ///< in channels: ignores messages not addressed to the bot, except cancels
+  bool in_threads = true;        ///< replies go into the message's thread, and each thread is a scope of its own
   bool buttons = true;           ///< a Stop button below a reply, Approve and Deny below a question
-  milliseconds edit_every{1200}; ///< a message is edited no more often
-  milliseconds pace{1100};       ///< a request each so often in one channel …
+  milliseconds edit_every{1200}; ///< minimum interval between edits of one message
+  milliseconds pace{1100};       ///< interval between requests in one channel …
   unsigned burst = 4;            ///< … after so many at once
   milliseconds timeout{20'000};  ///< of one request to Slack
 
-  /// True if the text is a cancel, by the configured words; such messages are never left out. Any thread.
+  /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
-  /// A sentence for the log at each change of state. May be empty.
+  /// Gets a sentence for the log at each change of state. Can be empty.
   std::function<void(const std::string&)> log;
-  /// Over restarts. Both empty: nothing is remembered.
+  /// Storage over restarts. Both functions empty: nothing is remembered.
   integrations::chat::memory memory;
 };
 

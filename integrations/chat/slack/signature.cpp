@@ -1,4 +1,4 @@
-// Slack's signature over OpenSSL's HMAC.
+// Slack's signature with OpenSSL's HMAC.
 #include "integrations/chat/slack/signature.hpp"
 
 #include <openssl/crypto.h>

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_section = 3000; ///< characters of a section block, escapes counted
+constexpr std::size_t most_section = 3000; ///< characters of a section block, including escapes
 
 std::string json_line(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
@@ -97,7 +97,7 @@ web_request request_of(const slack_settings& s, const action& a) {
     body["blocks"] = json::array({{{"type", "section"}, {"text", {{"type", "mrkdwn"}, {"text", text}}}},
                                   {{"type", "actions"}, {"elements", std::move(buttons)}}});
   else if (a.what == action_kind::edit)
-    body["blocks"] = json::array(); // or the old ones, with their buttons, would stay
+    body["blocks"] = json::array(); // otherwise the old blocks, with their buttons, would stay
   return call(s, a.what == action_kind::edit ? "chat.update" : "chat.postMessage", json_line(body));
 }
 
@@ -112,7 +112,7 @@ done_how outcome_of(const action& a, const web_response& r, std::string& error) 
   }
   if (r.status != 200) {
     error = "status " + std::to_string(r.status);
-    // "Service unavailable" says that nothing was done; of the other errors of a server nothing is known.
+    // 503 "Service unavailable" means that nothing was done; after other server errors the outcome is unknown.
     return {r.status == 503 ? outcome::not_sent : r.status >= 500 ? outcome::unknown : outcome::refused};
   }
   const auto answer = json::parse(r.body, nullptr, false);

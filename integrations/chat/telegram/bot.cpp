@@ -1,8 +1,7 @@
-// What a Telegram bot does with what it is told.
+// A Telegram bot's handling of its updates.
 //
-// Updates are taken one after the other, and Telegram is told that one is done (by asking for the next) only when
-// quelld has decided about it, durably. What dies in between comes again, and a message that comes twice is known by
-// its id.
+// Updates are processed one after the other, and confirmed to Telegram (by requesting the next) only once quelld has
+// decided about them, durably. An update lost in between comes again, and a repeated message is recognised by its id.
 #include "integrations/chat/telegram/bot.hpp"
 
 #include <algorithm>
@@ -24,8 +23,8 @@ namespace {
 using nlohmann::json;
 
 constexpr milliseconds answer_limit{20'000}; ///< Telegram waits longer, and repeats
-constexpr milliseconds least_poll{200};      ///< from one empty answer to the next question
-constexpr milliseconds beyond_poll{10'000};  ///< for the answer to a poll that Telegram ended itself
+constexpr milliseconds least_poll{200};      ///< from an empty answer to the next request
+constexpr milliseconds beyond_poll{10'000};  ///< for the answer to a poll that Telegram itself ended
 
 bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
@@ -47,12 +46,12 @@ void bot::ask(const std::string& method, const std::string& body, std::function<
   loop->fetch(call(settings_, method, body), std::move(then));
 }
 
-/// Tries again, less and less often.
+/// Retries with growing waits.
 void bot::again(const std::string& why, milliseconds least, std::function<void()> what) {
   const auto doubled = std::min(failures_++, 16U);
   auto wait = std::min(milliseconds{settings_.retry_first * (1LL << doubled)}, settings_.retry_most);
   wait = std::max(wait, least);
-  // Addresses hold the token, and a library may name one in its words.
+  // URLs contain the token, and a library can quote one in its messages.
   set_state("retrying in " + std::to_string(wait.count()) + " ms: " + without(why, settings_.token));
   after(wait, std::move(what));
 }
@@ -68,7 +67,7 @@ void bot::introduce() {
   });
 }
 
-/// Telegram hands updates out in one of two ways, never in both.
+/// Telegram delivers updates in one of two ways, never both.
 void bot::set_up() {
   json body = {{"drop_pending_updates", false}};
   const bool hooked = !settings_.webhook_url.empty();
@@ -101,7 +100,7 @@ void bot::polled(const web_response& r) {
                  [this] { poll(); });
   if (std::exchange(failures_, 0U) > 0) set_state("connected as @" + me_.username);
   waiting_.assign(updates->begin(), updates->end());
-  // A server that holds no poll open would be asked without end.
+  // Prevents a busy loop with a server that does not hold polls open.
   if (waiting_.empty() && web_loop::now() - polled_at_ < least_poll) return after(least_poll, [this] { poll(); });
   take_next();
 }
@@ -117,7 +116,7 @@ void bot::take_next() {
       failures_ = 0;
       return take_next();
     }
-    waiting_.clear(); // it comes again with those behind it
+    waiting_.clear(); // it comes again with those after it
     again("a message could not be taken", milliseconds{0}, [this] { poll(); });
   });
 }
@@ -186,13 +185,13 @@ void bot::tell(said s, const std::string& answers, const taken& done) {
 }
 
 void bot::say_again(said message, std::string answers) {
-  tell(std::move(message), answers, [](bool) {}); // Telegram has been told that it came
+  tell(std::move(message), answers, [](bool) {}); // the update is already confirmed
 }
 
 void bot::answer_button(const std::string& query, const std::string& text) {
   json body = {{"callback_query_id", query}};
   if (!text.empty()) body["text"] = text;
-  ask("answerCallbackQuery", body.dump(), [](const web_response&) {}); // a courtesy; Telegram forgets it by itself
+  ask("answerCallbackQuery", body.dump(), [](const web_response&) {}); // optional; Telegram forgets it by itself
 }
 
 void bot::take_button(const pressed& p, const taken& done) {
@@ -204,7 +203,7 @@ void bot::take_button(const pressed& p, const taken& done) {
   const person by{p.user, p.user_name, p.user};
   const std::string good = kind == "stop" ? "Stopping." : kind == "approve" ? "Approved." : "Denied.";
   const auto finish = [this, query = p.query, good, done](bool is_good, const fault* why) {
-    constexpr std::size_t most_shown = 200; // Telegram's own
+    constexpr std::size_t most_shown = 200; // Telegram's limit
     if (why) log("a button was not taken: " + why->detail);
     answer_button(query, is_good ? good : why->detail.substr(0, fitting(why->detail, most_shown, length_unit::utf16)));
     done(is_good || !passes_by(*why));
@@ -224,7 +223,7 @@ void bot::take(web_call c, std::function<void(web_answer)> done) {
   if (!same_secret(c.header("x-telegram-bot-api-secret-token"), settings_.webhook_secret))
     return done({401, "the secret does not fit\n"});
   if (c.method != "POST") return done({405, "POST only\n", "text/plain", {{"Allow", "POST"}}});
-  if (me_.id == 0) return done({503, "not ready\n"}); // who we are decides what is meant for us
+  if (me_.id == 0) return done({503, "not ready\n"}); // our identity decides which messages are meant for us
   const auto u = read_update(c.body, me_);
   if (!u) return done({400, u.error().detail + "\n"});
   const auto number = std::to_string(u->id);

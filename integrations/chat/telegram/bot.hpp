@@ -22,7 +22,7 @@ class bot final : public web_connector {
   void say_again(said message, std::string answers) override;
 
  private:
-  /// True: done with it. False: the same update may be taken another time.
+  /// True: finished. False: the same update can be processed again.
   using taken = std::function<void(bool)>;
   void ask(const std::string& method, const std::string& body, std::function<void(const web_response&)> then);
   void introduce();
@@ -41,11 +41,11 @@ class bot final : public web_connector {
 
   telegram_settings settings_;
   self me_;
-  std::int64_t offset_ = 0;    ///< of the next update; sending it tells Telegram that all before are done
+  std::int64_t offset_ = 0;    ///< of the next update; sending it confirms all earlier ones
   std::deque<update> waiting_; ///< fetched, in order
   boot_time polled_at_{};
-  unsigned failures_ = 0; ///< in a row
-  seen updates_{20'000};  ///< numbers of those that are done with
+  unsigned failures_ = 0; ///< consecutive ones
+  seen updates_{20'000};  ///< numbers of finished updates
 };
 
 } // namespace quell::integrations::chat::telegram

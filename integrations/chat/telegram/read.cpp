@@ -1,4 +1,4 @@
-// Updates of Telegram, read with suspicion.
+// Reads Telegram's updates defensively.
 #include "integrations/chat/telegram/read.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::string name_of(const json& user) {
   return name.empty() ? text_of(user, "username") : name;
 }
 
-/// `/stop@our_bot now`: true if it is for us; then the text is what a person would have said.
+/// `/stop@our_bot now`: true if it is for us; then the text is what a person would have written.
 bool take_command(message& m, const self& me) {
   if (m.text.size() < 2 || m.text[0] != '/') return true;
   const auto end = std::min(m.text.find_first_of(" \t\r\n"), m.text.size());
@@ -70,7 +70,7 @@ bool take_command(message& m, const self& me) {
   return true;
 }
 
-/// `@our_bot stop` is `stop`, said to us; a mention elsewhere stays where it is.
+/// `@our_bot stop` is `stop` addressed to us; a mention elsewhere stays in place.
 void take_mention(message& m, const self& me) {
   if (me.username.empty()) return;
   const auto mention = "@" + lower(me.username);
@@ -101,7 +101,7 @@ void attach_one(const json& from, const char* kind, std::string& to) {
                            bytes > 0 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt, ""));
 }
 
-/// The files themselves are had with their id and the bot's token, which nobody else gets: they are named only.
+/// Attachments are only named: fetching them needs the file id and the bot's token, which nobody else gets.
 std::string attachments_of(const json& from) {
   std::string all;
   for (const char* kind : {"document", "video", "audio", "voice", "video_note", "animation"})
@@ -119,7 +119,7 @@ std::string attachments_of(const json& from) {
     auto who = name_of(member(origin, "sender_user"));
     if (who.empty()) who = text_of(origin, "sender_user_name");
     if (who.empty()) who = text_of(member(origin, "chat"), "title");
-    attach(all, forwarded(who, "")); // its words are the text
+    attach(all, forwarded(who, "")); // its text is already the message's text
   }
   return all;
 }
@@ -142,7 +142,7 @@ std::variant<nothing, message, pressed> read_message(const json& from, const sel
   const auto& answered = member(from, "reply_to_message");
   const auto& whom = member(answered, "from");
   m.is_addressed = m.is_private || (me.id != 0 && number_of(whom, "id") == me.id);
-  // Each message of a topic "answers" the one that opened it.
+  // Each message of a topic "answers" the message that opened it.
   const bool opens_topic = !m.topic.empty() && id_text(answered, "message_id") == m.topic;
   const auto id = id_text(whom, "id");
   m.answers_others = !id.empty() && !opens_topic && number_of(whom, "id") != me.id && id != m.user;
@@ -173,7 +173,7 @@ update read_one(const json& from, const self& me) {
   return u;
 }
 
-/// The member `result` of a good answer.
+/// The member `result` of a successful answer.
 result<json> good(std::string_view text) {
   auto answer = json::parse(text, nullptr, false);
   if (!answer.is_object()) return failure("bad_request", "the answer is no JSON object");

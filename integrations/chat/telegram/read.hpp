@@ -12,34 +12,34 @@
 
 namespace quell::integrations::chat::telegram {
 
-/// Who the bot is, as getMe says.
+/// The bot's identity from getMe.
 struct self {
   std::int64_t id = 0;
   std::string username; ///< without @
   std::string name;
 };
 
-/// A message of a person, never one of a bot.
+/// A person's message, never a bot's.
 struct message {
-  std::string stamp; ///< of an edit: another for each; "" = it is none
-  std::string chat;  ///< its id, as decimal text
+  std::string stamp; ///< of an edit: distinct for each; "" = not an edit
+  std::string chat;  ///< chat id as decimal text
   std::string topic; ///< of a forum; "" = none
   std::string id;    ///< of the message within the chat
   std::string user, user_name;
-  std::string text;     ///< without a mention of the bot at its beginning; a command without its slash and target
-  std::string attached; ///< files and what else it carries, described
+  std::string text;     ///< without a leading mention of the bot; a command without its slash and target
+  std::string attached; ///< description of files and other attachments
   std::string command;  ///< `stop`, `start`, …, lower case; "" = none
   bool is_private = false;
-  bool answers_others = false; ///< a reply to what another person said
+  bool answers_others = false; ///< a reply to another person's message
   bool is_addressed = false;   ///< private, a mention, a reply to the bot, or a command
 };
 
-/// A button below one of our messages.
+/// A click on a button below one of our messages.
 struct pressed {
-  std::string query; ///< to be answered
+  std::string query; ///< id that must be answered
   std::string chat, topic;
   std::string user, user_name;
-  std::string data; ///< as we wrote it
+  std::string data; ///< as we sent it
 };
 
 struct nothing {};
@@ -49,9 +49,9 @@ struct update {
   std::variant<nothing, message, pressed> what;
 };
 
-/// One update; fault `bad_request` if it is none.
+/// One update; fault `bad_request` if it is malformed.
 result<update> read_update(std::string_view json_text, const self& me);
-/// The answer of getUpdates. Fault `bad_request` with Telegram's own words where it says no.
+/// The answer of getUpdates. Fault `bad_request` with Telegram's error text if it refuses.
 result<std::vector<update>> read_updates(std::string_view json_text, const self& me);
 /// The answer of getMe.
 result<self> read_self(std::string_view json_text);

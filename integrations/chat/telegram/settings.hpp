@@ -1,4 +1,4 @@
-// [telegram]: how a Telegram bot is connected.
+// [telegram]: settings of a Telegram bot.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ namespace quell::integrations::chat {
 
 /// `token` and `webhook_secret` are secrets: never logged or shown.
 struct telegram_settings {
-  std::string token; ///< of @BotFather
+  std::string token; ///< from @BotFather
   std::string base_url = "https://api.telegram.org";
-  std::string ca_file;     ///< PEM of authorities; "": the system's
-  std::string webhook_url; ///< where Telegram reaches `/v1/chat/telegram/updates`; "": updates are fetched by long poll
-  std::string webhook_secret;     ///< with a webhook: what it must send as X-Telegram-Bot-Api-Secret-Token
+  std::string ca_file;            ///< PEM of authorities; "": the system's
+  std::string webhook_url;        ///< where Telegram reaches `/v1/chat/telegram/updates`; "": long poll
+  std::string webhook_secret;     ///< with a webhook: required X-Telegram-Bot-Api-Secret-Token
   std::vector<std::string> chats; ///< where everybody may speak to it; "*" = all
   std::vector<std::string> users; ///< people who may in every chat, also directly; "*" = all
-  bool only_addressed = true;     ///< in groups: what is not addressed to the bot is no message, cancels excepted
+  bool only_addressed = true;     ///< in groups: ignores messages not addressed to the bot, except cancels
   bool buttons = true;            ///< a Stop button below a reply, Approve and Deny below a question
-  milliseconds poll{25'000};      ///< how long Telegram may hold a poll open
-  milliseconds edit_every{2000};  ///< a message is edited no more often
-  milliseconds pace{1050};        ///< a request each so often in one private chat …
+  milliseconds poll{25'000};      ///< longest time that Telegram holds a poll open
+  milliseconds edit_every{2000};  ///< minimum interval between edits of one message
+  milliseconds pace{1050};        ///< interval between requests in one private chat …
   milliseconds group_pace{3100};  ///< … and in one group
   unsigned burst = 3;             ///< at once after a rest
-  milliseconds timeout{20'000};   ///< of one request, a poll excepted
+  milliseconds timeout{20'000};   ///< of one request except polls
   milliseconds retry_first{1000}; ///< after a failed poll; doubles up to `retry_most`
   milliseconds retry_most{60'000};
 
-  /// True if the text is a cancel, by the configured words; such messages are never left out. Any thread.
+  /// True if the text is a cancel, by the configured words; such messages are never dropped. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
-  /// A sentence for the log at each change of state. May be empty.
+  /// Gets a sentence for the log at each change of state. Can be empty.
   std::function<void(const std::string&)> log;
-  /// Over restarts. Both empty: nothing is remembered.
+  /// Storage over restarts. Both functions empty: nothing is remembered.
   integrations::chat::memory memory;
 };
 

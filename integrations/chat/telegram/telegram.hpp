@@ -8,8 +8,8 @@
 
 namespace quell::integrations::chat {
 
-/// Scopes: `telegram/<chat>`, in forums `telegram/<chat>/<topic>`. With a webhook it is called at `updates`. Fault
-/// `invalid_field`: settings that cannot work. `at` outlives the connector.
+/// Scopes: `telegram/<chat>`, in forums `telegram/<chat>/<topic>`. With a webhook Telegram calls it at `updates`. Fault
+/// `invalid_field`: settings that cannot work. `at` must outlive the connector.
 result<std::unique_ptr<connector>> start_telegram(telegram_settings settings, host& at);
 
 } // namespace quell::integrations::chat

@@ -62,8 +62,8 @@ web_request request_of(const telegram_settings& s, const action& a) {
   const auto about = number(a.message);
   if (a.what != action_kind::post && !about) return {};
   if (a.what == action_kind::react) {
-    // A bot may only use what Telegram lists; of stop signs there is none.
-    // Bots may use few reactions; a later one takes the place of an earlier one.
+    // A bot may only use the reactions that Telegram lists, which include no stop sign.
+    // A bot may set only a few reactions per message; a later one replaces an earlier one.
     const std::string shown = a.text.starts_with("🛑") ? "👌" : a.text.starts_with("✅") ? "👍" : a.text;
     body["message_id"] = *about;
     body["reaction"] = json::array({{{"type", "emoji"}, {"emoji", shown}}});
@@ -78,7 +78,7 @@ web_request request_of(const telegram_settings& s, const action& a) {
     if (const auto answered = number(a.reply_to))
       body["reply_parameters"] = {{"message_id", *answered}, {"allow_sending_without_reply", true}};
   }
-  // Without the field an edit takes the buttons away, which is right for a reply that is over.
+  // An edit without this field removes the buttons, as intended for a reply that is over.
   if (auto buttons = s.buttons ? buttons_of(a) : json::array(); !buttons.empty())
     body["reply_markup"] = {{"inline_keyboard", json::array({std::move(buttons)})}};
   return call(s, a.what == action_kind::edit ? "editMessageText" : "sendMessage", text_of(body));
@@ -121,7 +121,7 @@ done_how outcome_of(const action& a, const web_response& r, std::string& error) 
     error.clear();
     return {outcome::sent, a.message};
   }
-  if (r.status == 503 || r.status == 401 || r.status == 404) return {outcome::not_sent}; // nobody looked at it
+  if (r.status == 503 || r.status == 401 || r.status == 404) return {outcome::not_sent}; // not processed
   if (r.status >= 500 || r.status < 400) return {outcome::unknown};
   return {outcome::refused};
 }
@@ -138,7 +138,7 @@ outbox_rules rules_of(const telegram_settings& s) {
   r.pace_of = [alone = pace{s.pace, s.burst}, group = pace{s.group_pace, s.burst}](const scope_path& place) {
     return destination_of(place).chat.starts_with('-') ? group : alone;
   };
-  r.of_all = {milliseconds{34}, 15}; // 30 a second over all chats
+  r.of_all = {milliseconds{34}, 15}; // 30 per second over all chats
   return r;
 }
 

@@ -1,4 +1,4 @@
-// Requests to Telegram's Bot API, and what its answers mean. Pure.
+// Requests to Telegram's Bot API, and the meaning of its answers. Pure.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace quell::integrations::chat::telegram {
 struct destination {
   std::string chat, topic; ///< topic "" = none
 };
-/// Of `telegram/<chat>[/<topic>[/…]]`; chat "" for any other scope, or ids that are no numbers.
+/// The destination of `telegram/<chat>[/<topic>[/…]]`; chat "" for any other scope, or ids that are not numbers.
 destination destination_of(const scope_path& scope);
 
-/// A method of the API with a JSON body. Its url holds the token: never logged.
+/// A method of the API with a JSON body. Its URL contains the token: never log it.
 web_request call(const telegram_settings& s, const std::string& method, std::string json_body);
 web_request request_of(const telegram_settings& s, const action& a);
-/// What became of it, and Telegram's word for an error (for the log).
+/// The outcome of the action, and Telegram's error text (for the log).
 done_how outcome_of(const action& a, const web_response& r, std::string& error);
-/// `retry_after` of an answer's `parameters`, else of its header; 0 = none.
+/// `retry_after` in an answer's `parameters`, otherwise in its header; 0 = none.
 milliseconds retry_after_of(const web_response& r);
-/// What an answer says is wrong, for people; "" = nothing. Never holds the token.
+/// The error in an answer, for display; "" = none. Never contains the token.
 std::string trouble_of(const web_response& r);
 
 outbox_rules rules_of(const telegram_settings& s);

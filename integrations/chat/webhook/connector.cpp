@@ -1,7 +1,8 @@
-// Looks at the signature, hands over, answers with the decision.
+// Checks the signature, hands the message over, answers with the decision.
 //
-// No thread of its own: a call is judged where it arrives, and the host's answer goes straight back. A delivery that
-// comes again says the same message again, which the host knows by its id, also after a restart.
+// Has no thread of its own: a call is checked on the thread where it arrives, and the host's reply is returned
+// directly. A repeated delivery submits the same message again, which the host recognises by its id, also after a
+// restart.
 #include "integrations/chat/webhook/connector.hpp"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ constexpr unsigned accepted = 202;
 
 std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
-/// What was delivered lately, by the signed id: whoever sends another body under a used id repeats nothing, he lies.
+/// Recent deliveries by signed id. The same id with a different body is not a retry but a forgery.
 class deliveries {
  public:
   bool fits(const std::string& id, std::string_view body, std::chrono::sys_seconds at) {
     const std::lock_guard lock(guard_);
     if (seen_.size() >= most_remembered)
       std::erase_if(seen_, [&](const auto& one) { return one.second.at + 2 * signature_tolerance < at; });
-    if (seen_.size() >= most_remembered) return true; // the host still knows the message by its id
+    if (seen_.size() >= most_remembered) return true; // the host still recognises the message by its id
     const auto [it, is_new] = seen_.try_emplace(id, entry{std::hash<std::string_view>{}(body), at});
     return is_new || it->second.body == std::hash<std::string_view>{}(body);
   }

@@ -1,4 +1,4 @@
-// Messages that come in as signed webhooks, at /v1/chat/webhook/<name>.
+// Incoming messages as signed webhooks, at /v1/chat/webhook/<name>.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace quell::integrations::chat {
 
-/// `at` outlives the connector. What is answered goes out through [[webhooks]]; nothing is told back here.
+/// `at` must outlive the connector. Answers are sent through [[webhooks]]; this connector sends nothing.
 std::unique_ptr<connector> start_incoming(std::vector<incoming_webhook> from, host& at);
 
 } // namespace quell::integrations::chat

@@ -1,4 +1,4 @@
-// JSON to what was said, field by field.
+// Reads a message from JSON, field by field.
 #include "integrations/chat/webhook/message.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr auto known =
     std::to_array<std::string_view>({"id", "scope", "text", "author", "modality", "final", "confidence", "addressed",
                                      "humans_present", "bot_names", "on_disconnect", "coalesce_ms"});
 
-/// Reads members of one object and keeps the first thing that is wrong.
+/// Reads members of one object and keeps the first error.
 class reader {
  public:
   explicit reader(const json& object, std::string at = {}) : object_(object), at_(std::move(at)) {}

@@ -1,4 +1,4 @@
-// The body of an incoming delivery: a message as `POST /v1/messages` takes it. Pure.
+// The body of an incoming delivery: a message in the form of `POST /v1/messages`. Pure.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace quell::integrations::chat {
 
-/// `scope` absent: `base`; else it must lie at or below it. `id` absent: `delivery`, so that a delivery that comes
-/// twice is known. `on_disconnect` and `coalesce_ms` are for those who hold a stream, and are passed by. `agent` is
-/// refused: who answers is configured. Faults as those of the HTTP API.
+/// `scope` absent: `base`; otherwise it must lie at or below `base`. `id` absent: `delivery`, so that a repeated
+/// delivery is recognised. `on_disconnect` and `coalesce_ms` only concern streaming clients and are ignored. `agent` is
+/// refused: the configuration chooses it. Faults are those of the HTTP API.
 result<said> read_incoming(std::string_view body, const scope_path& base, const std::string& delivery);
 
 } // namespace quell::integrations::chat

@@ -1,4 +1,4 @@
-// Headers of Standard Webhooks.
+// Builds the headers of Standard Webhooks.
 #include "integrations/chat/webhook/post.hpp"
 
 #include "integrations/chat/webhook/signature.hpp"

@@ -9,7 +9,7 @@
 
 namespace quell::integrations::chat {
 
-/// `body` is JSON; `id` is the same each time it is delivered.
+/// `body` is JSON; `id` must be the same at each attempt.
 web_request signed_post(const outgoing_webhook& to, const std::string& id, std::chrono::sys_seconds now,
                         const std::string& body);
 

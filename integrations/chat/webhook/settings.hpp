@@ -1,4 +1,4 @@
-// [[webhooks]] and [[incoming]]: events sent out, and messages taken in, signed as Standard Webhooks has it.
+// [[webhooks]] and [[incoming]]: events sent and messages received, signed according to Standard Webhooks.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,22 @@
 
 namespace quell::integrations::chat {
 
-/// A place to which events are delivered.
+/// An endpoint to which events are delivered.
 struct outgoing_webhook {
-  std::string name; ///< under which its position is kept; made from the url unless configured
+  std::string name; ///< key of its stored position; made from the url unless configured
   std::string url;
   std::optional<scope_path> scope; ///< at or below; nullopt = all
   std::vector<std::string> types;  ///< empty = all but `audit`
-  std::string key;                 ///< raw bytes behind `whsec_`; a secret
+  std::string key;                 ///< raw bytes of the `whsec_` key; a secret
   std::string ca_file;
 };
 
-/// Somebody who may post messages to /v1/chat/webhook/<name>.
+/// A sender that may post messages to /v1/chat/webhook/<name>.
 struct incoming_webhook {
   std::string name;
   scope_path scope;                 ///< `webhook/<name>` unless configured; at or below `webhook`
-  std::optional<std::string> agent; ///< who answers; absent: whoever serves the scope
-  std::string key;                  ///< raw bytes behind `whsec_`; a secret
+  std::optional<std::string> agent; ///< the agent that answers; absent: the scope's agent
+  std::string key;                  ///< raw bytes of the `whsec_` key; a secret
 };
 
 } // namespace quell::integrations::chat

@@ -1,4 +1,4 @@
-// HMAC over OpenSSL, and base64 that comes back.
+// HMAC with OpenSSL, and canonical base64.
 #include "integrations/chat/webhook/signature.hpp"
 
 #include <openssl/crypto.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view secret_prefix = "whsec_", version_prefix = "v1,";
 constexpr std::size_t least_key_bytes = 16, most_key_bytes = 128, most_signatures = 16;
 
-/// nullopt for what is not padded base64.
+/// nullopt for anything other than padded base64.
 std::optional<std::string> decoded(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   while (text.ends_with('=')) text.remove_suffix(1);

@@ -1,5 +1,5 @@
-// What was said in a room while we were out of it, where its server keeps that (XEP-0313): asked for after each coming
-// in, behind the last message about which quelld has decided.
+// Messages of a room from while we were out of it, if its server keeps an archive (XEP-0313): fetched after each join,
+// starting after the last message about which quelld has decided.
 #include <algorithm>
 #include <ctime>
 
@@ -14,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr auto oldest = 24h;   ///< as long as a repeated message is known
-constexpr auto patience = 30s; ///< of what is said meanwhile
+constexpr auto oldest = 24h;   ///< as long as repeated messages are recognised
+constexpr auto patience = 30s; ///< longest wait of messages that arrive meanwhile
 constexpr unsigned most_pages = 10;
 constexpr std::size_t page = 50, most_archive_id = 1024;
 constexpr std::string_view archive = "urn:xmpp:mam:2", info = "http://jabber.org/protocol/disco#info",
@@ -34,7 +34,7 @@ std::string written(wall_time at) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// As it came to those who were there.
+/// The message in the form in which occupants received it.
 element as_heard(const element& kept, const std::string& to, const std::string& room, std::string_view id) {
   auto e = kept;
   e.space = ours;
@@ -87,7 +87,7 @@ void session::is_heard(room& r, const std::string& id) {
 }
 
 void session::ask_archive(room& r, boot_time now) {
-  if (r.heard.empty()) return; // nobody has spoken there yet
+  if (r.heard.empty()) return; // no message was received there yet
   r.gone = past{};
   r.gone->until = now + patience;
   r.gone->asked = fresh_id();
@@ -112,7 +112,7 @@ bool session::archive_answers(room& r, const element& e, boot_time now) {
     caught_up(r, now);
     return true;
   };
-  if (e.attribute("type") != "result") return failed(); // it keeps nothing for us, or has forgotten where we were
+  if (e.attribute("type") != "result") return failed(); // it keeps no archive for us, or no longer knows our position
   if (!r.gone->is_kept) {
     const auto* about = e.child("query", info);
     r.gone->is_kept = about && std::any_of(about->children.begin(), about->children.end(), [](const element& c) {

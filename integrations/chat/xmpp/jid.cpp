@@ -1,4 +1,4 @@
-// Parts of an address, its scope; and the hash of the handshake.
+// The parts of an address, its scope, and the hash of the handshake.
 #include "integrations/chat/xmpp/jid.hpp"
 
 #include <openssl/evp.h>

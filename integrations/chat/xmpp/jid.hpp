@@ -1,4 +1,4 @@
-// Addresses of XMPP: `local@domain/resource`. Pure.
+// XMPP addresses: `local@domain/resource`. Pure.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 namespace quell::integrations::chat::xmpp {
 
 struct jid {
-  std::string bare;     ///< `local@domain` or `domain`, ASCII letters small
+  std::string bare;     ///< `local@domain` or `domain`, with ASCII letters in lower case
   std::string resource; ///< "" = none; in rooms, the nick
   std::string_view domain() const;
   std::string full() const { return resource.empty() ? bare : bare + "/" + resource; }
 };
 
-/// nullopt for what cannot be an address: empty parts, blanks, control characters, quotes, more than 1023 bytes a part.
+/// nullopt for an invalid address: empty parts, blanks, control characters, quotes, or a part of more than 1023 bytes.
 std::optional<jid> read_jid(std::string_view text);
 
 /// `xmpp/<bare>`; nullopt if it is too long for a scope.
@@ -25,7 +25,7 @@ std::optional<scope_path> scope_of_jid(std::string_view bare);
 /// The bare address of a scope at or below one; nullopt for any other scope.
 std::optional<std::string> jid_of_scope(const scope_path& scope);
 
-/// Lower-case hex of SHA-1, as XEP-0114 has it of stream id and secret.
+/// Lower-case hex of SHA-1, which XEP-0114 uses for stream id and secret.
 std::string sha1_hex(std::string_view bytes);
 
 } // namespace quell::integrations::chat::xmpp

@@ -1,4 +1,4 @@
-// What others ask of us, and what we ask rooms.
+// Queries from others, and our queries to rooms.
 #include <algorithm>
 
 #include "integrations/chat/xmpp/session.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto check_every = 5min;
-constexpr std::size_t most_out_bytes = 256 << 10; ///< who asks faster than the server takes answers gets none
+constexpr std::size_t most_out_bytes = 256 << 10; ///< above it queries get no answer
 
 } // namespace
 
@@ -25,7 +25,7 @@ void session::query(const element& e, boot_time now) {
     auto& r = it->second;
     r.check.clear();
     const auto* error = type == "error" ? e.child("error") : nullptr;
-    // XEP-0410: other errors come from clients and gateways that know no ping; these two say that we are not in it.
+    // XEP-0410: other errors come from clients and gateways without ping support; these two mean that we are not in it.
     if (error && (error->child("not-acceptable") || error->child("item-not-found"))) left(r, "the room forgot us", now);
     return;
   }

@@ -1,4 +1,4 @@
-// Rooms (XEP-0045): in, out, and in again; and people who want to see whether we are there.
+// Rooms (XEP-0045): joining, leaving, rejoining; and people's subscriptions to our presence.
 #include <algorithm>
 
 #include "integrations/chat/xmpp/session.hpp"
@@ -39,7 +39,7 @@ void session::join_due(boot_time now) {
       continue;
     }
     if (r.try_at && *r.try_at > now) continue;
-    r.try_at = now + answer_patience; // asked again if nothing comes back
+    r.try_at = now + answer_patience; // sent again if nothing comes back
     const auto password = settings_.room_passwords.find(bare);
     out_ += "<presence" + with("from", me_) + with("to", bare + "/" + r.nick) + "><x" + with("xmlns", muc) +
             "><history maxstanzas='0'/>";
@@ -75,7 +75,7 @@ void session::room_presence(room& r, const jid& from, const element& e, boot_tim
   const bool is_ours = from.resource == r.nick || has_status(e, "110");
   if (!is_ours) return;
   if (type == "unavailable") {
-    if (has_status(e, "303")) return; // a change of nick, which we never ask for
+    if (has_status(e, "303")) return; // a nick change, which we never request
     const auto why = has_status(e, "307")   ? "kicked"
                      : has_status(e, "301") ? "banned"
                      : has_status(e, "332") ? "the room's server goes down"
@@ -83,7 +83,7 @@ void session::room_presence(room& r, const jid& from, const element& e, boot_tim
     return left(r, why, now);
   }
   if (!type.empty()) return;
-  if (!from.resource.empty()) r.nick = from.resource; // the room may have given us another one
+  if (!from.resource.empty()) r.nick = from.resource; // the room can assign another nick
   if (!r.is_joined) {
     r.is_joined = true;
     r.joined_at = now;
@@ -92,7 +92,7 @@ void session::room_presence(room& r, const jid& from, const element& e, boot_tim
     r.why_not.clear();
     ask_archive(r, now);
   }
-  if (has_status(e, "201")) // made by our coming, and closed until its owner takes it as it is
+  if (has_status(e, "201")) // our join created it; it stays locked until its owner accepts the defaults
     out_ +=
         "<iq type='set'" + with("from", me_) + with("to", r.bare) + with("id", fresh_id()) +
         "><query xmlns='http://jabber.org/protocol/muc#owner'><x xmlns='jabber:x:data' type='submit'/></query></iq>";

@@ -1,4 +1,4 @@
-// The life of one stream: opened, the handshake, stanzas, silence, its end.
+// The life of one stream: opening, handshake, stanzas, keep-alive, end.
 #include "integrations/chat/xmpp/session.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void session::connected(boot_time now) {
     r.try_at.reset();
     r.check_at.reset();
     r.check.clear();
-    r.gone.reset(); // it is asked for again
+    r.gone.reset(); // it will be fetched again
   }
   out_ = "<?xml version='1.0'?><stream:stream xmlns='jabber:component:accept' "
          "xmlns:stream='http://etherx.jabber.org/streams'" +
@@ -87,7 +87,7 @@ void session::tick(boot_time now) {
       hang_up("the server has been silent for " + std::to_string(settings_.silence.count() / 1000) + " s",
               redial::soon);
     } else if (!is_asked_ && quiet >= settings_.silence / 2) {
-      is_asked_ = true; // to ourselves, through the server
+      is_asked_ = true; // a ping to ourselves, through the server
       out_ += "<iq type='get'" + with("from", me_) + with("to", settings_.domain) + with("id", fresh_id()) +
               "><ping xmlns='urn:xmpp:ping'/></iq>";
     }

@@ -1,4 +1,4 @@
-// A component's side of one XMPP server: shakes hands, sits in its rooms, hears and speaks. Pure.
+// A component's side of one XMPP server: handshake, rooms, receiving and sending messages. Pure.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace quell::integrations::chat::xmpp {
 
 class session : public spoken_session {
  public:
-  /// `id_start`: what the ids of our messages begin with; another one for each life of the process.
+  /// `id_start`: prefix of our message ids; different for each process.
   session(xmpp_settings settings, std::string id_start);
 
   void connected(boot_time now) override;
@@ -29,14 +29,14 @@ class session : public spoken_session {
 
  private:
   enum class phase : std::uint8_t { down, opening, shaking_hands, up };
-  /// What was said in a room while we were out of it, as long as it is being fetched.
+  /// Messages of a room from while we were out of it, while they are being fetched.
   struct past {
     missed_messages<element> said{};
-    std::string asked{};  ///< id of the question that is open
-    bool is_kept = false; ///< the room keeps what is said there
+    std::string asked{};  ///< id of the open query
+    bool is_kept = false; ///< the room keeps an archive
     unsigned pages = 0;
     boot_time until{};
-    std::uint64_t of_archive = 0, meanwhile = 0; ///< numbers for their order
+    std::uint64_t of_archive = 0, meanwhile = 0; ///< sequence numbers for their order
   };
   struct room {
     std::string bare, nick;
@@ -45,11 +45,11 @@ class session : public spoken_session {
     backoff waits;
     boot_time joined_at{};
     std::optional<boot_time> try_at{};   ///< when not joined
-    std::optional<boot_time> check_at{}; ///< when joined: whether the room still thinks so (XEP-0410)
-    std::string check{};                 ///< id of the check that runs
+    std::optional<boot_time> check_at{}; ///< when joined: next check that the room still lists us (XEP-0410)
+    std::string check{};                 ///< id of the running check
     std::string why_not{};
-    std::string heard{};       ///< the archive's id of the last message about which quelld has decided
-    std::size_t undecided = 0; ///< messages that are being decided about
+    std::string heard{};       ///< archive id of the last message about which quelld has decided
+    std::size_t undecided = 0; ///< messages with a pending decision
     std::optional<past> gone{};
   };
 
@@ -70,7 +70,7 @@ class session : public spoken_session {
   // archive.cpp
   void ask_archive(room& r, boot_time now);
   void ask_page(room& r, const std::string& after);
-  /// True if it answers a question about the archive.
+  /// True if it answers an archive query.
   bool archive_answers(room& r, const element& e, boot_time now);
   void hear_archived(room& r, const element& result, boot_time now);
   void caught_up(room& r, boot_time now);
@@ -87,14 +87,14 @@ class session : public spoken_session {
   done_how say(const action& a) override;
 
   const xmpp_settings settings_;
-  const std::string id_start_, me_; ///< our address
+  const std::string id_start_, me_; ///< me_: our address
   std::uint64_t last_id_ = 0;
   phase phase_ = phase::down;
   stream_reader reader_;
   bool is_asked_ = false;
   boot_time began_at_{}, heard_at_{}, blank_at_{}, up_at_{};
   std::map<std::string, room> rooms_; ///< by address
-  /// What is being decided about: its room and its id in the archive.
+  /// Messages with a pending decision: the room and the archive id of each.
   std::map<std::uint64_t, std::pair<std::string, std::string>> deciding_;
   std::uint64_t heard_changes_ = 0;
 };

@@ -1,4 +1,4 @@
-// What is said to us, and what we say.
+// Received and sent messages.
 #include <algorithm>
 
 #include "integrations/chat/addressing.hpp"
@@ -12,12 +12,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_id = 128, most_text = 64 << 10;
-constexpr std::uint64_t meanwhile = 1'000'000; ///< behind everything that an archive may tell
+constexpr std::uint64_t meanwhile = 1'000'000; ///< sorts after everything that an archive can return
 
-/// An id of at most 128 characters that is this text's alone.
+/// An id of at most 128 characters that is unique to this text.
 std::string short_id(const std::string& text) { return text.size() <= most_id ? text : "sha1:" + sha1_hex(text); }
 
-/// What the room's archive calls the message; "" if it says nothing.
+/// The room archive's id of the message; "" if it has none.
 std::string archive_id(const element& e, const std::string& room) {
   for (const auto& c : e.children)
     if (c.name == "stanza-id" && c.space == "urn:xmpp:sid:0" && c.attribute("by") == room)
@@ -25,18 +25,19 @@ std::string archive_id(const element& e, const std::string& room) {
   return {};
 }
 
-/// By which a second delivery is known (XEP-0359). The plain id of a message is none: clients begin to count again.
+/// The id that identifies a repeated delivery (XEP-0359). A message's plain id does not: clients restart their
+/// counters.
 std::string delivery_id(const element& e, const std::string& room, const jid& from) {
   for (const auto& c : e.children)
     if (!room.empty() && c.name == "stanza-id" && c.space == "urn:xmpp:sid:0" && c.attribute("by") == room)
       return short_id(std::string(c.attribute("id")));
   const auto* origin = e.child("origin-id", "urn:xmpp:sid:0");
-  // Only its sender's: nobody keeps somebody else's message out by sending its id first.
+  // Combined with its sender: nobody can block somebody else's message by sending its id first.
   return origin && !origin->attribute("id").empty() ? short_id(from.full() + " " + std::string(origin->attribute("id")))
                                                     : std::string();
 }
 
-/// A reply (XEP-0461) to somebody in the room who is neither the speaker nor us.
+/// A reply (XEP-0461) to an occupant who is neither the speaker nor us.
 bool answers_another(const element& e, std::string_view speaker, const std::vector<std::string>& our_names) {
   const auto* reply = e.child("reply", "urn:xmpp:reply:0");
   const auto to = reply ? read_jid(reply->attribute("to")) : std::nullopt;
@@ -53,7 +54,7 @@ void session::hear(const element& e, boot_time now) {
     if (in_room != rooms_.end() && from->resource.empty()) hear_archived(in_room->second, *archived, now);
     return;
   }
-  if (e.child("delay", "urn:xmpp:delay") && in_room != rooms_.end()) return; // said before we came
+  if (e.child("delay", "urn:xmpp:delay") && in_room != rooms_.end()) return; // sent before we joined
   hear_said(e, heard_when::live, now);
 }
 
@@ -70,9 +71,9 @@ void session::hear_said(const element& e, heard_when when, boot_time now) {
     return;
   }
   if (!body || (to->bare != me_ && to->bare != settings_.domain)) return;
-  if (is_room != (type == "groupchat")) return; // a room we are not in, or a whisper in one
+  if (is_room != (type == "groupchat")) return; // a room that we are not in, or a private message in one
   if (!is_room && type != "chat" && type != "normal" && !type.empty()) return;
-  if (is_room && (from->resource.empty() || from->resource == in_room->second.nick)) return; // the room, or ourselves
+  if (is_room && (from->resource.empty() || from->resource == in_room->second.nick)) return; // the room, or us
   if (blank(body->text) || body->text.size() > most_text) return;
   const auto place = scope_of_jid(from->bare);
   if (!place) return;
@@ -83,7 +84,7 @@ void session::hear_said(const element& e, heard_when when, boot_time now) {
   split.answers_others = is_room && answers_another(e, from->resource, names);
   if (blank(split.text)) return;
   person by{short_id(is_room ? from->full() : from->bare), is_room ? from->resource : from->bare};
-  if (!is_room) by.account = from->bare; // whoever is in a room may take any name there
+  if (!is_room) by.account = from->bare; // an occupant can take any name there
   const auto domain = from->bare.find('@') == std::string::npos ? "" : from->bare.substr(from->bare.find('@'));
   if (!is_room && !is_admitted({}, settings_.users, {}, from->bare) &&
       (domain.empty() || !is_listed(settings_.users, domain)))
@@ -94,7 +95,7 @@ void session::hear_said(const element& e, heard_when when, boot_time now) {
     return;
   }
   auto& r = in_room->second;
-  if (r.gone) { // a word to stop is performed at once; everything else waits for what was said before it
+  if (r.gone) { // a cancel word takes effect at once; all else waits for earlier messages
     const auto number =
         std::to_string(when == heard_when::missed ? ++r.gone->of_archive : meanwhile + ++r.gone->meanwhile);
     if (!is_stop(split, names)) return r.gone->said.add(*place, number, e);

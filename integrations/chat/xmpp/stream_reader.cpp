@@ -1,4 +1,4 @@
-// Expat, asked for little.
+// Expat with few features enabled.
 #include "integrations/chat/xmpp/stream_reader.hpp"
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 
 #include <expat.h>
 
-// Only since a security update of Debian 12, and then needed.
+// Exists only since a security update of Debian 12, and must then be called.
 extern "C" XML_Bool XML_SetReparseDeferralEnabled(XML_Parser parser, XML_Bool enabled) __attribute__((weak));
 
 namespace quell::integrations::chat::xmpp {
 namespace {
 
-constexpr char between = ' '; ///< a namespace and a local name, as Expat joins them: neither can have a blank
+constexpr char between = ' '; ///< separates namespace and local name in Expat's output: neither can contain a space
 constexpr std::size_t most_header = 8 << 10;
 
 std::pair<std::string_view, std::string_view> split_name(std::string_view name) {
@@ -36,8 +36,8 @@ struct stream_reader::parser {
     XML_SetElementHandler(expat, started, ended);
     XML_SetCharacterDataHandler(expat, said);
     XML_SetStartDoctypeDeclHandler(expat, declared);
-    // Else a stanza that came in two pieces waits for the next one. What it guards against, parsing a long token again
-    // for each of its pieces, is bounded by the size of a stanza.
+    // Otherwise a stanza that arrives in two pieces waits for the next one. The cost that deferral prevents, reparsing
+    // a long token for each of its pieces, is bounded by the size of a stanza.
     if (XML_SetReparseDeferralEnabled) XML_SetReparseDeferralEnabled(expat, XML_FALSE);
     fed = event_end = stanza_begin = 0;
     depth = 0;
@@ -48,7 +48,7 @@ struct stream_reader::parser {
     XML_StopParser(expat, XML_FALSE);
   }
 
-  /// Parses, and says how much of `bytes` was read: less than all if a fresh parser is due.
+  /// Parses `bytes` and returns the number of bytes read: fewer than all if a new parser is due.
   std::size_t parse(std::string_view bytes) {
     const auto before = fed;
     fed += bytes.size();
@@ -56,7 +56,7 @@ struct stream_reader::parser {
     if (status == XML_STATUS_SUSPENDED) return event_end - before;
     if (status == XML_STATUS_ERROR && fault.empty())
       fault = std::string("the server's XML is broken: ") + XML_ErrorString(XML_GetErrorCode(expat));
-    if (fault.empty() && is_open) { // a token that never ends, or a stanza
+    if (fault.empty() && is_open) { // an endless token, or a stanza
       const auto begin = open.empty() ? event_end : stanza_begin;
       if (fed - std::min(fed, begin) > limits.stanza_bytes) refuse("a stanza is larger than this connector takes");
     } else if (fault.empty() && fed > most_header) {
@@ -100,8 +100,8 @@ struct stream_reader::parser {
     e.name = local;
     for (std::size_t i = 0; attributes[i]; i += 2) {
       if (i / 2 >= limits.attributes) return refuse("an element has more attributes than this connector takes");
-      e.attributes.emplace_back(attributes[i],
-                                attributes[i + 1]); // of a namespace: with it, never taken for one of ours
+      // A namespaced attribute keeps its namespace, so it is never mistaken for one of ours.
+      e.attributes.emplace_back(attributes[i], attributes[i + 1]);
     }
     if (depth == 1) {
       if (is_replaying) return;
@@ -144,7 +144,7 @@ struct stream_reader::parser {
   XML_Parser expat = nullptr;
   const stream_limits& limits;
   std::string seen;   ///< until the stream is open
-  std::string header; ///< the opening as it came: what a fresh parser must know
+  std::string header; ///< the received opening, which a new parser needs
   std::vector<element> open;
   std::vector<stream_event> events;
   std::string fault;
@@ -161,7 +161,7 @@ const std::string& stream_reader::fault() const { return parser_->fault; }
 
 std::vector<stream_event> stream_reader::feed(std::string_view bytes) {
   while (!bytes.empty() && parser_->fault.empty()) {
-    auto piece = bytes.substr(0, 16 << 10); // so that limits are looked at in between
+    auto piece = bytes.substr(0, 16 << 10); // so that limits are checked in between
     if (!parser_->is_open && parser_->header.empty()) parser_->seen += piece;
     const auto read = parser_->parse(piece);
     bytes.remove_prefix(std::min(read, piece.size()));

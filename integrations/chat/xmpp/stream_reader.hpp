@@ -1,8 +1,8 @@
-// The server's side of a stream, read as it comes: its opening, whole stanzas, its end. Pure.
+// An incremental reader of the server's stream: its opening, whole stanzas, its end. Pure.
 //
-// What a peer can make it hold is bounded: bytes, depth and elements of a stanza. There are no document types, so there
-// are no entities beside XML's own five. The parser remembers every name that it ever saw, so it is replaced by a fresh
-// one, between two stanzas, before that adds up.
+// The memory that a peer can use is bounded: bytes, depth and elements of a stanza. Document types are refused, so
+// there are no entities except XML's own five. The parser remembers every name that it has seen, so a new one replaces
+// it, between two stanzas, before that adds up.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct stream_limits {
   std::size_t depth = 24;
   std::size_t elements = 2'000;       ///< of one stanza
   std::size_t attributes = 64;        ///< of one element
-  std::size_t parser_bytes = 1 << 20; ///< then a fresh parser
+  std::size_t parser_bytes = 1 << 20; ///< then a new parser
 };
 
 struct stream_opened {
@@ -36,11 +36,11 @@ class stream_reader {
   explicit stream_reader(stream_limits limits = {});
   ~stream_reader();
 
-  /// What these bytes complete, in order. After a fault nothing more is read.
+  /// The events that these bytes complete, in order. After a fault nothing more is read.
   std::vector<stream_event> feed(std::string_view bytes);
-  /// Why reading ended: broken XML, or more than the limits allow. "" = it goes on.
+  /// The reason why reading ended: malformed XML or an exceeded limit. "" = not ended.
   const std::string& fault() const;
-  /// For the next stream.
+  /// Prepares for the next stream.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Looking into elements; escaping.
+// Access to elements, and escaping.
 #include "integrations/chat/xmpp/xml.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// U+FFFE and U+FFFF are UTF-8 but no XML.
+/// U+FFFE and U+FFFF are valid UTF-8 but not allowed in XML.
 bool is_no_character(std::string_view text, std::size_t at) {
   return text.substr(at).starts_with("\xEF\xBF\xBE") || text.substr(at).starts_with("\xEF\xBF\xBF");
 }

@@ -13,14 +13,14 @@ struct element {
   std::string space, name; ///< namespace and local name
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<element> children;
-  std::string text; ///< all text directly in it
+  std::string text; ///< the element's direct text
 
   std::string_view attribute(std::string_view name) const;
-  /// The first child so called; `space` "" = that of any. Null: none.
+  /// The first child of this name; `space` "" = any namespace. Null: none.
   const element* child(std::string_view name, std::string_view space = {}) const;
 };
 
-/// For text and attribute values in either kind of quotes. Bytes that XML cannot hold become U+FFFD.
+/// Escapes text, or attribute values in either kind of quotes. Bytes that are invalid in XML become U+FFFD.
 std::string escaped(std::string_view text);
 
 /// ` name='value'`.

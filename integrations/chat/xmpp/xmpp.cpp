@@ -1,4 +1,4 @@
-// Settings judged, a session made, a link started.
+// Checks the settings, makes a session, starts a link.
 #include "integrations/chat/xmpp/xmpp.hpp"
 
 #include "integrations/chat/service_link.hpp"
