@@ -34,7 +34,7 @@ class follow_ups {
   /// Records that a message is being handed to quelld. False: it was handed over before. `key`: the service's own
   /// message id.
   bool said_now(const std::string& key, const said& message);
-  /// quelld has decided. A message whose fault can pass is forgotten, because it is delivered again.
+  /// quelld has decided. A message with a transient fault is forgotten, because it is delivered again.
   void decided(const std::string& key, const result<decision>& what);
 
   /// `message`: its present form, with its first id. `stamp`: distinct for each edit. An edit that does not change the

@@ -190,7 +190,8 @@ class outbox {
   /// Parts that were left out because too much waited or because a service rejected them.
   std::uint64_t dropped() const;
 
-  struct books; ///< implementation, outbox_books.hpp
+  /// The private state, outbox_books.hpp.
+  struct books;
 
  private:
   std::unique_ptr<books> books_;

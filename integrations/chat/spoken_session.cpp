@@ -34,7 +34,7 @@ std::uint64_t spoken_session::take(const scope_path& place, const address_split&
   const bool is_cancel = is_stop(words, names);
   if (!is_cancel && is_cancel_ && is_cancel_(words.text, names)) return 0; // it tells somebody else to stop
   if (!words.is_addressed && only_addressed_ && !is_cancel) return 0;
-  // Bounded: a flood of messages is ignored, but a stop never is.
+  // Bounded: a flood of messages is dropped; cancels have a larger limit of their own.
   if (undecided_.size() >= (is_cancel ? most_undecided_cancels : most_undecided)) {
     complain(place, "Too many messages at once; some are left out.", now);
     return 0;

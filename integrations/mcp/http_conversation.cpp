@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto zombies_ask_for = milliseconds(60'000); ///< for so long a cancelled call can still ask questions
+constexpr auto zombies_ask_for = milliseconds(60'000); ///< how long a cancelled call can still ask questions
 constexpr auto release_time = milliseconds(1'000);     ///< wait after the answer for the end of the body
 
 } // namespace

@@ -20,7 +20,7 @@ struct mcp_http_options {
   std::chrono::milliseconds call_timeout{0};           ///< a whole call; 0: none, the caller's timer cancels
   std::chrono::milliseconds cancel_timeout{5'000};     ///< for delivering a cancel, and for the goodbye
   /// Retries of the handshake and of a page of tools. A call is never sent again unless the server refused it unread
-  /// because its session was gone.
+  /// because its session no longer existed.
   std::uint32_t retries = 3;
   std::chrono::milliseconds first_backoff{500};
   std::chrono::milliseconds longest_backoff{10'000};

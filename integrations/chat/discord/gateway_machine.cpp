@@ -16,7 +16,7 @@ constexpr milliseconds greeting_patience{20'000}, entering_patience{60'000}, fir
     longest_backoff{60'000}, least_interval{100}, most_interval{600'000};
 /// A connection that ends sooner counts as a failure: a bot that is disconnected at once must not reconnect at once.
 constexpr std::chrono::seconds settled_after{10};
-/// Limit on heartbeats that the server requests, in addition to our own.
+/// Shortest interval between heartbeats that the server requests in addition to our own.
 constexpr milliseconds least_between_beats{500};
 /// After so many consecutive failures the session's own address counts as dead.
 constexpr unsigned most_failures_of_session = 5;

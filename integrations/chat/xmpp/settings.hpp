@@ -19,7 +19,7 @@ struct xmpp_settings {
   std::uint16_t port = 5347;
   bool tls = false; ///< XEP-0114 has no TLS of its own; some servers wrap it
   std::string tls_ca;
-  bool plaintext = false; ///< allow no TLS to another host
+  bool plaintext = false; ///< allow a connection without TLS to another host
 
   std::string domain; ///< the component's own domain: `bot.example.org`
   std::string secret;
