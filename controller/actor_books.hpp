@@ -1,8 +1,9 @@
-// What the actors of this process (turns, model calls, tool calls, sub-agents) ask of the ledger, and what it tells
-// them. Part of the pure heart, like `ledger`.
+// The ledger as the actors of this process (turns, model calls, tool calls, sub-agents) use it, and the notices it
+// sends them. Part of the pure core, like `ledger`.
 //
-// Who won is decided here: an end that comes after the stop of its operation was accepted is no end any more, whatever
-// its actor believed. Every operation of kind tool_call gets its one result in the transaction that closes it.
+// The ledger decides which of two events wins: once it has accepted the stop of an operation, it no longer accepts an
+// end that the actor reports. Every operation of kind tool_call gets exactly one result, in the transaction that closes
+// it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace quell::controller {
 
-/// A stop that concerns an operation of this process. Told once the stop is durable.
+/// A stop that concerns an operation of this process. Sent once the stop is durable.
 struct actor_signal {
   operation_id operation;
   stop_cause cause = stop_cause::cancel;
@@ -24,7 +25,7 @@ struct actor_signal {
   milliseconds grace{0};
 };
 
-/// An operation became terminal. Told once that is durable.
+/// An operation became terminal. Sent once that is durable.
 struct ended_operation {
   operation_id id;
   status as = status::completed;
@@ -33,21 +34,21 @@ struct ended_operation {
   friend bool operator==(const ended_operation&, const ended_operation&) = default;
 };
 
-/// How an actor's own work ended, in its own view.
+/// The end of an actor's own work, as the actor sees it.
 struct own_outcome {
   status as = status::completed; ///< or failed
   std::optional<storage::operation_error> error = std::nullopt;
   std::string result = {}; ///< JSON text; "" = null
-  /// What it would be proven with, had it been told to stop before.
+  /// The proof to record if the operation was told to stop before.
   proof evidence = proof::internal;
-  std::optional<receipt> how = std::nullopt;                ///< likewise; absent: cooperative
+  std::optional<receipt> how = std::nullopt;                ///< the receipt for that case; absent: cooperative
   std::optional<storage::call_outcome> call = std::nullopt; ///< kind tool_call: its result
-  // Kind turn: what is told of its end, exactly once. Had it been told to stop before, that is why it was aborted.
+  // Kind turn: exactly one event reports its end. If it was told to stop before, the stop is the reason of the abort.
   std::optional<std::string> completed_data = std::nullopt; ///< JSON text: the data of its turn_complete
-  std::string abort_reason = "error";                       ///< else: of its turn_abort
+  std::string abort_reason = "error";                       ///< otherwise: the reason in its turn_abort
 };
 
-/// A human's word on a call that waits for it.
+/// A human's decision on a call that waits for approval.
 struct decision {
   bool approved = false;
   std::string reason;
@@ -63,7 +64,7 @@ struct outlined {
   milliseconds grace{0};
 };
 
-/// A turn that is not over.
+/// A turn that has not ended.
 struct open_turn {
   operation_id id;
   scope_path scope;
@@ -74,32 +75,32 @@ class actor_books {
  public:
   virtual ~actor_books() = default;
 
-  /// Its work begins now: the last look before it does. Refused with `stale_start` if it was told to stop meanwhile,
-  /// and with `already_terminal` if it is over.
+  /// Its work begins now; this is the last check before that. Faults: `stale_start` if it was told to stop meanwhile,
+  /// `already_terminal` if it has ended.
   virtual outcome<operation_id> begin_own(const operation_id& id, moment now) = 0;
-  /// A running call waits for a human. False if it is being stopped.
+  /// Marks a running call as waiting for a human. False if it is being stopped.
   virtual bool pause(const operation_id& id, moment now) = 0;
   /// A denied call ends with `denied_result`. Faults: operation_not_found, not_paused.
   virtual outcome<operation_id> decide(const operation_id& id, const decision& d,
                                        const storage::call_outcome& denied_result, moment now) = 0;
-  /// True: that is its end. False: it had been told to stop before, and is cancelled; or it had ended.
+  /// True: the operation has this end. False: it was told to stop before and is cancelled, or it had already ended.
   virtual bool end_own(const operation_id& id, const own_outcome& end, moment now) = 0;
-  /// Stops it and everything below it for another cause than a cancel; `call`: the result that a tool_call gets instead
-  /// of the usual one. True: this stop is the one that counts.
+  /// Stops it and everything below it for a cause other than a cancel. `call`: the result that a tool_call gets instead
+  /// of the usual one. True: this is the stop that counts.
   virtual bool stop_own(const operation_id& id, stop_cause cause, std::optional<storage::call_outcome> call,
                         moment now) = 0;
-  /// Gives the message its seq, and returns it.
+  /// Gives the message its seq and returns the seq.
   virtual std::uint64_t add_message(storage::message_record message, moment now) = 0;
-  /// Evidence that came after an end without proof: kept beside it, once.
+  /// Keeps evidence that came after an end without proof beside that end, once.
   virtual void note_outcome(const operation_id& id, std::string json) = 0;
-  /// A call that never became an operation, with its result at once.
+  /// Adds a call that never became an operation, together with its result.
   virtual void add_closed_call(storage::call_record call) = 0;
-  /// Turns and sub-agents that the restart interrupted, oldest first; told once.
+  /// Turns and sub-agents that the restart interrupted, oldest first; each is returned once.
   virtual std::vector<operation_id> interrupted() = 0;
-  /// Live turns that have not ended their own work, oldest first: after a restart those that wait to begin or for a
-  /// human.
+  /// Live turns whose own work has not ended, oldest first. After a restart these are the turns that wait to begin or
+  /// wait for a human.
   virtual std::vector<open_turn> open_turns() const = 0;
-  /// A stop that was said is acknowledged: its row knows it from now on.
+  /// The user has been answered about this stop; the row of the message records it from now on.
   virtual void acknowledged(const message_id& message) = 0;
 
   // ---- what lives in a scope and below it
@@ -107,7 +108,7 @@ class actor_books {
   virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;
   /// Oldest first, at most `limit`.
   virtual std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const = 0;
-  /// Tasks there that are being stopped and may still be alive on a worker, but for those below `root`; at most
+  /// Tasks in this scope that are being stopped and may still be alive on a worker, except those below `root`; at most
   /// `limit`.
   virtual std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
                                             std::size_t limit) const = 0;

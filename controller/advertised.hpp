@@ -1,4 +1,4 @@
-// Addresses of sockets: where they are bound, and what others are told to connect to.
+// Socket addresses: where a socket is bound, and which address others connect to.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace quell::controller {
 
 inline std::string endpoint_of(const std::string& listen) { return "tcp://" + listen; }
 
-/// What a worker on this or another machine is told to connect to.
+/// The address that a worker on this or another machine must connect to.
 inline std::string advertised(const std::string& listen, const std::string& host, std::uint16_t port) {
   auto name = host.empty() ? listen.substr(0, listen.rfind(':')) : host;
   if (name == "0.0.0.0" || name == "*" || name == "[::]") {

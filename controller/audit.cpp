@@ -1,4 +1,4 @@
-// Puts audit events together.
+// Builds audit events.
 #include "controller/audit.hpp"
 
 #include <nlohmann/json.hpp>

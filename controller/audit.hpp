@@ -1,4 +1,5 @@
-// The audit event (SURFACE 7): who did what to what, through what; the event itself says when.
+// The audit event (SURFACE 7): who did which action on which target, through which channel. The event's own time says
+// when.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace quell::controller {
 /// team/build`.
 storage::event_record audit_event(std::string_view action, std::string_view target, const storage::person& by,
                                   std::string_view channel, const caller& through, std::string_view reason = {});
-/// Of a cancel that was accepted, also of one that joined another.
+/// The audit event of an accepted cancel, including one that joined another.
 storage::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id);
 /// `operation ID`, `scope S`, `owner O`, `owner O in S`, `everything`, `everything in S`.
 std::string target_text(const storage::cancel_target& target);

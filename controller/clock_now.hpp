@@ -1,4 +1,4 @@
-// The clocks, for the edges of the controller; what decides gets time as an argument.
+// The clocks, for the edges of the controller. Code that decides gets the time as an argument.
 #pragma once
 
 #include "protocol/time.hpp"

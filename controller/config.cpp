@@ -100,7 +100,7 @@ tl::unexpected<fault> unknown_key(const std::string& key) {
                                       " (`quelld --print-config` lists all)");
 }
 
-/// Those of turns and of chat services.
+/// The sections that turns and chat services read.
 std::vector<std::string> sections_read_elsewhere() {
   auto all = turns::turn_sections();
   const auto& chats = chat::chat_sections();
@@ -109,13 +109,13 @@ std::vector<std::string> sections_read_elsewhere() {
   return all;
 }
 
-/// Of `[[section]]`, which is none of ours.
+/// The error for an unknown `[[section]]`.
 std::string unknown_section(const std::string& section) {
   return "[[" + section + "]] is no known section; the nearest known one is " +
          turns::nearest(section, sections_read_elsewhere()) + " (docs/agents.md and docs/chat list all)";
 }
 
-/// Of `[section]`; "" = it is known, or its keys say more.
+/// The error for `[section]`; "" = it is known, or its keys give a better error.
 std::string unknown_table(const std::string& section) {
   const auto elsewhere = sections_read_elsewhere();
   auto known = elsewhere;
@@ -131,7 +131,7 @@ bool is_read_elsewhere(std::string_view section) {
   return std::find(all.begin(), all.end(), section) != all.end();
 }
 
-/// All strings of the file: some of them name variables of secrets.
+/// Collects all strings of the file, since some of them name variables that hold secrets.
 void collect_texts(const toml::node& node, std::set<std::string>& into) {
   if (const auto text = node.value_exact<std::string>()) into.insert(*text);
   if (const auto* table = node.as_table())
@@ -140,7 +140,7 @@ void collect_texts(const toml::node& node, std::set<std::string>& into) {
     for (const auto& child : *list) collect_texts(child, into);
 }
 
-/// A TOML scalar as the text that a flag would have; a list of strings, comma separated.
+/// A TOML scalar as the text that a flag would have; a list of strings becomes comma separated.
 std::optional<std::string> scalar(const toml::node& node) {
   if (const auto* list = node.as_array()) {
     std::string all;
@@ -181,7 +181,7 @@ result<void> read_file(config& c, const std::string& file, std::set<std::string>
   return {};
 }
 
-/// As browsers send it: scheme, host, perhaps a port, nothing behind it.
+/// An origin in the form that browsers send: scheme, host, optional port, nothing after it.
 result<void> check_origin(const std::string& origin) {
   const auto host = origin.find("://");
   const auto scheme = origin.substr(0, host);

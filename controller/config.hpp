@@ -1,5 +1,5 @@
-// The configuration of quelld: defaults, then the file, then QUELLD_<SECTION>_<KEY>, then flags. Every key once, in one
-// table.
+// The configuration of quelld: defaults, then the file, then QUELLD_<SECTION>_<KEY>, then flags. One table lists every
+// key once.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct config {
   std::uint64_t store_reserve_bytes = 16ULL << 20;
   // [defaults]
   std::string defaults_scope = "default"; ///< of a create that names neither scope nor parent
-  milliseconds defaults_timeout{0};       ///< of a create that says nothing of it; 0 = none
+  milliseconds defaults_timeout{0};       ///< of a create without a timeout; 0 = none
   milliseconds defaults_grace{2000};
   std::optional<containment> defaults_min_containment;
   milliseconds defaults_tombstones{24 * 3600 * 1000};
@@ -67,21 +67,22 @@ struct config_key {
 };
 const std::vector<config_key>& config_keys();
 
-/// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: file, key, what is
-/// wrong, and for an unknown key the nearest known one. The sections of `turns::turn_sections()` and
-/// `chat::chat_sections()` are passed by.
+/// Reads `file` (TOML; "" = none) and the environment over the defaults. Fault `invalid_field`: names the file, the
+/// key, the error, and for an unknown key the nearest known one. Skips the sections of `turns::turn_sections()` and
+/// `chat::chat_sections()`.
 result<config> load_config(const std::string& file, const std::map<std::string, std::string>& environment);
 /// Sets one value as a flag does: `http.listen`.
 result<void> set_config(config& c, const std::string& key, const std::string& text);
 /// The whole configuration as TOML with a comment per key.
 std::string config_text(const config& c);
-/// What can only be judged as a whole (lease against heartbeat, TLS pair, listening off loopback without TLS).
+/// Checks keys that depend on each other (lease against heartbeat, TLS pair, listening off loopback without TLS).
 result<void> check_config(const config& c);
-/// The origins of `http.cors_origins`, one by one.
+/// The origins in `http.cors_origins`, as a list.
 std::vector<std::string> cors_origins(const config& c);
-/// The names of `http.hosts`, one by one, and where else it says how requests reach quelld, as they are written.
+/// The names in `http.hosts` as they are written, as a list, plus the other configured addresses at which requests
+/// reach quelld.
 std::vector<std::string> own_hosts(const config& c);
-/// `~/.local/state/quell`, for a service `/var/lib/quell`.
+/// `~/.local/state/quell`; for a systemd service `/var/lib/quell`.
 std::string default_state_directory(const std::map<std::string, std::string>& environment);
 
 } // namespace quell::controller

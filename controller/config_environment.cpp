@@ -1,4 +1,4 @@
-// Names of variables, and the ones that nobody reads.
+// Names of environment variables, and the check for those that no key reads.
 #include "controller/config_environment.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The actor: one line per message; bursts of frames and creates share a turn, a cancel ends its own at once.
+// The actor: one line per message; bursts of frames and creates share a transaction, a cancel ends its own at once.
 #include "controller/controller_actor.hpp"
 
 #include <caf/all.hpp>
@@ -21,8 +21,8 @@ using controller_pointer = actors::controller_actor::stateful_pointer<controller
 
 constexpr std::chrono::milliseconds longest_sleep{1000};
 
-/// Arms the timer for `next` (at the latest in a second). Timers cannot be taken back, so an overtaken one is told by
-/// its generation.
+/// Arms the timer for `next` (at most one second ahead). Timers cannot be cancelled, so the generation identifies an
+/// outdated one.
 void arm(controller_pointer self, std::optional<boot_time> next, moment now) {
   auto& s = self->state;
   auto at = now.boot + longest_sleep;
@@ -42,7 +42,7 @@ void tick(controller_pointer self) {
   arm(self, self->state.heart->tick(now), now);
 }
 
-/// After each message: whatever it left behind leaves with the end of the burst.
+/// After each message: its effects leave at the end of the burst.
 void after(controller_pointer self) {
   auto& s = self->state;
   if (!s.heart->dirty() || s.turn_over_sent) return;
@@ -50,7 +50,7 @@ void after(controller_pointer self) {
   self->send(self, actors::turn_over{});
 }
 
-/// A shut-down is done when everything that was to leave has left.
+/// A shutdown is complete when all pending effects have left.
 void finish(controller_pointer self) {
   auto& s = self->state;
   if (!s.when_down || !s.heart->quiet()) return;
@@ -59,7 +59,7 @@ void finish(controller_pointer self) {
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
   self->state.heart = make(clock_now());
-  // Recovery read every live row once and freed it again: give that back, it can be a gigabyte.
+  // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.
   ::malloc_trim(0);
   tick(self);
   return {
@@ -75,7 +75,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
           else
             self->state.heart->frame(f.route, f.public_key, f.content, now, f.arrived);
         }
-        // Behind what has come meanwhile: the others, and orders.
+        // Goes behind the messages that have come meanwhile: frames of other workers, and orders.
         if (m.from->more()) self->send(self, m);
         after(self);
       },
@@ -98,7 +98,7 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
       },
       [self](const actors::turn_over&) {
         self->state.turn_over_sent = false;
-        // Ends a burst: places what can be placed, then submits.
+        // Ends a burst: places pending tasks, then submits.
         const auto now = clock_now();
         arm(self, self->state.heart->end_burst(now), now);
         after(self);

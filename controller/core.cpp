@@ -1,5 +1,5 @@
-// The gate in detail: absorb() moves effects from ledger to fleet and into the turn, end_turn() submits, committed()
-// releases.
+// The gate in detail: absorb() moves effects from ledger to fleet and into the transaction, end_turn() submits,
+// committed() releases.
 #include "controller/core.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace quell::controller {
 
 namespace {
 
-/// Ticks come at least once a second. After a longer silence this process itself has not run (or its host slept).
+/// Ticks come at least once a second. After a longer silence this process itself was stalled (or its host slept).
 constexpr std::chrono::seconds stalled_after{5};
 
 bool is_create(const storage::entry& e) { return std::holds_alternative<storage::put_operation>(e); }
 
-/// The store lacked room or was locked: memory is ahead of the disk, in a way that is known. After anything else only
-/// the disk can tell what is there (DESIGN 3.11).
+/// The store lacked room or was locked: memory is ahead of the disk in a known way. After any other failure only the
+/// disk shows what was written (DESIGN 3.11).
 bool may_be_tried_again(const fault& why) {
   return why.code == "disk_full" || why.code == "database_locked" || why.code == "read_only" ||
          why.code == "store_mismatch";
@@ -63,7 +63,7 @@ void core::create(const create_order& order, operation_id fresh, reply<outcome<c
     else
       done(tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}})));
   });
-  dirty_ = true; // a refusal has nothing to write, and waits for nothing
+  dirty_ = true; // a refusal writes nothing and waits for nothing
 }
 
 void core::create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
@@ -91,11 +91,10 @@ void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<canc
   auto answer = ledger_->cancel(order, fresh, now);
   if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined)
     turn_.fence.push_back(answer->record.id);
-  // In the cancel's own transaction: a cancel that is there without its author's name is not possible.
+  // In the cancel's own transaction, so that no cancel exists without its author's name.
   if (answer && !order.dry_run) ledger_->add_event(audit_of_cancel(order, answer->record.id), now);
   absorb(now);
-  // The answer is the cancel as it was accepted, now fenced: what happened since (signalled, settled) is perhaps not on
-  // disk yet.
+  // The answer is the cancel as accepted, now fenced: later changes (signalled, settled) may not be on disk yet.
   const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
   turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
                            done = std::move(done)](bool durable) mutable {
@@ -104,7 +103,7 @@ void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<canc
       answer->record.durable = durable;
       auto& times = answer->record.report;
       times.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
-      if (answer->record.status == cancel_status::settled) { // nothing was live: that is all there is to it
+      if (answer->record.status == cancel_status::settled) { // nothing was live, so the cancel is complete
         times.signalled_ms = times.settled_ms = times.fenced_ms;
         answer->proven = true;
       }
@@ -159,7 +158,7 @@ void core::drop_old(const service::old_things& what, reply<bool> done, moment no
     done(false);
     return;
   }
-  end_turn(now); // what others left goes on its own
+  end_turn(now); // what earlier messages left goes in a transaction of its own
   ledger_->forget(what.operations, what.cancels);
   for (const auto& id : what.operations) batch_.emplace_back(storage::drop_operation{id});
   for (const auto& id : what.cancels) batch_.emplace_back(storage::drop_cancel{id});
@@ -177,7 +176,7 @@ void core::frame(const std::string& route, const std::string& public_key, const 
   absorb(now);
 }
 
-/// What somebody says outside a live session, or of somebody else's task, must not end that task's output early.
+/// A count from outside a live session, or for another worker's task, must not end that task's output early.
 void core::count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end) {
   if (fleet_->session_of_key(public_key) != session) return;
   if (const auto worker = fleet_->name_of_key(public_key)) edges_.output_counted(end.operation, *worker, end.output);
@@ -188,7 +187,8 @@ void core::strange_version(const std::string& route, const std::string& public_k
   absorb(now);
 }
 
-/// Passes effects on until both are quiet. Order matters: a stop reaches the fleet before anything is placed after it.
+/// Passes effects on until neither side has more. Order matters: a stop reaches the fleet before anything is placed
+/// after it.
 void core::absorb(moment now) {
   now_ = now;
   for (;;) {
@@ -212,7 +212,7 @@ void core::absorb(moment now) {
     if (f.allowed_keys) edges_.allow_keys(std::move(*f.allowed_keys));
     if (placing_) {
       placing_ = false;
-      // More than one call's worth of starts waits for the next turn, so that a cancel is never behind a long round of
+      // Starts beyond one call's limit wait for the next transaction, so that a cancel never waits for a long round of
       // placing.
       more_to_place_ = fleet_->place(now);
       continue;
@@ -239,7 +239,8 @@ void core::submit_turn() {
     turn_.creates = turn_.creates || is_create(e);
   }
   if (!batch_.empty()) {
-    // Every turn uses numbers that an earlier one reserves; until that is on disk each says so itself.
+    // Every transaction uses numbers that an earlier one reserves; until that reservation is on disk each one repeats
+    // it.
     const auto limit = reservation(batch_);
     if (limit) reserving_ = std::max(reserving_.value_or(0), *limit);
     if (reserving_ && limit < reserving_) batch_.emplace_back(storage::reserve_seq{*reserving_});
@@ -277,8 +278,7 @@ void core::release(gated& g, moment now) {
   const bool durable = !g.failure;
   if (durable && g.reserves && g.reserves == reserving_) reserving_.reset();
   for (const auto& frame : g.frames) {
-    // Of what could not be written only stops are performed: an assignment or a lease that is not on disk must not
-    // leave.
+    // If the write failed only stops leave: an assignment or a lease that is not on disk must not leave.
     if (!durable && !std::holds_alternative<wire::stop>(frame.frame.body)) {
       fleet_->frame_withheld(frame.route, now);
       continue;
@@ -286,7 +286,7 @@ void core::release(gated& g, moment now) {
     if (const auto* start = std::get_if<wire::start>(&frame.frame.body)) {
       const auto live = ledger_->view(start->operation, now);
       if (!live || live->hot.own_end) { // declared dead while it waited here, or since it left
-        // Its number is taken, so that something must have it: a message that says nothing.
+        // Its number is taken, so some frame must carry it: an empty message.
         auto nothing = frame;
         nothing.frame.body = wire::results_stored{};
         edges_.send(nothing);
@@ -300,7 +300,7 @@ void core::release(gated& g, moment now) {
   }
   for (const auto& s : g.signals) edges_.signal(s);
   for (const auto& s : g.owner_signals) edges_.tell_owner(s);
-  // After the frames: they are what the people who say stop wait for.
+  // After the frames: the callers of a stop wait for the frames.
   for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
   for (auto& answer : g.answers) answer(durable);
   if (durable)
@@ -329,17 +329,17 @@ std::optional<boot_time> core::tick(moment now) {
   const auto fleet_next = fleet_->tick(now);
   auto next = end_burst(now);
   if (fleet_next && (!next || *fleet_next < *next)) next = fleet_next;
-  // With a full gate the next commit continues the sweep.
+  // If the gate is full, the next commit continues the sweep.
   if (dirty()) next = now.boot;
   return next;
 }
 
 std::optional<boot_time> core::end_burst(moment now) {
   now_ = now;
-  // A start may have brought a deadline nearer than the next tick.
+  // A start can have brought a deadline that is nearer than the next tick.
   const auto next = ledger_->tick(now);
-  // One slice of a sweep at a time, and only when the journal has taken the earlier ones: a new cancel waits for one
-  // slice at most.
+  // One slice of a sweep at a time, and only after the journal has written the earlier ones: a new cancel waits for at
+  // most one slice.
   if (may_sweep()) sweeping_ = ledger_->step(now);
   placing_ = true;
   absorb(now);

@@ -1,9 +1,9 @@
-// The core: ledger and fleet behind one gate. Pure: events in; durable batches, frames, events and answers out, in the
-// right order.
+// The core: ledger and fleet behind one gate. Pure: takes events; gives durable batches, frames, events and answers, in
+// the right order.
 //
-// The gate is guarantee 2 (nothing uncommitted leaves): whatever a turn produced waits until the journal has taken the
-// batch of that turn and all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease
-// answers pass the gate, since they say nothing.
+// The gate implements guarantee 2 (nothing uncommitted leaves): the effects of a transaction wait until the journal has
+// written its batch and all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease
+// answers bypass the gate, since they carry no state.
 #pragma once
 
 #include <deque>
@@ -19,32 +19,34 @@
 
 namespace quell::controller {
 
-/// What the core does to the world. Called on the core's own thread; none may block.
+/// The core's effects on the world. Called on the core's own thread; no method may block.
 class core_edges {
  public:
   virtual ~core_edges() = default;
   virtual std::uint64_t submit(std::vector<storage::entry> batch) = 0;
-  /// What is submitted from now on knows that this ticket was refused.
+  /// This ticket was refused, and everything submitted from now on takes that into account.
   virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
   virtual void send(const outgoing_frame& frame) = 0;
   virtual void publish(const storage::event_record& event) = 0;
   virtual void allow_keys(std::vector<std::string> public_keys) = 0;
-  /// A START for this operation is about to leave for this worker: its output may come.
+  /// A START for this operation is about to leave for this worker, so its output can arrive.
   virtual void output_expected(const operation_id& id, const std::string& worker) = 0;
-  /// A worker says in its live session how much one of its tasks wrote. Whether it is its task is still to be checked.
+  /// A worker reports in its live session how much one of its tasks wrote. The caller must still check that the task is
+  /// this worker's.
   virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) {
     (void)id, (void)worker, (void)counts;
   }
-  /// The operation is terminal and that is durable: its output is complete when what the worker counted is there.
+  /// The operation is terminal and that is durable: its output is complete once it has the number of bytes that the
+  /// worker counted.
   virtual void output_closes(const operation_id& id) = 0;
-  /// The stop of an operation of this process is durable, or is performed without being so.
+  /// The stop of an operation of this process is durable, or is performed although it could not be made durable.
   virtual void signal(const actor_signal& s) { (void)s; }
-  /// The same for an external operation: its owner must be told.
+  /// The same for an external operation: its owner must be notified.
   virtual void tell_owner(const external_signal& s) { (void)s; }
-  /// The operation is terminal, and that is durable.
+  /// The operation is terminal and that is durable.
   virtual void ended(const ended_operation& e) { (void)e; }
   virtual bool storage_low() const = 0;
-  /// Called with each tick of the core, at least once a second.
+  /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
   /// Memory and disk may differ: the process must end and recover from disk (DESIGN 3.11).
   virtual void fail_stop(const fault& why) = 0;
@@ -56,7 +58,7 @@ struct core_settings {
   std::function<std::string(const operation_id&)> token_for;
 };
 
-/// One thread.
+/// The gate, ledger and fleet of one controller. Used by one thread.
 class core {
  public:
   core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now);
@@ -64,23 +66,24 @@ class core {
   // ---- orders; each answer comes through its callback once everything it depends on is durable
   // ------------------------
   void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
-  /// Many at once, in order, in one commit; each has its own outcome.
+  /// Creates many operations in order in one commit; each has its own outcome.
   void create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
                    reply<std::vector<outcome<created>>> done, moment now);
   void cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now);
-  /// `ask` looks or acts on ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
+  /// `ask` reads or changes ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
   void turn(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
-  /// The same for an order that may have accepted a cancel: its batch leaves at once, and the cancel is fenced with it.
+  /// The same for an order that can have accepted a cancel: its batch is submitted at once, and the cancel is fenced
+  /// with it.
   struct said {
-    std::optional<cancel_id> fences;        ///< accepted by this order
-    std::function<void(bool durable)> then; ///< a stop is performed also where it is not durable
+    std::optional<cancel_id> fences;        ///< the cancel that this order accepted
+    std::function<void(bool durable)> then; ///< a stop is performed even if it is not durable
   };
   void judge(const std::function<said(ledger&, moment)>& ask, moment now);
-  /// The same for what must be on disk before it is answered: the closure is told whether it is.
+  /// The same for an order whose answer must wait for the disk: the closure receives whether the write succeeded.
   void written_turn(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask, moment now);
-  /// Rows that are nobody's state machine (tokens, audit): durable, then `done`.
+  /// Writes rows that belong to no state machine (tokens, audit), then calls `done` once they are durable.
   void write(std::vector<storage::entry> rows, reply<result<void>> done, moment now);
-  /// Drops rows that are over and old, unless something better is to be done (see `service::drop_old`).
+  /// Drops old rows of ended things, unless more urgent work waits (see `service::drop_old`).
   void drop_old(const service::old_things& what, reply<bool> done, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
@@ -89,13 +92,13 @@ class core {
              std::optional<boot_time> arrived = {});
   void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version, moment now);
   void committed(const storage::journal::commit_notice& notice, moment now);
-  /// Also continues sweeps. Returns when it next wants to be called.
+  /// Continues pending sweeps, too. Returns the next deadline.
   std::optional<boot_time> tick(moment now);
-  /// Ends the turn: submits what was produced since the last one. Frames and creates may share a turn; a cancel ends
-  /// its own at once.
+  /// Ends the transaction: submits everything produced since the last call. Frames and creates can share a transaction;
+  /// a cancel ends its own at once.
   void end_turn(moment now);
-  /// The end of a burst of messages: places what waits for a slot, then ends the turn.
-  /// Returns when the ledger wants the next tick.
+  /// Ends a burst of messages: places operations that wait for a slot, then ends the transaction. Returns the ledger's
+  /// next deadline.
   std::optional<boot_time> end_burst(moment now);
   bool dirty() const { return dirty_ || more_to_place_ || sweeping(); }
   /// True when nothing waits for the journal.
@@ -128,7 +131,7 @@ class core {
     std::optional<fault> failure;
   };
 
-  /// Not with many turns uncommitted, and not while a cancel waits for its commit: its notice would stand behind the
+  /// False while many transactions are uncommitted or a cancel waits for its commit: its notice would wait behind the
   /// slices.
   bool may_sweep() const {
     if (gate_.size() >= max_gated_for_sweep) return false;
@@ -151,8 +154,8 @@ class core {
   gated turn_;
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
-  unwritten unwritten_;                    ///< cancels and ends that a full disk refused; tried again with each tick
-  std::optional<std::uint64_t> reserving_; ///< a limit of numbers that is not known to be on disk
+  unwritten unwritten_;                    ///< cancels and ends that a full disk refused; retried at each tick
+  std::optional<std::uint64_t> reserving_; ///< a limit of reserved numbers that may not be on disk yet
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;

@@ -1,4 +1,4 @@
-// The frames of each worker's key that wait for the controller's actor.
+// Frames that wait for the controller's actor, in one queue per worker key.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace quell::controller {
 
 class frame_queues {
  public:
-  /// Keys are those of enrolled workers, so they are few. Past ones pile up when workers change theirs; then all queues
-  /// are dropped (what waits in one is held by its announcement).
+  /// Keys are those of enrolled workers, so they are few. Old keys accumulate when workers change theirs; at the limit
+  /// all queues are dropped (the announcement of a frame keeps its queue alive).
   std::shared_ptr<actors::frame_queue> of(const std::string& public_key) {
     constexpr std::size_t most = 20'000;
     if (all_.size() >= most && !all_.contains(public_key)) all_.clear();

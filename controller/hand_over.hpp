@@ -1,4 +1,4 @@
-// The last word to the controller's actor before a planned stop.
+// The last message to the controller's actor before a planned stop.
 #pragma once
 
 #include <caf/send.hpp>

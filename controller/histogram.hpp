@@ -1,4 +1,4 @@
-// A distribution as Prometheus wants it: counts at or below fixed bounds, with count and sum. Pure.
+// A distribution in Prometheus form: counts at or below fixed bounds, with count and sum. Pure.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace quell::controller {
 
-/// Of seconds, from a tenth of a millisecond (a fence on a fast disk) to a minute (a long grace).
+/// Seconds, from a tenth of a millisecond (a fence on a fast disk) to a minute (a long grace).
 class histogram {
  public:
   static constexpr std::array<double, 18> bounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,

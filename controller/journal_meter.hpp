@@ -1,4 +1,4 @@
-// How the journal fares: what was handed to it, and how long it took until that was durable. Thread safe.
+// Measures the journal: rows and batches submitted, and the time until they were durable. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class journal_meter {
   struct numbers {
     std::uint64_t batches = 0, rows = 0, failures = 0;
     std::uint64_t waiting = 0; ///< batches that are not durable yet
-    histogram commit_seconds;  ///< from handing over to durable
+    histogram commit_seconds;  ///< from submission to durable
   };
 
-  /// A batch with this ticket was handed over at `at`. Its notice may have come already.
+  /// A batch with this ticket was submitted at `at`. Its notice can have come already.
   void submitted(std::uint64_t ticket, std::size_t rows, boot_time at, boot_time now) {
     const std::lock_guard lock(mutex_);
     ++numbers_.batches;

@@ -1,4 +1,4 @@
-// The door to the ledger: the rest of it stands in ledger/.
+// The entry to the ledger: the rest of it is in ledger/.
 #include "controller/ledger.hpp"
 
 #include "controller/ledger/core.hpp"

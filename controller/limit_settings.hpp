@@ -1,5 +1,5 @@
-// The sections [defaults] and [limits] of the configuration, and by what names one may call, as the ledger and the
-// gateway take them.
+// The sections [defaults] and [limits] of the configuration and the accepted host names, in the form that the ledger
+// and the gateway take.
 #pragma once
 
 #include "controller/config.hpp"

@@ -1,4 +1,4 @@
-// Two buckets and a count.
+// Implements the limit with two buckets and a counter.
 #include "controller/log_rate_limiter.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-// Who has an order: whoever gave it, who may take it back, or the controller, who will answer it.
+// Decides who owns an order: its sender, who can still withdraw it, or the controller, which will answer it.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@ namespace quell::controller {
 /// Shared between the two. Any thread.
 class order_claim {
  public:
-  /// True for the first who asks, and for nobody else: the controller as it begins, or whoever waited too long for
-  /// that. If the controller comes too late it does nothing.
+  /// True for the first caller only: the controller when it begins the order, or the sender when it has waited too
+  /// long. A controller that comes second does nothing.
   bool take() { return !is_taken_.exchange(true); }
 
  private:

@@ -1,5 +1,5 @@
-// What callers ask of the controller and what they get: plain values between the gateway (HTTP), the controller actor
-// and the ledger.
+// Orders to the controller and their results: plain values between the gateway (HTTP), the controller actor and the
+// ledger.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace quell::controller {
 
-/// How far the time in a client-chosen operation id may be from now: a tombstone cannot be outrun, and a row whose id
-/// is older can go, since a repeated create of it is refused.
+/// How far the time in a client-chosen operation id may be from now. It ensures that no id outlives its tombstone, and
+/// that a row with an older id can be dropped, since a repeated create of it is refused.
 inline constexpr std::chrono::hours id_window{12};
 
-/// Who asks, from the token. The ledger judges what concerns the tree; the gateway has judged the role already.
+/// The caller, from the token. The ledger checks rights on the tree; the gateway has already checked the role.
 struct caller {
   quell::role role = quell::role::observer;
-  std::optional<scope_path> prefix; ///< sees and touches only what is at or below it
-  std::optional<operation_id> task; ///< a task's own token: itself to see, below itself to cancel
+  std::optional<scope_path> prefix; ///< it sees and changes only this scope and everything below it
+  std::optional<operation_id> task; ///< for a task's own token: it sees itself and can cancel below itself
   storage::person owner;
-  std::string token_name; ///< for people: names are not unique
-  /// Who it is, wherever callers are compared or stored: a stored token's id, `bootstrap`, `task:ID`, `service:NAME` or
-  /// `quell`.
+  std::string token_name; ///< for display: names are not unique
+  /// The identity wherever callers are compared or stored: a stored token's id, `bootstrap`, `task:ID`, `service:NAME`
+  /// or `quell`.
   std::string token_id;
 };
 
-/// What is particular to an operation in somebody else's runtime.
+/// The settings of an operation that runs in another runtime.
 struct external_spec {
-  milliseconds lease{0};     ///< its owner says at least this often that it lives; 0 = it need not
-  std::string session = {};  ///< the runtime that it belongs to; "" = none
-  bool starts_later = false; ///< pending until its owner starts it
+  milliseconds lease{0};     ///< its owner must send a heartbeat at least this often; 0 = no heartbeat needed
+  std::string session = {};  ///< the session in its runtime; "" = none
+  bool starts_later = false; ///< stays pending until its owner starts it
   friend bool operator==(const external_spec&, const external_spec&) = default;
 };
 
-/// A create, checked for shape and limits by the gateway; what depends on the tree is the ledger's.
+/// A create whose shape and limits the gateway has checked; the ledger checks everything that depends on the tree.
 struct create_order {
   caller by;
   std::optional<operation_id> id; ///< chosen by the client
@@ -49,14 +49,14 @@ struct create_order {
   std::string name, title;
   std::map<std::string, std::string> labels;
   std::optional<storage::person> owner; ///< nullopt = the caller
-  std::optional<milliseconds> timeout;  ///< 0 = none; nullopt: none, or what the gateway is configured with
+  std::optional<milliseconds> timeout;  ///< 0 = none; nullopt: none, or the gateway's configured default
   std::optional<milliseconds> grace;
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   std::optional<std::string> supersede;
   std::optional<std::uint64_t> as_of_seq;
   task_spec task;
   external_spec external;
-  // Of what only quell itself creates:
+  // Set only by quell itself:
   bool later = false;                       ///< it stays pending until `begin_own`
   std::string block;                        ///< see operation_record
   std::optional<storage::call_record> call; ///< kind tool_call
@@ -75,7 +75,7 @@ using outcome = tl::expected<T, refusal>;
 
 struct created {
   operation_id id;
-  bool existed = false; ///< same id, same body: 200
+  bool existed = false; ///< same id and same body: 200
 };
 
 struct cancel_order {
@@ -84,7 +84,7 @@ struct cancel_order {
   storage::cancel_target target;
   /// POST /operations/{id}/cancel: an unknown id is 404 and leaves no tombstone.
   bool must_exist = false;
-  bool has_ended = false; ///< the store says that the target is terminal: the cancel is recorded as already_finished
+  bool has_ended = false; ///< the store has the target as terminal: the cancel is recorded as already_finished
   std::string reason;
   std::optional<storage::person> by; ///< nullopt = the caller's owner
   std::string via_channel = "api";
@@ -92,7 +92,7 @@ struct cancel_order {
   std::optional<std::uint64_t> up_to_seq;
   bool dry_run = false;
   std::string fingerprint;
-  boot_time received{}; ///< when the request had been read; fenced_ms counts from here
+  boot_time received{}; ///< when the request was fully read; fenced_ms counts from here
 };
 
 /// One entry of `unproven` (SURFACE 3).
@@ -110,13 +110,14 @@ struct unproven_operation {
   std::optional<wall_time> dead_by;
 };
 
-/// A cancel as it is now. For a settled one `unproven` is empty.
+/// The current state of a cancel. For a settled one `unproven` is empty.
 struct cancel_view {
   storage::cancel_record record; ///< outcome, status and counts as of now; for `joined` those of the open cancel
   std::uint64_t unproven_total = 0;
   std::vector<unproven_operation> unproven; ///< at most 100, oldest first
   bool proven = false;
-  /// Dry run only: what would be stopped, at most 1,000, oldest first; record.report.operations counts all.
+  /// Dry run only: the operations that the cancel would stop, at most 1,000, oldest first; record.report.operations
+  /// counts all.
   std::vector<operation_id> would_stop;
   bool truncated = false;
 };
@@ -127,7 +128,7 @@ struct waiting_for {
   std::string detail;
 };
 
-/// What the ledger knows of a live operation and the committed row does not say: overlays the row in every answer.
+/// The ledger's newer knowledge of a live operation: every answer overlays the committed row with it.
 struct live_view {
   operation_id id;
   storage::operation_hot hot; ///< status already derived from cutoffs and closed ancestors
@@ -143,7 +144,7 @@ struct scope_view {
   std::optional<cancel_id> last_cancel;
 };
 
-/// Why a worker can start nothing now, in its own words.
+/// Why a worker can start nothing now, in the worker's own words.
 struct worker_trouble {
   wall_time since{};
   std::string why;
@@ -152,7 +153,7 @@ struct worker_trouble {
 /// Another process that holds the key of a worker.
 struct key_rival {
   wall_time since{}, last{};
-  std::string address; ///< as it says
+  std::string address; ///< as the other process reports it
 };
 
 struct worker_view {
@@ -163,7 +164,7 @@ struct worker_view {
   std::optional<wall_time> lease_expires_at, unreachable_since, dead_by;
   std::optional<worker_trouble> trouble;
   std::optional<key_rival> rival;
-  /// Whether it has stored the controller's next key; nullopt: there is none.
+  /// Whether it has stored the controller's next key; nullopt: there is no next key.
   std::optional<bool> knows_controller_key;
 };
 
@@ -173,7 +174,7 @@ struct cluster_view {
   std::uint64_t epoch = 0;
   std::map<std::string, std::uint64_t> workers;                                    ///< by status name
   std::map<std::string, std::uint64_t> operations;                                 ///< live ones by status name
-  std::map<std::pair<std::string, std::string>, std::uint64_t> operations_by_kind; ///< the same by (kind, status)
+  std::map<std::pair<std::string, std::string>, std::uint64_t> operations_by_kind; ///< live ones by (kind, status)
   std::uint64_t cancels_open = 0;
   std::optional<double> oldest_open_cancel_ms;
 };

@@ -1,4 +1,4 @@
-// Two small files, read about once a second.
+// Reads two small files about once a second.
 #include "controller/own_key.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,5 +1,5 @@
-// The controller's CURVE key and the one that follows it (`quelld --rotate-key`, `--finish-key`), as the files of the
-// state directory say while quelld runs.
+// The controller's CURVE key and its successor (`quelld --rotate-key`, `--finish-key`), read from the state directory
+// while quelld runs.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@ namespace quell::controller {
 
 class core;
 
-/// Looked at by one thread.
+/// Used by one thread.
 class own_key {
  public:
-  /// Has something done on the actor's thread.
+  /// Runs a function on the actor's thread.
   using order = std::function<void(std::function<void(core&)>)>;
-  /// `present` is served now. The sockets outlive this.
+  /// `present` is the key in use now. The sockets must outlive this object.
   own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk, order to_heart);
-  /// Tells the workers of a next key, and has the sockets take a new one, which is then returned (its public half).
+  /// Sends a next key to the workers; makes the sockets take a new key and then returns its public half.
   std::optional<std::string> look();
 
  private:
   void announce(std::string next, const std::optional<std::string>& changed) const;
 
   std::string directory_, present_;
-  std::optional<std::string> next_; ///< as the workers were told; "" = none
+  std::optional<std::string> next_; ///< the next key as sent to the workers; "" = none
   server_socket& control_;
   server_socket& bulk_;
   order to_heart_;

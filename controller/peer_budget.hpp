@@ -1,4 +1,5 @@
-// What one worker may send in a time: a bucket for each key, filled at a steady rate. Pure; time is handed in.
+// Limits how much one worker can send in a time: one bucket per key, filled at a steady rate. Pure; the caller passes
+// the time.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,8 @@ class budget {
   };
   explicit budget(rate r) : rate_(r), left_(r.most) {}
 
-  /// Takes `amount` if it is there. What is larger than the bucket is taken from a full one, so that it is possible at
-  /// all.
+  /// Takes `amount` if the bucket holds it. An amount larger than the bucket empties a full one, so that it is possible
+  /// at all.
   bool take(double amount, boot_time now) {
     if (now > filled_at_) {
       const auto gained = std::chrono::duration<double>(now - filled_at_).count() * rate_.per_second;

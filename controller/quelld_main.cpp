@@ -95,10 +95,11 @@ quell::result<quell::controller::config> configuration(const flags& f) {
   return c;
 }
 
-/// Every connection of a worker, client or watcher is a descriptor: takes as many as it may have. False, with the
-/// reason on stderr, where so few are allowed that the sockets' library would abort in the middle of the start.
+/// Raises the descriptor limit as far as allowed, since every connection of a worker, client or watcher is a
+/// descriptor. False, with the reason on stderr, if the limit is so low that the socket library would abort during the
+/// start.
 bool take_open_files() {
-  constexpr rlim_t least = 64; // about 40 without any connection
+  constexpr rlim_t least = 64; // about 40 are in use without any connection
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
   files.rlim_cur = files.rlim_max;
@@ -222,7 +223,7 @@ int main(int argc, char** argv) {
     auto why = (*controller)->failure_reason();
     if (!why.ends_with('.')) why += '.';
     spdlog::critical("quelld ends: {} Nothing that was answered is lost; start it again when the disk is well.", why);
-    // Memory and disk may differ: no orderly stop that would write memory's view.
+    // Memory and disk may differ: an orderly stop would write memory's view.
     std::_Exit(runtime_error);
   }
   manager.stopping("hands over to the workers");

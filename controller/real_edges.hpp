@@ -1,4 +1,4 @@
-// The core's effects on the real world, and the swarm's way back to the core. For the wiring.
+// The core's effects on the real world, and the turn scheduler's link back to the core. For the wiring.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@ class real_edges final : public core_edges {
   std::atomic<turns::swarm*> swarm = nullptr;
   std::atomic<webhooks::outgoing*> webhooks = nullptr;
   std::atomic<voice::voice_host*> voice = nullptr;
-  chat::event_tap chats; ///< hears from the beginning, also what a restart ends
+  chat::event_tap chats; ///< receives events from the beginning, including those of a restart
   std::function<void(const fault&)> on_failure;
-  std::string secret_key; ///< of the secrets of tasks
+  std::string secret_key; ///< for the secrets of tasks
 
   journal_meter meter;
 
@@ -49,7 +49,7 @@ class real_edges final : public core_edges {
   void send(const outgoing_frame& f) override {
     const auto* start = std::get_if<wire::start>(&f.frame.body);
     if (!start || start->spec.secrets.empty()) return control->send(f.route, wire::encode(f.frame));
-    auto opened = f.frame; // sealed everywhere but here
+    auto opened = f.frame; // the secrets are sealed everywhere else
     auto& secrets = std::get<wire::start>(opened.body).spec.secrets;
     secrets = open_secrets(secret_key, secrets);
     control->send(f.route, wire::encode(opened));
@@ -62,7 +62,7 @@ class real_edges final : public core_edges {
     if (auto* w = webhooks.load()) w->heard(event);
   }
   void signal(const actor_signal& s) override {
-    if (auto* v = voice.load()) v->signal(s); // before its turn says how it ended
+    if (auto* v = voice.load()) v->signal(s); // before its turn reports its end
     if (auto* to = swarm.load()) to->signal(s);
   }
   void tell_owner(const external_signal& s) override {
@@ -92,13 +92,13 @@ class real_edges final : public core_edges {
   boot_time last_tick_;
 };
 
-/// The swarm's way to the controller's actor; cut before that is waited for.
+/// The turn scheduler's link to the controller's actor; cut before the process waits for the actor.
 struct swarm_line {
   std::mutex guard;
   actors::controller_actor to;
 };
 
-/// Orders over that line; they leave nothing behind once it is cut.
+/// Orders over that link; they have no effect once it is cut.
 inline turns::heart_link link_over(std::shared_ptr<swarm_line> line, const storage::journal& store) {
   turns::heart_link link;
   link.knows_worker = [line](std::string worker, std::function<void(bool)> answer) {

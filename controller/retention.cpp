@@ -1,13 +1,13 @@
-// What may go, and at what pace.
+// Decides which rows can be dropped, and how fast.
 //
-// An operation goes when its whole tree ended before the limit (a root is terminal only when all below it is, so the
-// root's end decides), when no kept row names it as its parent (a detached child keeps those above it), and when its id
-// is so old that a repeated create of it would be refused: until then the row is what makes the repeat harmless.
-// A cancel goes when it settled before the limit, no kept operation was stopped by it, and no cutoff or tombstone names
-// it. Cutoffs and tombstones have their own time (controller/ledger/clock.cpp).
+// An operation is dropped when three conditions hold. Its whole tree ended before the limit (a root is terminal only
+// when everything below it is, so the root's end decides). No kept row names it as its parent (a detached child keeps
+// those above it). Its id is so old that a repeated create of it would be refused: until then the row makes the repeat
+// idempotent. A cancel is dropped when it settled before the limit, no kept operation was stopped by it, and no cutoff
+// or tombstone names it. Cutoffs and tombstones have their own time (controller/ledger/clock.cpp).
 //
-// The race with new work: nothing new can come to hang on what goes. A child of an ended parent is refused, an ended
-// operation never changes, and a settled cancel is joined by nobody.
+// The race with new work: nothing new can refer to a dropped row. A child of an ended parent is refused, an ended
+// operation never changes, and no cancel joins a settled one.
 #include "controller/retention.hpp"
 
 #include <spdlog/spdlog.h>
@@ -31,9 +31,9 @@ constexpr std::size_t most_per_slice = 200; // each takes its row out of the tab
 constexpr std::uint32_t most_looked_at = 1'000;
 constexpr std::uint64_t events_per_slice = 1'000;
 constexpr auto pause_at_least = 10ms;
-constexpr int pause_factor = 4; // of the time that a slice took: at most a fifth of the writer is ours
+constexpr int pause_factor = 4; // times the duration of a slice: retention uses at most a fifth of the writer
 constexpr auto when_busy = 100ms;
-constexpr int insists_after = 50; // 5 s of a load without a pause
+constexpr int insists_after = 50; // 5 s of load without a pause
 constexpr int gives_up_after = 600;
 
 /// Sleeps, unless asked to stop. False: stop.
@@ -62,7 +62,7 @@ class pass {
   }
 
  private:
-  // Each part: false = stop here.
+  // For each part: false = stop here.
   result<bool> events() {
     for (std::uint64_t last_oldest = 0;;) {
       const auto range = rows_.events_before(before_);
@@ -99,8 +99,8 @@ class pass {
         if (slice.operations.size() == most_per_slice) break;
       }
       counts_.operations += slice.operations.size();
-      // A crash in between leaves rows without output, which go with the next pass; the other way round their files
-      // would stay for ever.
+      // A crash in between leaves rows without output, which the next pass drops; in the other order their files would
+      // stay for ever.
       for (const auto& id : slice.operations) output_.drop(id);
       if (!slice.operations.empty() ? !drop(std::move(slice)) : !rest(pause_at_least, stop_)) return false;
     }
@@ -127,7 +127,7 @@ class pass {
     }
   }
 
-  /// One slice: asks until the controller has room, waits until it is durable, and rests in proportion.
+  /// Drops one slice: asks until the controller has room, waits until it is durable, and rests in proportion.
   bool drop(service::old_things slice) {
     for (int tries = 0; tries < gives_up_after; ++tries) {
       slice.insist = tries >= insists_after;
@@ -175,7 +175,7 @@ class retention_thread final : public retention {
 
  private:
   void run(service& controller, output_store& output, const std::stop_token& stop) {
-    // Often enough that the limit is exceeded by a few per cent only.
+    // Often enough that the limit is exceeded by only a few per cent.
     const auto interval = std::clamp<milliseconds>(options_.keep / 24, 500ms, 1h);
     auto next = std::min<milliseconds>(interval, 10s);
     while (rest(next, stop)) {

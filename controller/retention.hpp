@@ -1,4 +1,4 @@
-// Retention: operations that ended long ago, their output, cancels and events are dropped, a little at a time.
+// Retention: drops operations that ended long ago, their output, cancels and events, a little at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct dropped_counts {
   std::uint64_t operations = 0, cancels = 0, events = 0;
 };
 
-/// One pass over what stood in the store before `now - keep`. Every slice is one small transaction which leaves a
-/// consistent store: children go before their parents, output before its row, cancels after all that names them.
-/// Ends early, without a fault, when `stop` asks for it, or when the controller has had no room for a minute.
+/// One pass over the rows that were in the store before `now - keep`. Every slice is one small transaction that leaves
+/// the store consistent: children go before their parents, output before its row, cancels after everything that names
+/// them. Ends early, without a fault, if `stop` requests it or if the controller has had no room for a minute.
 result<dropped_counts> drop_old_things(storage::old_rows& rows, service& controller, output_store& output,
                                        wall_time now, milliseconds keep, const std::stop_token& stop);
 
-/// Passes, again and again, on a thread of its own.
+/// Makes passes repeatedly on its own thread.
 class retention {
  public:
   struct options {
@@ -31,7 +31,7 @@ class retention {
   };
   /// `controller` and `output` must outlive it.
   static result<std::unique_ptr<retention>> start(options o, service& controller, output_store& output);
-  /// Ends the pass that runs and joins.
+  /// Ends the running pass and joins the thread.
   virtual ~retention() = default;
 };
 

@@ -1,4 +1,4 @@
-// Nonce (12 bytes), tag (16 bytes), ciphertext.
+// Layout: nonce (12 bytes), tag (16 bytes), ciphertext.
 #include "controller/sealed_secret.hpp"
 
 #include <openssl/evp.h>
@@ -17,7 +17,7 @@ using cipher_context = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-/// Not the key itself, with which tokens are made.
+/// A derived key, since the key itself makes tokens.
 std::array<unsigned char, 32> sealing_key(std::string_view key) {
   constexpr std::string_view purpose = "quell: secrets of tasks";
   std::array<unsigned char, 32> out{};

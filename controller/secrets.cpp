@@ -1,4 +1,5 @@
-// Private files: made with O_EXCL and 0600 under a temporary name, then renamed, so that a crash leaves no half a key.
+// Private files: created with O_EXCL and 0600 under a temporary name, then renamed, so that a crash never leaves half a
+// key.
 #include "controller/secrets.hpp"
 
 #include <fcntl.h>

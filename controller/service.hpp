@@ -1,6 +1,6 @@
-// What the controller offers to its front (HTTP, and later chat and voice): every method may be called from any thread
-// and answers through a callback, after everything that the answer depends on is durable. Callbacks run on a controller
-// thread and must only hand over.
+// The controller's interface for its front ends (HTTP, chat, voice). Any thread may call every method. Each answers
+// through a callback once everything that the answer depends on is durable. Callbacks run on a controller thread and
+// must only pass the answer on.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace quell::controller {
 template <class T>
 using reply = std::function<void(T)>;
 
-/// Something became true after its commit. Delivered in commit order on a controller thread; must not block.
+/// An event after its commit. Delivered in commit order on a controller thread; the listener must not block.
 struct committed_event {
   storage::event_record event;
 };
@@ -30,15 +30,15 @@ class service {
   virtual ~service() = default;
 
   virtual void create(create_order order, reply<outcome<created>> done) = 0;
-  /// Many in one commit, answered in order.
+  /// Creates many in one commit and answers in order.
   virtual void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) {
     done(std::vector<outcome<created>>(orders.size(), tl::unexpected(none_here())));
   }
-  /// Answers when fenced (or at once for a dry run or a refusal). Waiting for signalled or settled is done with
+  /// Answers when the cancel is fenced (a dry run or a refusal: at once). To wait for signalled or settled, use
   /// `view_cancel` and events.
   virtual void cancel(cancel_order order, reply<outcome<cancel_view>> done) = 0;
-  /// The same, unless `claim` was taken before it begins: then it does nothing and never answers. Of `live_target` work
-  /// that is not live the answer is `operation_not_found`, and nothing is recorded.
+  /// The same, unless `claim` was taken before it begins: then it does nothing and never answers. With `live_target`,
+  /// work that is not live gives `operation_not_found`, and nothing is recorded.
   enum class may_target : std::uint8_t { anything, live_target };
   virtual void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
                               reply<outcome<cancel_view>> done) = 0;
@@ -46,7 +46,7 @@ class service {
   virtual void declare_worker_dead(std::string worker, std::string reason, caller by,
                                    reply<outcome<std::size_t>> done) = 0;
 
-  // External operations: see external_books. What ends them is on disk before it is answered.
+  // External operations: see external_books. Orders that end them are answered once they are on disk.
   virtual void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) {
     (void)id, (void)by;
     done(tl::unexpected(none_here()));
@@ -68,16 +68,17 @@ class service {
     (void)session, (void)by;
     done({});
   }
-  /// Called for each signal once its stop is durable (or is performed without being so). Set once at start.
+  /// Sets the listener for signals, called once the stop is durable (or is performed without being durable). Set once
+  /// at start.
   virtual void on_signal(std::function<void(const external_signal&)> listener) { (void)listener; }
 
-  /// For each id: what the ledger knows, nullopt if it is not live (the committed row then is the whole truth).
+  /// For each id the ledger's view, or nullopt if it is not live (then the committed row is the whole truth).
   virtual void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) = 0;
   virtual void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) = 0;
   virtual void open_cancels(reply<std::vector<cancel_view>> done) = 0;
   virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after,
                       std::size_t limit, reply<std::vector<scope_view>> done) = 0;
-  /// A page of the live tree (ledger.hpp); who may see it is the caller's affair.
+  /// A page of the live tree (ledger.hpp); the caller must check who may see it.
   virtual void branches(tree_question question, reply<tree_page> done) {
     (void)question;
     done({});
@@ -95,13 +96,13 @@ class service {
 
   virtual void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) = 0;
 
-  /// Tokens and audit events: written durably, then answered.
+  /// Tokens and audit events: answered once durable.
   virtual void put_token(storage::token_record record, reply<result<void>> done) = 0;
   virtual void drop_token(token_id id, reply<result<void>> done) = 0;
   virtual void audit(std::string action, std::string target, caller by, std::string via) = 0;
 
-  /// Drops rows that are over and old, if nothing better is to be done: answers, once that is durable, whether it did.
-  /// `insist`: only a cancel that waits for its commit is better.
+  /// Drops old rows of ended things unless more urgent work waits; answers, once that is durable, whether it did.
+  /// `insist`: gives way only to a cancel that waits for its commit.
   struct old_things {
     std::vector<operation_id> operations; ///< children before their parents
     std::vector<cancel_id> cancels;
@@ -113,7 +114,7 @@ class service {
     done(false);
   }
 
-  /// Called for each event after its commit. Set once at start.
+  /// Sets the listener for events, called for each after its commit. Set once at start.
   virtual void on_event(std::function<void(const committed_event&)> listener) = 0;
   /// True while the state directory is low on space: starts are refused (503 storage_unavailable).
   virtual bool storage_low() const = 0;
@@ -122,13 +123,14 @@ class service {
   static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
 };
 
-/// Output of tasks: files written by the bulk socket's thread, read by the front. Thread safe, does not block for long.
+/// Output of tasks: the bulk socket's thread writes the files, the front ends read them. Thread-safe; does not block
+/// for long.
 class output_store {
  public:
   struct slice {
-    std::uint64_t offset = 0; ///< of the first byte returned (>= the asked one if older bytes are gone)
+    std::uint64_t offset = 0; ///< of the first byte returned (later than the requested one if older bytes are gone)
     std::string bytes;
-    std::uint64_t size = 0;    ///< bytes ever written to the stream, as known here
+    std::uint64_t size = 0;    ///< bytes ever written to the stream, as far as known here
     std::uint64_t oldest = 0;  ///< offset of the oldest kept byte
     std::uint64_t dropped = 0; ///< bytes lost (on the worker, or pruned here)
     bool end = false;          ///< the stream is complete and this slice reaches its end
@@ -136,30 +138,31 @@ class output_store {
   virtual ~output_store() = default;
   virtual result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) = 0;
   virtual output_counts counts(const operation_id& id) = 0;
-  /// Pieces of both streams in the order received, from position `after` on (for SSE): (stream, offset, length) index
+  /// Pieces of both streams in the order received, after position `after` (for SSE): (stream, offset, length) index
   /// entries.
   struct piece {
     stream which;
     std::uint64_t offset, length;
-    wall_time at{}; ///< when it came from the worker, to about a second
+    wall_time at{}; ///< when it arrived from the worker, accurate to about a second
   };
   virtual std::vector<piece> order(const operation_id& id, std::uint64_t after_piece, std::size_t limit) = 0;
-  /// Calls `wake` once (on any thread) when more than what was seen (bytes of both streams, end) is there. Returns a
-  /// ticket for `forget`.
+  /// Calls `wake` once (on any thread) when there is more than the caller has seen (bytes of both streams, end).
+  /// Returns a ticket for `forget`.
   virtual std::uint64_t watch(const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
                               std::function<void()> wake) = 0;
   virtual void forget(std::uint64_t ticket) = 0;
-  /// Removes what is kept of an operation that ended long ago.
+  /// Removes the kept output of an operation that ended long ago.
   virtual void drop(const operation_id& id) { (void)id; }
-  /// Input for a task: queued to its worker (bounded). Returns the offset taken so far, or faults: not_found,
-  /// invalid_field (no stdin), rate_limited (buffer full: come again).
+  /// Queues input for a task to its worker (bounded). Returns the offset taken so far. Faults: not_found, invalid_field
+  /// (no stdin), rate_limited (buffer full: try again later).
   virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
                                       std::string bytes, bool end) = 0;
-  /// How far input is out of our hands: only what the worker has handed to the task outlives this process.
+  /// How much input has been delivered: only input that the worker has handed to the task survives the end of this
+  /// process.
   struct input_progress {
-    std::uint64_t handed = 0; ///< all below was handed to the task
-    bool end_handed = true;   ///< the end too, if it was said
-    bool is_closed = false;   ///< the task reads no more
+    std::uint64_t handed = 0; ///< all bytes below this offset were handed to the task
+    bool end_handed = true;   ///< true also if no end was sent
+    bool is_closed = false;   ///< the task no longer reads
   };
   virtual input_progress input_reached(const operation_id& id, std::uint64_t taken) {
     (void)id;

@@ -41,7 +41,7 @@ class actor_service final : public service {
       if (what == may_target::anything || target == nullptr || c.books().view(target->id, clock_now()))
         return c.cancel(order, fresh, done, clock_now());
       const refusal absent{{"operation_not_found", "operation " + target->id.text() + " is not live", {}}, {}, {}};
-      // What the ledger knows may not be on disk yet, where the caller looks next.
+      // The ledger's knowledge may not be on disk yet, and the caller reads the disk next.
       c.turn([&](ledger&, fleet&, moment) { return [done, absent] { done(tl::unexpected(absent)); }; }, clock_now());
     });
   }
@@ -261,7 +261,7 @@ class actor_service final : public service {
     ask([rows = std::move(rows), done = std::move(done)](core& c) { c.write(rows, done, clock_now()); });
   }
 
-  /// Runs `what` on the actor's thread; its value leaves through `done` after everything that it may have seen is
+  /// Runs `what` on the actor's thread; its value leaves through `done` once everything that it can have seen is
   /// durable.
   template <class Answer, class What>
   void with(reply<Answer> done, What what) {
@@ -279,7 +279,7 @@ class actor_service final : public service {
         {"storage_unavailable", "The store is full, so this is not on disk. Free space, then repeat.", {}}, {}, {}});
   }
 
-  /// The same, and `then` is told whether what it did is durable.
+  /// The same; `then` receives whether the change is durable.
   template <class Answer>
   void written(std::function<Answer(ledger&, moment)> what, std::function<void(Answer, bool durable)> then) {
     ask([what = std::move(what), then = std::move(then)](core& c) {

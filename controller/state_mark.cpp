@@ -21,7 +21,7 @@ fs::path folder() {
   return fs::path(runtime_directories + ("/" + std::to_string(::geteuid())) + state_marks_below);
 }
 
-/// FNV-1a: the same path has the same name in every version.
+/// FNV-1a, so that the same path has the same name in every version.
 std::string name_of_mark(const std::string& path) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const unsigned char c : path) hash = (hash ^ c) * 1'099'511'628'211ULL;
@@ -44,7 +44,7 @@ void mark_state(const std::string& directory) {
         fs::remove(old.path(), ignored);
     }
   const auto mark = marks / name_of_mark(path.string());
-  // Made anew each time, so that workers look again: the directory may be another one under the old path.
+  // Created anew each time, so that workers look again: another directory can be under the old path.
   if (!error) fs::remove(mark, error);
   if (!error) fs::create_directory_symlink(path, mark, error);
   if (error)

@@ -1,12 +1,12 @@
-// Tells the workers of this machine where the state is (protocol/state_marks.hpp).
+// Shows the workers of this machine where the state directory is (protocol/state_marks.hpp).
 #pragma once
 
 #include <string>
 
 namespace quell::controller {
 
-/// Marks `directory`, and drops marks of directories that are gone. It stays when the process ends: so does the state.
-/// Without a runtime directory that can be written it is logged what to do instead.
+/// Marks `directory` and drops marks of directories that are gone. The mark stays after the process ends, as the state
+/// does. If no runtime directory can be written, logs what to do instead.
 void mark_state(const std::string& directory);
 
 } // namespace quell::controller

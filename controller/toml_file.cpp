@@ -1,4 +1,4 @@
-// Parses, and turns what the library throws into a fault.
+// Parses, and turns the library's exceptions into faults.
 #include "controller/toml_file.hpp"
 
 #include <sstream>

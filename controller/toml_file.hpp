@@ -1,4 +1,4 @@
-// A TOML file as a table, with words for what is wrong in it. For .cpp files that read TOML.
+// Parses a TOML file into a table and describes errors in it. For .cpp files that read TOML.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace quell::controller {
 
-/// Fault `invalid_field`: file, what is wrong, and where.
+/// Fault `invalid_field`: names the file, the error, and its position.
 result<toml::table> parse_toml_file(const std::string& file);
 
 } // namespace quell::controller

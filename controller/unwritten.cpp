@@ -1,4 +1,4 @@
-// Refused turns: which of their rows still say something, and what they owe.
+// Refused batches: which of their rows are still valid, and which effects wait for them.
 #include "controller/unwritten.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string row_key(const storage::entry& row) {
         if constexpr (std::is_same_v<kind, storage::drop_tombstone>) return id_key('t', e.id);
         if constexpr (std::is_same_v<kind, storage::put_worker>) return 'w' + e.record.name;
         if constexpr (std::is_same_v<kind, storage::drop_worker>) return 'w' + e.name;
-        return {}; // inserts, events, tokens, numbers: each stands for itself
+        return {}; // inserts, events, tokens, numbers: independent of other rows
       },
       row);
 }

@@ -1,8 +1,8 @@
-// What a full disk refused and is tried again: turns of cancels and ends, kept true while newer turns pass them by.
+// Batches of cancels and ends that a full disk refused, kept correct for a retry while newer batches overtake them.
 //
-// The turns behind a refused one may be written before it is tried again. Rows are written whole, so a newer row of the
-// same thing makes the kept one void; to write that later would take the record back. What a turn owes the world once
-// it is durable (the acknowledgement of results, the end of output) is kept with it.
+// Batches after a refused one can be written before it is retried. Rows are written whole, so a newer row of the same
+// thing invalidates the kept one; writing that one later would revert the record. The effects that wait for the write
+// (acknowledged results, closed output) are kept with it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace quell::controller {
 
-/// What a row is about; equal for two rows of which the newer one replaces the older. "" = no row is ever replaced.
+/// Identifies a row's subject: for two rows with equal keys the newer replaces the older. "" = the row is never
+/// replaced.
 std::string row_key(const storage::entry& row);
 std::vector<std::string> row_keys(const std::vector<storage::entry>& rows);
 
@@ -38,9 +39,10 @@ class unwritten {
 
   bool empty() const { return turns_.empty(); }
   void add(turn refused) { turns_.push_back(std::move(refused)); }
-  /// Newer rows of these were handed to the journal, or wait to be tried again themselves.
+  /// Newer rows with these keys were handed to the journal, or wait for a retry themselves.
   void overtaken_by(const std::vector<std::string>& keys);
-  /// If the end of this operation is kept here, its result is acknowledged with that and not before. False: it is not.
+  /// If the end of this operation is kept here, its result is acknowledged with that end and not before. False: the end
+  /// is not here.
   bool take_result(const std::string& worker, const operation_id& id);
   /// How the operation stands by what is kept here; nullptr = nothing of it is.
   const storage::operation_hot* find(const operation_id& id) const;

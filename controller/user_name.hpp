@@ -1,4 +1,4 @@
-// What may name a user of a worker, whether it exists there or not. Pure.
+// Checks the name of a user on a worker, whether or not that user exists. Pure.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace quell::controller {
 
-/// 1 to 32 of A-Z a-z 0-9 _ - . $ that do not begin with a dash: never an option of a program that it is given to.
+/// 1 to 32 of A-Z a-z 0-9 _ - . $, not beginning with a dash, so that no program takes it for an option.
 inline bool is_user_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||

@@ -1,4 +1,4 @@
-// Start from the bottom (store, sockets, actor, gateway), stop from the top.
+// Starts from the bottom (store, sockets, actor, gateway) and stops from the top.
 #include "controller/wiring.hpp"
 
 #include <caf/actor_system.hpp>
@@ -42,7 +42,7 @@ namespace {
 
 struct actor_config : caf::actor_system_config {
   actor_config() {
-    set("scheduler.policy", caf::atom("sharing")); // work stealing polls: idle CPU
+    set("scheduler.policy", caf::atom("sharing")); // work stealing polls, which costs idle CPU
     set("scheduler.max-threads", 2u);
   }
 };
@@ -101,7 +101,7 @@ class process final : public controller_process {
   std::unique_ptr<voice::voice_host> voice_;
   std::unique_ptr<webhooks::outgoing> webhooks_;
   std::unique_ptr<gateway> gateway_;
-  // The control socket's thread alone touches these.
+  // Used only by the control socket's thread.
   frame_queues queues_;
   peer_budgets frame_budgets_{{400'000, 50'000}};
   peer_budgets byte_budgets_{{128 << 20, 16 << 20}};
@@ -163,7 +163,7 @@ void process::control_frame(const peer& from, std::string_view bytes) {
   const auto drop = [&](const std::string& why) {
     log_.warn(from.public_key, "control frame of key " + from.public_key + " dropped: " + why, now);
   };
-  // Before it is looked at: what is dropped must cost next to nothing. A numbered frame will be sent again.
+  // Before the frame is parsed: dropping one must cost next to nothing. A numbered frame will be sent again.
   if (!frame_budgets_.take(from.public_key, 1, now) ||
       !byte_budgets_.take(from.public_key, static_cast<double>(bytes.size()), now))
     return drop("it sends more than any worker needs to");
@@ -221,7 +221,7 @@ void process::start_actor() {
   const auto epoch = recovered_.epoch;
   auto state = std::make_shared<storage::recovered_state>(std::move(recovered_));
   system_ = std::make_unique<caf::actor_system>(actor_config_);
-  system_->await_actors_before_shutdown(false); // an agent that is begun in the last instant must not hold up the end
+  system_->await_actors_before_shutdown(false); // an agent that starts in the last moment must not delay the end
   handle_ = spawn_controller(
       *system_, [this, c, state](moment now) { return std::make_unique<core>(c, std::move(*state), edges_, now); });
   handle_promise_.set_value(handle_);
@@ -232,7 +232,7 @@ void process::start_actor() {
     (void)become_urgent();
     control_->run([this](const peer& from, std::string_view bytes) { control_frame(from, bytes); },
                   [this](std::string_view key) {
-                    // Strangers may come with ever new keys, so all of them together count as one.
+                    // Strangers can use ever new keys, so all of them together count as one peer.
                     log_.warn("strangers",
                               "connection refused: key " + std::string(key) + " is not enrolled (`quell worker add`)",
                               clock_now().boot);
@@ -257,7 +257,8 @@ result<void> process::start_swarm() {
   return {};
 }
 
-/// Before the gateway, so that no service is called that is not there; their events wait since the beginning.
+/// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered from the
+/// beginning.
 result<void> process::start_chats() {
   const auto& manners = options_.turns.chat;
   auto words = std::make_shared<const chat::cancel_words>(manners.words, manners.bot_names);
@@ -351,7 +352,7 @@ result<void> process::run() {
 
 void process::stop() {
   if (std::exchange(stopped_, true)) return;
-  if (handle_) hand_over(handle_); // frames leave after their commit; then the front closes
+  if (handle_) hand_over(handle_); // frames leave after their commit; then the front ends close
   if (gateway_) gateway_->stop();
   if (webhooks_) webhooks_->stop();
   if (voice_) voice_->stop();
@@ -371,8 +372,8 @@ void process::stop() {
     caf::scoped_actor waiting{*system_};
     waiting->wait_for(handle_);
   }
-  // The system waits for the actor's thread, which ends with the last handle: those in the journal's notice and in the
-  // service go first.
+  // The system waits for the actor's thread, which ends with the last handle: the handles in the journal's notice and
+  // in the service must go first.
   gateway_.reset();
   edges_.voice = nullptr;
   voice_.reset();

@@ -1,4 +1,4 @@
-// The controller process put together: journal, sockets, actor, gateway. The only file that knows them all.
+// Assembles the controller process: journal, sockets, actor, gateway. The only file that knows all of them.
 #pragma once
 
 #include <memory>
@@ -30,10 +30,11 @@ class controller_process {
 
   virtual std::string url() const = 0;
   virtual std::string state_directory() const = 0;
-  /// Becomes readable (poll) when the process must end because memory and disk may differ; `failure_reason` says why.
+  /// Becomes readable (poll) when the process must end because memory and disk may differ; `failure_reason` has the
+  /// cause.
   virtual int failure_descriptor() const = 0;
   virtual std::string failure_reason() const = 0;
-  /// A planned stop: hands over to the workers (their tasks live on), answers what is open, closes the store.
+  /// Planned stop: hands over to the workers (their tasks live on), answers open requests, closes the store.
   virtual void stop() = 0;
 };
 
