@@ -1,5 +1,5 @@
-// Operations that are actors of this process. Their work begins, waits for a human and ends by their actor's word,
-// unless a stop was there first; and what a restart leaves of them.
+// Operations that are actors of this process: their actor reports that they begin, wait for a human or end, unless a
+// stop came first. Also what remains of them after a restart.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
 bool core::pause(const operation_id& id, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].has_own_end || operations_[x].now != status::running || stop_of(x)) return false;
-  if (operations_[x].was_approved) return false; // an agent that was picked up after a restart asks late
+  if (operations_[x].was_approved) return false; // an agent that continues after a restart asks again, too late
   set_status(x, status::paused);
   operations_[x].waiting = reasons_.hold(approval_reason());
   write_row(x);
@@ -125,7 +125,7 @@ std::vector<open_turn> core::open_turns() const {
   return turns;
 }
 
-/// The first result of a call is the one that stands, so that whoever closes it may say it again.
+/// Keeps the first result of a call, so closing a call is idempotent.
 void core::close_call(index x, storage::call_outcome outcome) {
   effects_.journal.emplace_back(storage::put_call_result{operations_[x].id, std::move(outcome)});
 }
@@ -149,7 +149,7 @@ void core::write_told(std::string type, std::string data, index x, moment now) {
   add_event(std::move(e), now);
 }
 
-/// A call that ends while a human is still asked about it.
+/// Withdraws the question of a call that ends while a human is still asked about it.
 void core::asks_no_more(index x, moment now) {
   operation_node& n = operations_[x];
   if (n.now != status::paused) return;
@@ -167,8 +167,8 @@ void core::tell_turn_over(index x, const own_end& e, moment now) {
     write_told("turn_abort", R"({"reason":")" + e.abort_reason + R"("})", x, now);
 }
 
-/// The result of a call that is told to stop. Below another's stop the cause reads parent_ended: what the model is told
-/// is why that one was stopped.
+/// The result of a call that is told to stop. Below another operation's stop the cause reads parent_ended, but the
+/// model receives the cause of that operation's stop.
 storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
   const bool began = operations_[x].has_started && (operations_[x].now != status::paused || asks(x));
   for (index at = operation_parent(x); cause == stop_cause::parent_ended && at != none; at = operation_parent(at)) {
@@ -185,7 +185,7 @@ storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
 
 std::vector<operation_id> core::interrupted() { return std::exchange(interrupted_, {}); }
 
-/// Nothing of this turn was lost with the process: it waits for a human, and for nothing else that had begun.
+/// True if this turn lost nothing with the process: it waits for a human, and for nothing else that had begun.
 bool core::waits_for_human(index x) const {
   if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
   bool is_asked = false;
@@ -193,13 +193,13 @@ bool core::waits_for_human(index x) const {
     const operation_node& child = operations_[c];
     if (child.now == status::paused && !asks(c) && !stop_of(c))
       is_asked = true;
-    else if (child.has_started && child.kind != quell::kind::task) // a task needs no actor: its worker has it
+    else if (child.has_started && child.kind != quell::kind::task) // a task needs no actor: its worker runs it
       return false;
   }
   return is_asked;
 }
 
-/// Turns and calls lived in actors that are gone; what waits for a human only, and tasks, live on.
+/// Ends turns and calls whose actors are gone. Tasks, and operations that only wait for a human, live on.
 void core::interrupt_actors(moment now) {
   std::vector<std::pair<std::uint64_t, index>> gone;
   each_in_scope(scope_tree::root, [&](index x) {
@@ -207,7 +207,7 @@ void core::interrupt_actors(moment now) {
     const bool is_actor = n.kind == quell::kind::turn || n.kind == quell::kind::model_call ||
                           n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent ||
                           n.kind == quell::kind::exchange;
-    // What waited for its turn in a backup may have had it since: it is not done a second time.
+    // Work that was still waiting in a backup can have run since, so it must not run again.
     const bool may_have_run = n.has_started || n.seq < restored_below_;
     if (!is_actor || !may_have_run || n.has_own_end || waits_for_human(x)) return;
     const index parent = operation_parent(x);

@@ -1,5 +1,5 @@
-// Pages of the live tree. Each call looks at a bounded number of operations, so that nobody who looks holds up a stop:
-// a page may be short and still have a next one.
+// Pages of the live tree. Each call reads a bounded number of operations, so that no reader delays a stop: a page can
+// be short and still have a next one.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -8,13 +8,13 @@ namespace quell::controller::heart {
 
 namespace {
 
-/// Operations that one page may look at: about a millisecond.
+/// The most operations that one page reads: about a millisecond.
 constexpr std::size_t most_looks = 20'000;
 
 } // namespace
 
-/// The first behind `place` in a list that is ordered by seq. An operation that still stands in the list says it at
-/// once; behind one that has left, the list is walked, which ends after `most_looks`.
+/// The first entry after `place` in a list ordered by seq. If the operation of `place` is still in the list, its
+/// successor is the answer; if it has left, the list is walked, at most `most_looks` steps.
 template <class Next, class IsThere, class IsBehind>
 index core::behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const {
   if (place.seq == 0) return head;
@@ -63,7 +63,7 @@ void core::list_children(index parent, const tree_question& q, tree_page& page) 
   if (x != none && last != none) page.next = tree_place{"", last, operations_[last].seq, false};
 }
 
-/// The slots in their order: who lives all the while is seen once.
+/// Walks the slots in order: an operation that lives all the while is returned exactly once.
 void core::list_roots(index scope, const tree_question& q, tree_page& page) const {
   index x = q.after && q.after->seq > 0 ? std::min(q.after->slot, operations_.end_index()) : 0;
   if (q.after && q.after->seq > 0 && x < operations_.end_index()) ++x;
@@ -107,14 +107,14 @@ void core::list_scope(index scope, const tree_question& q, tree_page& page) cons
   }
 }
 
-/// The scopes directly in this one with live work, by name, from behind `after`. False: the page is full.
+/// Adds the scopes directly in this one with live work, by name, after `after`. False: the page is full.
 bool core::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
   const auto& all = scopes_.by_text();
   const std::string above = scope == scope_tree::root ? "" : scopes_[scope].path.text() + "/";
   auto at = after.empty() ? all.lower_bound(above) : all.upper_bound(after);
   while (at != all.end() && at->first.starts_with(above)) {
     const auto end = at->first.find('/', above.size());
-    if (end != std::string::npos) { // it lies deeper: on behind all of that
+    if (end != std::string::npos) { // it lies deeper: skip the rest of that inner scope
       at = all.lower_bound(at->first.substr(0, end) + static_cast<char>('/' + 1));
       continue;
     }

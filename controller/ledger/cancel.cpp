@@ -1,5 +1,5 @@
-// A cancel: who may, what it names, whether it joins one that runs, and its acceptance: one row, one cutoff, one stop
-// per worker concerned.
+// A cancel: the caller's rights, its target, whether it joins an open cancel, and its acceptance: one row, one cutoff,
+// one stop per worker concerned.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -92,7 +92,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
 
   storage::cancel_record r;
   r.id = order.id.value_or(fresh);
-  r.seq = next_seq_; // taken only when it is accepted
+  r.seq = next_seq_; // taken only when the cancel is accepted
   r.target = std::move(*target);
   r.cutoff = std::min(order.up_to_seq.value_or(r.seq), r.seq);
   r.reason = order.reason;
@@ -108,7 +108,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   if (const auto* o = std::get_if<storage::target_operation>(&r.target)) {
     const operation_id id = o->id;
     const index x = find(id);
-    // A dry run does not tell what others have from what nobody has.
+    // A dry run must not distinguish other callers' operations from unknown ids.
     const bool is_hidden = order.dry_run && !order.must_exist && x != none && !sees(order.by_token, x);
     if (x == none || is_hidden) return cancel_absent(order, std::move(r), id, now);
     if (!sees(order.by_token, x)) return refused_with("operation_not_found", "there is no operation " + id.text());
@@ -148,9 +148,9 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   cancel_run run;
   run.received = order.received;
   if (order.has_ended) {
-    r.outcome = cancel_outcome::already_finished; // the caller has looked, at the rights too
+    r.outcome = cancel_outcome::already_finished; // the caller has checked, including the rights
   } else if (const ended_trace* trace = recent_.find(id)) {
-    // Whether an ended one lay below the task is no longer known here; the store can say.
+    // The ledger no longer knows whether an ended operation lay below the task; the store does.
     const auto scope = scope_path::parse(recent_.scope(*trace));
     const bool is_hidden = by.prefix && scope && !scope->is_at_or_below(*by.prefix);
     if (by.task || (is_hidden && (order.must_exist || !order.dry_run))) return unknown();
@@ -164,11 +164,11 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
     const bool is_wide_enough =
         grave != tombstones_.end() &&
         (!grave->second.within || (by.prefix && by.prefix->is_at_or_below(*grave->second.within)));
-    // Who sees no more than a part of where it counts is not told who left it, or why.
+    // A caller who sees only a part of the tombstone's scope must not learn its author or reason.
     const bool is_seen = is_wide_enough && (!by.prefix || grave->second.within == by.prefix);
     if (!order.dry_run && is_seen && (first != nullptr || open != run_of_.end()))
       return *view_cancel(grave->second.cancel, now);
-    leaves_tombstone = !is_wide_enough || is_seen; // seen, but its cancel is no longer kept
+    leaves_tombstone = !is_wide_enough || is_seen; // visible, but its cancel is no longer kept
     const auto used = tombstones_of_.find(by.token_id);
     if (!order.dry_run && grave == tombstones_.end() && used != tombstones_of_.end() &&
         used->second >= settings_.max_tombstones_per_token)
@@ -186,7 +186,7 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
 
 cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
   if (covered == 0)
-    return nullptr; // nothing is being stopped there: only the cutoff counts, and it shall be the new one
+    return nullptr; // nothing is being stopped there: only the cutoff counts, and it must be the new one
   cancel_run* newest = nullptr;
   const auto consider = [&](cancel_run* run) {
     if (run->record.target == fresh.record.target && (newest == nullptr || run->record.cutoff > newest->record.cutoff))
@@ -209,14 +209,15 @@ cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
 void core::tighten(cancel_run& run, milliseconds grace, moment now) {
   const auto in_force = run.record.tighter ? run.record.tighter : run.record.grace;
   if (in_force && *in_force <= grace) return;
-  // "Each its own" may be smaller than what came now for some: only a kill at once is certainly nearer for all of them.
+  // With "each its own", some operations can have a shorter grace than the new one: only an immediate kill is certainly
+  // nearer for all.
   if (run.record.grace || grace.count() == 0) {
     run.record.grace = grace;
     run.record.tighter.reset();
   } else {
     run.record.tighter = grace;
   }
-  touch(run); // the answer promises it: the next life of this process tells it to workers that come back
+  touch(run); // the answer promises it: the next life of this process sends it to workers that come back
   send_stops(run, workers_below(run), grace);
   hurry_owners(run, grace, now);
 }
@@ -241,7 +242,8 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
     queue_sweep(run);
   }
   storage::put_cancel row{run.record};
-  row.record.status = cancel_status::fenced; // settled on disk with its times and events, which come with the fence
+  row.record.status =
+      cancel_status::fenced; // settled on disk with its times and events, which are written with the fence
   effects_.journal.emplace_back(std::move(row));
   changed_.insert(run.record.id);
   return run;

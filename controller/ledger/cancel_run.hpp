@@ -1,4 +1,5 @@
-// One open cancel: its row with the counts so far, what is left of it, and the workers whose word is awaited.
+// One open cancel: its row with the counts so far, its remaining operations, and the workers whose acknowledgement it
+// awaits.
 #pragma once
 
 #include <vector>
@@ -10,20 +11,21 @@ namespace quell::controller::heart {
 
 struct cancel_run {
   storage::cancel_record record;
-  std::uint64_t remaining = 0; ///< live operations that it covers
-  boot_time received{};        ///< times of the report count from here
-  bool is_fenced = false;      ///< the owner has said that the intent is durable (or cannot be)
-  bool is_dirty = false;       ///< the row is to be written with the next effects
+  std::uint64_t remaining = 0; ///< live operations that the cancel covers
+  boot_time received{};        ///< the report's times count from here
+  bool is_fenced = false;      ///< the owner has reported that the intent is durable (or cannot be)
+  bool is_dirty = false;       ///< the row must be written with the next effects
   bool has_progress = false;   ///< counts changed since the last progress event
   boot_time last_progress{};
   std::vector<index> awaited; ///< workers that have not applied it yet
 
-  index operation = none; ///< target_operation: while it lives
+  index operation = none; ///< target_operation: the operation, while it lives
   std::uint64_t operation_seq = 0;
-  index scope = none; ///< target_scope; for owner and everything the scope below which it holds (the root: everywhere)
+  index scope = none; ///< target_scope: the scope; target_owner and everything: the scope to which it is limited (the
+                      ///< root: no limit)
   index owner = none; ///< target_owner: interned
 
-  std::optional<scope_path> event_scope; ///< what its events are filed under
+  std::optional<scope_path> event_scope; ///< the scope of its events
   std::optional<operation_id> event_root;
 
   bool is_broad() const {

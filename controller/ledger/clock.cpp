@@ -1,5 +1,5 @@
-// What time does: timeouts, the bound of what is no process of ours, expiries, and the progress of open cancels once a
-// second.
+// Effects of time: timeouts, the bounds of operations that are not processes of ours, expiries, and the progress of
+// open cancels once a second.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -76,7 +76,7 @@ void core::expire(moment now) {
     }
     scope_node& node = scopes_[due.scope];
     if (node.generation != due.generation || node.cutoff == 0) continue;
-    // A later cancel of the same scope has an expiry of its own, not before this one's.
+    // A later cancel of the same scope has its own expiry, which is not earlier than this one.
     if (node.cutoff != due.cutoff) continue;
     if (node.live > 0 || node.holders > 0) {
       expiries_.push({now.boot + look_again, {}, due.scope, due.generation, due.cutoff});

@@ -1,14 +1,14 @@
-// The ledger's state and the names of its steps. Each step lives in the file that its comment names.
+// The ledger's state and the names of its steps. Each step is in the file that its comment names.
 //
-// Three ideas carry it:
-//  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped is read off its chain
-//  (itself and its ancestors
-//    up to a detached edge) when somebody looks (judge.cpp). Sweeps later *materialise* that leaf by leaf (sweep.cpp).
+// It rests on three ideas:
+//  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped follows from its chain
+//    (itself and its ancestors up to a detached edge) whenever it is read (judge.cpp). Sweeps later *materialise* the
+//    stop leaf by leaf (sweep.cpp).
 //  - An operation ends in two steps: its own work ends (`end_own_work`), and it becomes terminal when nothing below it
-//  lives (`finish`). So a
-//    covered operation keeps its chain until it has been counted, and a report never loses a leaf (ends.cpp).
-//  - Every change and the counts that follow from it leave in the same `take()`, so that any prefix of batches is a
-//  consistent past (recovery.cpp).
+//    lives (`finish`). So a covered operation keeps its chain until it has been counted, and a report never loses a
+//    leaf (ends.cpp).
+//  - Every change and the counts that follow from it leave in the same `take()`, so any prefix of batches is a
+//    consistent past (recovery.cpp).
 #pragma once
 
 #include <deque>
@@ -29,7 +29,7 @@
 
 namespace quell::controller::heart {
 
-/// So long after the kill an end may come before it counts as unconfirmed.
+/// An operation that ends later than this after the kill counts as unconfirmed.
 inline constexpr std::chrono::seconds unproven_after{10};
 
 /// The first stop that covers an operation.
@@ -37,7 +37,7 @@ struct found_stop {
   std::uint64_t seq = 0;
   stop_cause cause = stop_cause::cancel;
   std::optional<cancel_id> cancel;
-  const stop_words* words = nullptr; ///< for as long as the call lasts
+  const stop_words* words = nullptr; ///< valid only during the call
 };
 
 /// How an operation's own work ended.
@@ -149,7 +149,7 @@ class core final : public ledger, public actor_books, public question_books, pub
     purpose what;
     friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
   };
-  /// Something that is kept until an instant: a tombstone, or a cutoff (scope and generation).
+  /// An entry kept until an instant: a tombstone, or a cutoff (scope and generation).
   struct expiry {
     boot_time at;
     std::optional<operation_id> tombstone;
@@ -162,7 +162,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   using soonest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
   using stop_messages = std::map<index, wire::stop>; ///< by worker
 
-  // table.cpp: nodes and the lists and counts that they stand in
+  // table.cpp: nodes, and the lists and counts that contain them
   index find(const operation_id& id) const;
   bool is_same(index x, std::uint64_t seq) const { return operations_[x].seq == seq; }
   operation_details& details(index x);
@@ -184,7 +184,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   bool never_sent(index x) const;
   std::uint32_t slots_of(index x) const;
   requirement requirement_of(const task_spec& spec, const std::string& author) const;
-  void offer(index x); ///< to the placing, if it may be placed
+  void offer(index x); ///< to the placement, if it can be placed
 
   // record.cpp: rows, events and seqs
   std::uint64_t take_seq();
@@ -195,7 +195,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   void write_event(std::string type, const cancel_run& run, moment now);
   void touch(cancel_run& run);
 
-  // judge.cpp: what stops an operation, and which cancels count it
+  // judge.cpp: the stop of an operation, and the cancels that count it
   std::optional<found_stop> stop_of(index x) const;
   void covering(index x, std::vector<cancel_run*>& out) const;
   bool broad_matches(const cancel_run& run, index x) const;
@@ -302,7 +302,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   void push_children(sweep& s, index x) const;
   void queue_below(index x);
 
-  // stops.cpp: stops that are no cancels
+  // stops.cpp: stops that are not cancels
   void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
                        const stop_words* words = nullptr);
   void add_stop_below(stop_messages& messages, index x) const;
@@ -330,7 +330,7 @@ class core final : public ledger, public actor_books, public question_books, pub
   void recover_cancel(const storage::cancel_record& r, moment now);
   void recover_supersede();
 
-  // restored.cpp: what a backup does not know
+  // restored.cpp: gaps of a restored backup
   void doubt(index x, moment now);
   boot_time doubted_until(index x) const;
   void adopt(const operation_id& id, index worker);
@@ -351,31 +351,32 @@ class core final : public ledger, public actor_books, public question_books, pub
   scope_tree scopes_;
   interner<std::string> owners_;
   author_counts authors_;               ///< by interned owner
-  interner<std::string> workers_;       ///< never let go: as many as were ever enrolled
+  interner<std::string> workers_;       ///< never released: as many as were ever enrolled
   interner<std::string> sessions_;      ///< of runtimes that own external operations
   std::vector<index> session_heads_;    ///< by interned session
-  std::map<std::uint64_t, index> told_; ///< external ones whose owner was told to stop, by seq
-  boot_time woke_{};                    ///< when this process itself was last found to have stood still
+  std::map<std::uint64_t, index> told_; ///< external operations whose owner was told to stop, by seq
+  boot_time woke_{};                    ///< when this process was last found to have been stalled
   boot_time began_{};
   std::uint64_t restored_below_ = 0; ///< see storage::recovered_state
   interner<requirement> needs_;
   interner<std::pair<std::string, std::string>> reasons_;
   std::vector<worker_state> worker_states_; ///< by interned worker
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
-  std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< (scope, key): live ones, oldest first
+  std::map<std::pair<index, std::string>, std::vector<index>>
+      superseding_; ///< (scope, key): live operations, oldest first
 
   std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
   std::unordered_map<cancel_id, std::uint64_t> run_of_;
-  std::vector<cancel_run*> broad_; ///< those of an owner or of everything
+  std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
   std::size_t scope_cancels_ = 0;  ///< open ones of scopes
   std::set<std::uint64_t> dirty_;
   std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
-  std::vector<operation_id> interrupted_; ///< by the restart that this life began with
+  std::vector<operation_id> interrupted_; ///< by the restart that began this life
 
   ended_memory recent_;
   bounded_memory<cancel_id, storage::cancel_record, 10'000> settled_;
-  /// Rows of operations that ended without their worker's word, for evidence that comes late.
+  /// Rows of operations that ended without their worker's report, for late evidence.
   bounded_memory<operation_id, storage::operation_hot, 10'000> silent_ends_;
   std::unordered_map<operation_id, storage::tombstone_record> tombstones_;
   std::map<std::string, std::size_t> tombstones_of_; ///< by token

@@ -1,4 +1,4 @@
-// What a cancel covers: counted where it can be read off a counter, listed where it cannot; and the stops that tell the
+// The operations that a cancel covers: counted if a counter gives them, else listed. Also the stops sent to the
 // workers.
 #include <algorithm>
 #include <set>
@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t most_would_stop = 1'000;
 }
 
-/// Nothing in the target is newer than the cutoff and every operation there matches: the target's own counters say it
-/// all.
+/// True if no operation in the target is newer than the cutoff and every one matches: then the target's own counters
+/// are exact.
 bool core::is_full(const cancel_run& run) const {
   if (run.operation != none) return true;
   return run.scope != none && run.owner == none && run.record.cutoff + 1 >= next_seq_;
@@ -84,7 +84,7 @@ void core::send_stops(const cancel_run& run, const std::vector<index>& workers, 
     effects_.stops.push_back(std::move(order));
     return;
   }
-  // A worker cannot derive these by itself: it is told what of its own is meant.
+  // A worker cannot derive these operations by itself, so the stop lists its own ones.
   for (const index w : workers) {
     stop_order order{{workers_[w]}, message};
     for (const index x : held_by(w))
@@ -100,7 +100,7 @@ cancel_view core::dry_view(cancel_run run) const {
   for (const index w : workers_below(run)) run.record.report.workers.push_back(workers_[w]);
   run.record.report.operations = covered.size();
   run.record.seq = last_seq();
-  if (!run.record.up_to_seq) run.record.up_to_seq = run.record.seq; // repeats exactly this set
+  if (!run.record.up_to_seq) run.record.up_to_seq = run.record.seq; // a repeat with this value covers exactly this set
   if (run.record.outcome == cancel_outcome::stopping && covered.empty())
     run.record.outcome = cancel_outcome::nothing_live;
   view.record = std::move(run.record);

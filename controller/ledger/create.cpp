@@ -1,4 +1,4 @@
-// A create: everything that can refuse it, in the order in which a caller should hear of it, then one row.
+// A create: all checks that can refuse it, in the order in which a caller must learn of them, then one row.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -22,7 +22,7 @@ refusal core::stale_by(const cancel_id& id, const storage::cancel_target& target
     record = runs_.at(open->second).record;
   else if (const auto* settled = settled_.find(id))
     record = *settled;
-  else { // long settled: the row has the rest
+  else { // settled long ago: the row has the rest
     record.id = id;
     record.seq = seq;
     record.target = target;
@@ -91,7 +91,7 @@ std::optional<refusal> core::refuse_scope(const create_order& order, const scope
                        ", which this token is for; name a scope at or below it",
                    "/scope");
   if (!order.as_of_seq) return std::nullopt;
-  // The nearest known scope above: what is not in the tree has no cutoff.
+  // Starts at the nearest known scope above: a scope outside the tree has no cutoff.
   for (std::optional<scope_path> at = scope; at; at = at->parent()) {
     const index known = scopes_.find(at->text());
     if (known == none || scopes_[known].cutoff < *order.as_of_seq || scopes_[known].cutoff == 0) continue;

@@ -1,8 +1,8 @@
 // How operations begin, are told to stop, and end.
 //
 // The end of an operation's own work decides its status. It becomes terminal when nothing below it lives any more, so
-// that a chain is whole as long as anything hangs on it. A normal end stops the children that asked for that; any other
-// end stops all that are not detached.
+// that its chain stays complete as long as anything depends on it. After a normal end only the children that asked for
+// it are stopped; after any other end all that are not detached.
 #include <cassert>
 
 #include "controller/ledger/core.hpp"
@@ -57,7 +57,7 @@ void core::apply_stop(index x, const found_stop& stop, moment now) {
   }
   set_stop(x, stop, announce::yes, now);
   if (n.kind == quell::kind::task || n.has_own_end) return;
-  // What is no process of ours: its owner has the grace and the bound, then it is over on our side.
+  // An operation that is not a process of ours: its owner has the grace and the bound, then it ends on our side.
   milliseconds grace = n.grace;
   if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
     grace = *run->second.record.grace;
@@ -74,7 +74,7 @@ void core::begin(index x, wall_time at, moment now) {
   if (n.waiting != none) reasons_.release(n.waiting);
   n.waiting = none;
   if (n.more && n.more->timeout.count() > 0) {
-    // By our own wall clock, which reads it again after a restart: the worker's may stand elsewhere.
+    // By the controller's wall clock, which also reads it after a restart: the worker's clock can differ.
     n.more->deadline_at = now.wall + n.more->timeout;
     set_deadline(x, now.boot + n.more->timeout);
   }
@@ -141,7 +141,7 @@ void core::end_own_work(index x, own_end e, moment now) {
 
 void core::stop_children(index x, moment now) {
   operation_node& n = operations_[x];
-  if (stop_of(x)) return; // they are under the same stop, and on their way
+  if (stop_of(x)) return; // the children are under the same stop, which is on its way to them
   const bool all = n.own_end != status::completed;
   std::vector<index> stopped;
   bool spares_some = false;
@@ -156,15 +156,15 @@ void core::stop_children(index x, moment now) {
   n.more->children_stop_seq = take_seq();
   stop_messages messages;
   if (!spares_some) {
-    // One id says it: it has ended itself, and everything below it goes.
+    // One id is enough: the operation itself has ended, and everything below it is stopped.
     for (const auto& [worker, count] : n.more->workers_below) messages[worker].operations.push_back(n.id);
   } else {
     for (const index c : stopped) add_stop_below(messages, c);
   }
   send(std::move(messages), n.more->children_stop_seq, stop_cause::parent_ended, std::nullopt, std::nullopt);
-  // Direct children get their rows with the row that stops them: which stop was first must not depend on how far a
-  // sweep came before a crash. What lies further down derives it from them. Only a parent of very many leaves it to the
-  // sweep.
+  // Direct children get their rows together with the row that stops them: which stop was first must not depend on how
+  // far a sweep came before a crash. Operations further down derive it from them. Only a parent of very many children
+  // leaves this to the sweep.
   for (const index c : stopped) queue_below(c);
   if (stopped.size() > most_at_once) return;
   std::vector<std::uint64_t> guards;
@@ -189,7 +189,7 @@ void core::finish_one(index x, moment now) {
   operation_details& d = details(x);
   if (!n.is_stopped)
     if (const auto stop = stop_of(x)) set_stop(x, *stop, announce::no, now);
-  // Without a receipt of its own end it had ended by itself before the stop could reach it, or was lost unseen.
+  // Without a receipt of its own end it ended by itself before the stop could reach it, or was lost unseen.
   const bool is_unseen = !d.end_how && d.end_evidence == proof::none;
   const receipt how = d.end_how.value_or(is_unseen ? receipt::unconfirmed : receipt::already_finished);
   const proof by_itself = n.external ? proof::reported : proof::exit_status;

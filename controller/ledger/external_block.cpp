@@ -1,4 +1,4 @@
-// What a row says of an external operation besides: a small JSON object.
+// The additional fields in an external operation's row: a small JSON object.
 #include <nlohmann/json.hpp>
 
 #include "controller/external_books.hpp"

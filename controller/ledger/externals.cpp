@@ -1,8 +1,9 @@
-// External operations: work in somebody else's runtime. Its owner starts and ends it and says that it lives; it is told
-// to stop, and if it stays silent the operation ends on our side as unconfirmed.
+// External operations: work in another runtime. Its owner starts and ends it and sends heartbeats. If the owner, once
+// told to stop, stays silent, the operation ends on our side as unconfirmed.
 //
-// Who won is decided by the owner's word, in the order in which it reaches us: a completion that comes while it is
-// being stopped was there before the stop could be applied (`already_finished`); a failure then is its way to stop.
+// The order in which the owner's reports reach us decides which event wins: a completion that comes while the operation
+// is being stopped was there before the stop could be applied (`already_finished`); a failure counts as its way to
+// stop.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -12,7 +13,7 @@ namespace quell::controller::heart {
 
 namespace {
 
-/// A connection that our restart broke is no silence of its owner.
+/// A connection that our restart broke does not count as its owner's silence.
 constexpr milliseconds time_to_return{30'000};
 
 tl::unexpected<refusal> refuse(std::string code, std::string detail, const operation_id& id) {
@@ -54,7 +55,7 @@ void core::begin_lease(index x, boot_time until) {
   timers_.push({until, x, operations_[x].seq, timer::purpose::lease});
 }
 
-/// A renewed lease keeps its first timer, which finds here that it has to wait on.
+/// A renewed lease keeps its first timer, which then finds that it must be set again.
 void core::look_at_lease(index x, moment now) {
   operation_node& n = operations_[x];
   const boot_time end = lease_end(*n.external);
@@ -77,7 +78,7 @@ void core::look_at_lease(index x, moment now) {
                now);
 }
 
-/// Materialises a stop that nobody has rolled out to it yet. True if it is stopped; it may be gone then.
+/// Materialises a stop that no sweep has brought to it yet. True if it is stopped; it can be gone then.
 bool core::settle_stop(index x, moment now) {
   const auto stop = stop_of(x);
   if (!stop) return false;
@@ -165,7 +166,7 @@ void core::note_late_report(const owner_report& report, moment now) {
 heartbeat_answer core::heartbeat(const heartbeat_order& order, moment now) {
   heartbeat_answer answer;
   const auto renew = [&](index x) {
-    if (operations_[x].has_own_end) { // it only waits for what it has started
+    if (operations_[x].has_own_end) { // it only waits for the operations that it has started
       ++answer.renewed;
       return true;
     }
@@ -188,7 +189,7 @@ heartbeat_answer core::heartbeat(const heartbeat_order& order, moment now) {
   }
   if (!order.session) return answer;
   for (const auto& [x, seq] : in_session(*order.session, order.by))
-    if (is_same(x, seq)) renew(x); // one may end with another
+    if (is_same(x, seq)) renew(x); // the end of one can end another
   return answer;
 }
 
@@ -208,7 +209,8 @@ std::vector<external_signal> core::signals_of(const std::string& session, const 
   return found;
 }
 
-/// The caller's part of a session, oldest first, each with what tells it from a later user of its slot.
+/// The operations of a session that the caller sees, oldest first, each with the seq that distinguishes it from a later
+/// user of its slot.
 std::vector<std::pair<index, std::uint64_t>> core::in_session(const std::string& session, const caller& by) const {
   std::vector<std::pair<index, std::uint64_t>> found;
   const index s = sessions_.find(session);
@@ -219,7 +221,7 @@ std::vector<std::pair<index, std::uint64_t>> core::in_session(const std::string&
   return found;
 }
 
-/// The nearest of what the cancels that cover it say; else its own.
+/// The shortest grace of the cancels that cover it, else its own.
 milliseconds core::grace_below(index x) const {
   std::vector<cancel_run*> runs;
   covering(x, runs);
@@ -245,7 +247,7 @@ void core::tell_owner(index x, milliseconds grace, moment now) {
   effects_.owner_signals.push_back(signal_to_owner(x));
 }
 
-/// A later cancel may only bring the end nearer, and then its owner is told again.
+/// A later cancel can only shorten the grace; then its owner is notified again.
 void core::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
   for (const auto& [seq, x] : told_) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
@@ -263,8 +265,8 @@ void core::recover_external(index x, moment now) {
   told_.emplace(n.seq, x);
 }
 
-/// Its owner may have found nobody to report to: it has its grace once more. Once the open cancels are known, since a
-/// later one may have made it shorter than the time from the first signal to the kill.
+/// Gives its owner the whole grace again, since the owner may have been unable to report. Runs after the open cancels
+/// are known, because a later one can have made the grace shorter than the time from the first signal to the kill.
 void core::recover_grace(index x, moment now) {
   operation_node& n = operations_[x];
   const storage::stop_state& stop = *n.more->stop;

@@ -1,7 +1,7 @@
 // Operation id to slab index: a flat open-addressing table of 4-byte entries (about 8 bytes an operation).
 //
-// The ids themselves stand in the operations; `id_of(index)` fetches one. Removal shifts back what follows, so there
-// are no graves.
+// The operations hold the ids; `id_of(index)` returns one. Removal shifts the following entries back, so there are no
+// deleted markers.
 #pragma once
 
 #include <functional>

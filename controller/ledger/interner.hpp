@@ -1,4 +1,4 @@
-// Equal values stored once and named by an index; a value goes when the last one who holds it lets go.
+// Stores equal values once and names each by an index; a value is freed when its last holder releases it.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace quell::controller::heart {
 template <class T>
 class interner {
  public:
-  /// The index of `value`, held once more.
+  /// The index of `value`, with one more holder.
   index hold(const T& value) {
     auto [at, fresh] = by_value_.try_emplace(value, none);
     if (fresh) {
@@ -27,7 +27,7 @@ class interner {
     by_value_.erase(s.where);
     slots_.drop(i);
   }
-  /// The index of `value` if anybody holds it, else `none`.
+  /// The index of `value` if it has a holder, else `none`.
   index find(const T& value) const {
     const auto at = by_value_.find(value);
     return at == by_value_.end() ? none : at->second;

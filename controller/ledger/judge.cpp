@@ -1,5 +1,5 @@
-// What stops an operation. Nothing here changes anything: a stop is read off the chain of an operation, that is itself
-// and its ancestors up to a detached edge. Whoever was first (the lowest seq) is the one that counts.
+// Determines the stop of an operation, without changing anything: it follows from the operation's chain, which is the
+// operation and its ancestors up to a detached edge. The first stop (the lowest seq) counts.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -21,10 +21,10 @@ std::optional<found_stop> core::stop_of(index x) const {
     const operation_node& n = operations_[at];
     if (n.more) {
       if (n.more->stop) {
-        // For what lies below, the timeout or superseding of another is its parent's end.
+        // For the operations below, the timeout or superseding of an ancestor is their parent's end.
         const auto& s = *n.more->stop;
         consider(s.seq, at == x || s.cause == stop_cause::cancel ? s.cause : stop_cause::parent_ended, s.cancel);
-        break; // it is the first of everything above it, too
+        break; // it is also the first of everything above it
       }
       for (const cancel_run* run : n.more->targets) consider(run->record.seq, stop_cause::cancel, run->record.id);
     }

@@ -1,4 +1,5 @@
-// What workers say is kept in memory, in rows and in answers, so it is cut to what an honest one says at most.
+// Limits for texts from workers, since they are kept in memory, in rows and in answers: the most that an honest worker
+// sends.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the ledger remembers for a while of what is over: ended operations and settled cancels, both bounded.
+// The ledger's bounded memory of recently ended operations and settled cancels.
 #pragma once
 
 #include <deque>
@@ -10,7 +10,7 @@
 
 namespace quell::controller::heart {
 
-/// An operation that ended a short while ago: enough to answer for it until the store is asked.
+/// A recently ended operation: enough to answer for it until the store is asked.
 struct ended_trace {
   status as = status::completed;
   std::optional<stop_cause> cause;
@@ -47,7 +47,7 @@ class ended_memory {
     const auto at = traces_.find(id);
     if (at == traces_.end()) return;
     scopes_.release(at->second.scope);
-    traces_.erase(at); // its place in the order goes with its turn
+    traces_.erase(at); // its entry in the order is dropped when it becomes the oldest
   }
 
  private:
@@ -75,7 +75,7 @@ class bounded_memory {
     values_.erase(order_.front());
     order_.pop_front();
   }
-  void forget(const Id& id) { values_.erase(id); } // its place in the order goes with its turn
+  void forget(const Id& id) { values_.erase(id); } // its entry in the order is dropped when it becomes the oldest
   const Value* find(const Id& id) const {
     const auto at = values_.find(id);
     return at == values_.end() ? nullptr : &at->second;

@@ -1,5 +1,5 @@
-// One live operation in memory: a small node for each, and details only for those that run, are stopped or asked for
-// something rare.
+// One live operation in memory: a small node for each, and details only for operations that run, are stopped, or use a
+// rare option.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ namespace quell::controller::heart {
 
 struct cancel_run;
 
-/// How many held operations a worker has below something.
+/// The number of held operations below something, per worker.
 using worker_counts = std::vector<std::pair<index, std::uint32_t>>;
 
-/// What few operations have.
+/// Fields that few operations use.
 struct operation_details {
   std::optional<storage::stop_state> stop; ///< materialised: the first stop that covers it
   std::optional<receipt> end_how;          ///< of its own end
   std::optional<proof> end_evidence;
-  std::uint64_t children_stop_seq = 0; ///< the stop that its own end means for its children; 0 = none
+  std::uint64_t children_stop_seq = 0; ///< seq of the stop that its own end causes for its children; 0 = none
   std::optional<exit_state> exit;
   std::optional<storage::operation_error> error;
   std::optional<wall_time> deadline_at;
@@ -38,29 +38,29 @@ struct operation_details {
   std::optional<milliseconds> lease;
   std::string supersede;            ///< key; "" = none
   std::vector<cancel_run*> targets; ///< open cancels of exactly this operation
-  worker_counts workers_below;      ///< through non-detached edges, itself not counted
+  worker_counts workers_below;      ///< through non-detached edges, excluding itself
   std::unique_ptr<wire::task_unproven> unproven;
-  std::unique_ptr<asked_question> question; ///< of a call that has begun, and is paused for the answer
+  std::unique_ptr<asked_question> question; ///< of a call that has begun and is paused for the answer
 };
 
-/// What an external operation has besides.
+/// Additional state of an external operation.
 struct external_state {
-  std::string name; ///< for its owner's signal, as the labels
+  std::string name; ///< for its owner's signal; so are the labels
   std::map<std::string, std::string> labels;
   milliseconds lease{0}; ///< 0 = none
   boot_time lease_until{};
-  boot_time kill_at{};   ///< once its owner was told to stop
-  milliseconds grace{0}; ///< likewise
+  boot_time kill_at{};   ///< set once its owner was told to stop
+  milliseconds grace{0}; ///< set at the same time
   index session = none, session_next = none, session_previous = none;
   bool starts_later = false;
 };
 
 struct operation_node {
   operation_id id;
-  std::uint64_t seq = 0; ///< 0 = the slot is free; never used twice, so (index, seq) names one operation for ever
+  std::uint64_t seq = 0; ///< 0 = the slot is free; never reused, so (index, seq) names one operation for ever
   std::uint64_t as_of = 0;
   std::uint64_t fingerprint = 0; ///< hash of the create's body
-  wall_time since{};             ///< started: when it began; else since when it waits for what it waits for
+  wall_time since{};             ///< started: when it began; else since when it waits for its current reason
   milliseconds grace{2000};
   spec_blob spec;
   std::unique_ptr<operation_details> more;
@@ -73,21 +73,21 @@ struct operation_node {
   index need = none;            ///< requirement
   index waiting = none;         ///< interned reason
   std::uint32_t live_below = 1; ///< itself and the live ones below it through non-detached edges
-  std::uint32_t children = 0;   ///< live direct children, detached ones too
+  std::uint32_t children = 0;   ///< live direct children, including detached ones
 
   quell::kind kind = quell::kind::task;
   status now = status::pending;
-  status own_end = status::pending; ///< with `has_own_end`
+  status own_end = status::pending; ///< valid if `has_own_end`
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   std::uint8_t depth = 1;
   bool detached : 1 = false;
   bool has_started : 1 = false;
-  bool is_stopped : 1 = false; ///< more->stop is set; it stands in its scope's list of stopping ones
+  bool is_stopped : 1 = false; ///< more->stop is set; the operation is in its scope's list of stopping ones
   bool has_own_end : 1 = false;
-  bool is_held : 1 = false;         ///< assigned to `worker`, not proven gone there
-  bool was_approved : 1 = false;    ///< a human was asked, and is not asked again
-  bool waits_for_older : 1 = false; ///< superseding what still lives
-  bool is_unsure : 1 = false;       ///< from a restored backup: it may have been started since (restored.cpp)
+  bool is_held : 1 = false;         ///< assigned to `worker` and not proven gone there
+  bool was_approved : 1 = false;    ///< a human was asked and is not asked again
+  bool waits_for_older : 1 = false; ///< it supersedes an operation that is still alive
+  bool is_unsure : 1 = false;       ///< from a restored backup: it can have been started since (restored.cpp)
 };
 
 } // namespace quell::controller::heart

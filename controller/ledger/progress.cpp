@@ -1,7 +1,7 @@
-// A cancel's way from fenced over signalled to settled, and the counts of its report.
+// A cancel's way from fenced through signalled to settled, and the counts of its report.
 //
-// An operation is counted in the same batch as its terminal row, in every open cancel that covers it; so the sums of a
-// report hold after any prefix of what was journaled.
+// An operation is counted in the same batch as its terminal row, in every open cancel that covers it. So the sums of a
+// report hold after any prefix of the journal.
 #include <algorithm>
 #include <cassert>
 
@@ -19,7 +19,7 @@ void core::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   const auto open = run_of_.find(id);
   if (open == run_of_.end()) return;
   cancel_run& run = runs_.at(open->second);
-  if (run.is_fenced) return; // a cancel that joined it asks again
+  if (run.is_fenced) return; // a cancel that joined it calls this again
   run.is_fenced = true;
   run.record.durable = durable;
   run.record.report.fenced_ms = since_received(run, now);
@@ -31,7 +31,7 @@ void core::cancel_fenced(const cancel_id& id, bool durable, moment now) {
 
 void core::check_signalled(cancel_run& run, moment now) {
   if (!run.is_fenced || run.record.report.signalled_ms) return;
-  // Who is silent does not hold it up: what lives there is listed with its dead-by instant.
+  // A silent worker does not delay it: the operations there are listed with their dead-by instant.
   const bool awaits = run.remaining > 0 &&
                       std::any_of(run.awaited.begin(), run.awaited.end(), [this](index w) { return is_reachable(w); });
   if (awaits) return;
@@ -68,7 +68,7 @@ void core::tally(index x, receipt how, proof evidence, moment now) {
     ++run->record.report.proofs[static_cast<std::size_t>(evidence)];
     run->has_progress = true;
     touch(*run);
-    if (run->operation == x) { // the last of its target: nothing is left to be found from there
+    if (run->operation == x) { // the last of its target: no further operation can be found from there
       std::erase(details(x).targets, run);
       run->operation = none;
     }

@@ -1,4 +1,4 @@
-// What begun calls ask humans: asked, answered, taken back, or dropped with a stop or an end.
+// Questions of running calls to humans: asked, answered, withdrawn, or dropped with a stop or an end.
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/refused_with.hpp"
@@ -40,7 +40,7 @@ outcome<operation_id> core::answer(const operation_id& id, const human_answer& w
   return id;
 }
 
-/// It waits for nobody any more.
+/// Marks the call as waiting for nobody.
 void core::go_on(index x) {
   operation_node& n = operations_[x];
   reasons_.release(n.waiting);

@@ -1,4 +1,5 @@
-// How much of the cluster one author has alive, so that one who is behind a shared token cannot take it all. Pure.
+// Counts the live operations of each author, so that one author behind a shared token cannot take the whole cluster.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace quell::controller::heart {
 
-/// By the index of the interned author; an index that is given to somebody else has no counts left.
+/// Counts by the index of the interned author; an index is reused only when its counts are 0.
 class author_counts {
  public:
   void add(index author, quell::kind what) {
@@ -33,10 +34,10 @@ class author_counts {
   std::vector<of_author> counts_;
 };
 
-/// Pending tasks of an author wait in one of these many lines, which are served in turn.
+/// The number of lines in which pending tasks wait, by author; lines are served in turn.
 inline constexpr std::uint32_t author_lines = 64;
 
-/// The same in every process (FNV-1a).
+/// The same value in every process (FNV-1a).
 inline std::uint8_t line_of_author(std::string_view author) {
   std::uint32_t hash = 2'166'136'261U;
   for (const char c : author) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;

@@ -1,4 +1,4 @@
-// What a worker says when it comes (back), and what is concluded when it does not.
+// Compares a worker's report with the ledger when the worker comes (back), and decides what follows if it does not.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,7 +28,7 @@ void core::reconcile(const std::string& worker, const wire::hello& h, bool same_
     }
   }
   resend_stops(w, now);
-  // What should not live there: it ended here by rule, or was never ours.
+  // Operations that must not live there: they ended here by rule, or were never ours.
   stop_messages strays;
   for (const wire::inventory_item& item : h.inventory)
     if (!expected.contains(item.operation)) strays[w].operations.push_back(item.operation);
@@ -48,7 +48,7 @@ void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
   if (operations_[x].is_unsure) return not_there(x);
   const bool may_have_run = operations_[x].has_started || !same_life;
   if (may_have_run) {
-    // The level that it began at counts, not the one that its worker has now.
+    // The level at its start counts, not the worker's present one.
     const auto level = operations_[x].more ? operations_[x].more->level : std::nullopt;
     const bool has_namespace = level == containment::cgroup_pidns || level == containment::pidns;
     if (!h.absence_is_proof && !has_namespace)
@@ -70,7 +70,7 @@ void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
   put_back(x, now);
 }
 
-/// Its START never arrived (its session is over, so it never will): it may be placed again.
+/// Its START never arrived (its session is over, so it never will): it can be placed again.
 void core::put_back(index x, moment now) {
   release(x);
   operations_[x].worker = none;
@@ -119,7 +119,7 @@ std::optional<boot_time> core::lease_expired(const std::string& worker,
   std::optional<boot_time> next;
   for (const index x : held_by(w)) {
     const operation_node& n = operations_[x];
-    if (n.is_unsure) continue; // another worker may have it
+    if (n.is_unsure) continue; // another worker can have it
     const boot_time dead = dead_by(n.more ? n.more->lease : std::nullopt);
     if (dead > now.boot) {
       if (!next || dead < *next) next = dead;

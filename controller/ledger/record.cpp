@@ -1,5 +1,5 @@
-// What leaves for the journal: rows, events, numbers. Rows of cancels are written once per batch, however often their
-// counts changed.
+// The ledger's output to the journal: rows, events, numbers. A cancel's row is written once per batch, however often
+// its counts changed.
 #include "controller/ledger/core.hpp"
 #include "controller/ledger/sentences.hpp"
 
@@ -8,7 +8,7 @@ namespace quell::controller::heart {
 namespace {
 constexpr std::uint64_t seq_block = 10'000;
 
-/// What those are told of a settled cancel who look nothing up: JSON text.
+/// The event data of a settled cancel, complete enough that a listener needs no lookup: JSON text.
 std::string settled_data(const storage::cancel_record& cancel) {
   const auto count = [&](receipt r) { return cancel.report.receipts[static_cast<std::size_t>(r)]; };
   const auto open = count(receipt::unconfirmed) + count(receipt::declared);
@@ -19,8 +19,8 @@ std::string settled_data(const storage::cancel_record& cancel) {
 } // namespace
 
 void core::reserve_seqs() {
-  // Half a block ahead: a number that a full disk keeps from being reserved is not in use yet. Were it, a cancel that
-  // is performed without being written could give it to workers, and a restart would give it to something else.
+  // Reserves half a block ahead, so that a number whose reservation a full disk refuses is not in use yet. Otherwise a
+  // cancel performed without being written could send it to workers, and a restart would give it to something else.
   if (next_seq_ + seq_block / 2 < seq_limit_) return;
   seq_limit_ = next_seq_ + seq_block;
   effects_.journal.emplace_back(storage::reserve_seq{seq_limit_});
@@ -98,7 +98,7 @@ void core::add_event(storage::event_record e, moment now) {
 void core::forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
   for (const auto& id : ended) {
     recent_.forget(id);
-    silent_ends_.forget(id); // evidence that comes now has no row to stand in
+    silent_ends_.forget(id); // evidence that comes now has no row to be kept in
   }
   for (const auto& id : settled) settled_.forget(id);
 }
@@ -106,7 +106,7 @@ void core::forget(const std::vector<operation_id>& ended, const std::vector<canc
 ledger_effects core::take() {
   for (const std::uint64_t seq : dirty_) {
     const auto at = runs_.find(seq);
-    if (at == runs_.end()) continue; // settled meanwhile: its last row is written already
+    if (at == runs_.end()) continue; // settled meanwhile: its last row is already written
     at->second.is_dirty = false;
     effects_.journal.emplace_back(storage::put_cancel{at->second.record});
     changed_.insert(at->second.record.id);

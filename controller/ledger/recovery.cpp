@@ -1,5 +1,5 @@
-// From what stands on disk to the same state that wrote it. Whatever was not written (sweeps, who is awaited, which
-// children a parent's end stops) is derived again; nothing depends on how far the last life had come.
+// Rebuilds from disk the state that wrote it. Unwritten parts (sweeps, awaited workers, the children that a parent's
+// end stops) are derived again; nothing depends on how far the last life had come.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -60,7 +60,7 @@ void core::recover(storage::recovered_state& recovered, moment now) {
     check_signalled(run, now);
     check_settled(run.record.seq, now);
   }
-  effects_.stops.clear(); // no worker has a session yet; each is told again when it comes
+  effects_.stops.clear(); // no worker has a session yet; each gets its stops again when it comes
 }
 
 void core::recover_operation(const storage::operation_record& r, moment now) {
@@ -117,7 +117,7 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
   }
   if (n.external) recover_external(x, now);
-  // A wall clock that was set back meanwhile must not make it longer than it was at its start.
+  // A wall clock that was set back meanwhile must not make the timeout longer than it was at the start.
   if (hot.deadline_at && !n.has_own_end)
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
   if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_started && !n.has_own_end) doubt(x, now);
@@ -132,7 +132,7 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
 void core::recover_cancel(const storage::cancel_record& r, moment now) {
   if (r.status == cancel_status::settled) return;
   cancel_order order;
-  // Nor may it make the report's times run backwards.
+  // Nor can it make the report's times run backwards.
   const double reached = std::max(r.report.fenced_ms.value_or(0), r.report.signalled_ms.value_or(0));
   order.received = now.boot - std::max<std::chrono::nanoseconds>(now.wall - r.created_at,
                                                                  std::chrono::nanoseconds(std::llround(reached * 1e6)));
@@ -142,9 +142,10 @@ void core::recover_cancel(const storage::cancel_record& r, moment now) {
   run.is_fenced = run.record.report.fenced_ms.has_value();
   run.last_progress = now.boot;
   enter(run);
-  raise_cutoff(run, now); // it is there already, unless a full disk refused the turn that accepted the cancel
+  raise_cutoff(run, now); // already there, unless a full disk refused the batch that accepted the cancel
   run.remaining = covered_list(run).size();
-  // Ends that a full disk refused and that were over when the cancel came: they are covered and counted after all.
+  // Operations whose end a full disk refused, and which had ended when the cancel came: they are covered and counted
+  // after all.
   const auto& counted = run.record.report.receipts;
   const auto operations = std::accumulate(counted.begin(), counted.end(), run.remaining);
   if (operations != run.record.report.operations) {

@@ -1,4 +1,5 @@
-// Placing, and what workers report of single tasks. Any report may come twice, late, or about something that is over.
+// Placing, and the workers' reports about single tasks. Any report can be repeated, late, or about an operation that
+// has ended.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -37,7 +38,7 @@ std::optional<wire::start> core::assign(const operation_id& id, const std::strin
   s.spec.least_containment = need.least;
   s.grace = n.grace;
   if (n.more && n.more->timeout.count() > 0) s.deadline = now.wall + n.more->timeout;
-  // Above it a nearer one may stand: that one ends it, too.
+  // An ancestor can have a nearer deadline, which ends this operation, too.
   for (index at = operation_parent(x); at != none; at = operation_parent(at)) {
     const auto& above = operations_[at].more;
     if (above && above->deadline_at && (!s.deadline || *above->deadline_at < *s.deadline))
@@ -106,12 +107,12 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
     return;
   }
   operation_node& n = operations_[x];
-  if (!n.is_held || workers_[n.worker] != worker) return; // counted already, or not its business
-  // Let go is not begun: an exec that failed never ran.
+  if (!n.is_held || workers_[n.worker] != worker) return; // already counted, or not this worker's operation
+  // Being released to start is not a start: an exec that failed never ran.
   const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed" && m.evidence != proof::never_ran;
   const auto stop = stop_of(x);
   if (ran && !n.has_started) begin(x, m.started_at, now);
-  // Began together with a stop: the frames may be read in any order, the chain is the same.
+  // A start and a stop at once: the two frames can be read in either order, with the same chain.
   operation_details& d = details(x);
   d.output.stdout_bytes = std::max(d.output.stdout_bytes, m.output.stdout_bytes);
   d.output.stderr_bytes = std::max(d.output.stderr_bytes, m.output.stderr_bytes);
@@ -119,7 +120,7 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   if (m.exit) d.exit = m.exit;
 
   const bool never_ran = m.evidence == proof::never_ran && !n.has_started;
-  // A worker that said before that it runs: what is true of both is that it is gone.
+  // The worker reported earlier that it runs: both reports agree only that it is gone.
   const bool contradicts = m.evidence == proof::never_ran && n.has_started;
   const proof evidence = contradicts ? proof_of(d.level.value_or(containment::group)) : m.evidence;
   const auto said = contradicts ? std::nullopt : m.how;
@@ -153,7 +154,7 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
 void core::note_late(const operation_id& id, const wire::task_ended& m) {
   storage::operation_hot* hot = silent_ends_.find(id);
   if (hot == nullptr || !hot->late.empty()) return;
-  // Kept beside the terminal status, never over it.
+  // Kept beside the terminal status, which it never replaces.
   std::string json = "{\"evidence\":\"" + std::string(name_of(m.evidence)) + "\"";
   if (m.how) json += ",\"receipt\":\"" + std::string(name_of(*m.how)) + "\"";
   if (m.exit && m.exit->code) json += ",\"exit\":{\"code\":" + std::to_string(*m.exit->code) + "}";

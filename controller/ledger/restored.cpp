@@ -1,7 +1,7 @@
-// What a restored backup does not know. A task that had not begun when the backup was taken may have been sent, may
-// have run and may have ended since, on any worker; its worker has perhaps forgotten it. So it is neither placed again
-// nor taken for never begun. A worker that names it in its hello has it. What nobody has named when every lease that
-// can have been granted is over lives nowhere: whether it ran stays unknown, and the record says so.
+// Handles the gaps of a restored backup. A task that had not begun when the backup was taken can have been sent, run
+// and ended since, on any worker, and the worker can have forgotten it. So the task is neither placed again nor assumed
+// never to have begun. A worker that names it in its hello has it. If no worker has named it when every lease that can
+// have been granted is over, it lives nowhere: whether it ran stays unknown, and the record says so.
 #include "controller/ledger/core.hpp"
 #include "protocol/lease.hpp"
 
@@ -25,12 +25,12 @@ void core::adopt(const operation_id& id, index worker) {
   if (x == none || !operations_[x].is_unsure || operations_[x].has_own_end) return;
   operations_[x].is_unsure = false;
   if (operations_[x].is_held && operations_[x].worker == worker) return;
-  release(x); // it was placed anew between the backup and its restore
+  release(x); // it was placed again between the backup and its restore
   hold(x, worker);
   write_row(x);
 }
 
-/// The worker that had it when the backup was taken has it no more; another one may.
+/// The worker that had it when the backup was taken no longer has it; another one can.
 void core::not_there(index x) {
   release(x);
   operations_[x].worker = none;

@@ -1,4 +1,4 @@
-// What lives in a scope, for those who are asked to stop it by a word.
+// The live operations of a scope, for a stop by chat message.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -10,7 +10,7 @@ std::uint64_t core::live_in(const scope_path& scope) const {
   return at == none ? 0 : scopes_[at].live;
 }
 
-/// Work that has begun: what merely waits makes nobody an owner.
+/// Counts only work that has begun: waiting work makes nobody an owner.
 bool core::has_live_of(const std::string& owner, const scope_path& scope) const {
   const index at = scopes_.find(scope.text()), who = owners_.find(owner);
   if (at == none || who == none) return false;

@@ -1,4 +1,4 @@
-// Counts run up the path of a scope: at most 16 steps.
+// Updates counts along the path of a scope: at most 16 steps.
 #include "controller/ledger/scope_tree.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The tree of scopes that hold live work, a cutoff or an open cancel; each knows the counts of all that lies in and
+// The tree of scopes that hold live work, a cutoff or an open cancel; each node has the counts of everything in and
 // below it.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace quell::controller::heart {
 
-/// Live operations of exactly one scope in the order in which they were put there.
+/// Live operations of exactly one scope, in the order in which they were added.
 struct operation_list {
   index head = none, tail = none;
 };
 
 struct scope_node {
-  scope_path path; ///< means nothing in the root
+  scope_path path; ///< unused in the root
   index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
   std::uint32_t generation = 0; ///< differs each time the slot is used
   std::uint32_t holders = 0;    ///< open cancels that name it
@@ -34,7 +34,7 @@ struct scope_node {
 class scope_tree {
  public:
   scope_tree();
-  /// The root lies above every scope and is one for counting only.
+  /// The root lies above every scope and serves only for counting.
   static constexpr index root = 0;
   index find(const std::string& text) const;
   index find_or_make(const scope_path& path);
@@ -44,7 +44,7 @@ class scope_tree {
   void count_live(index scope, std::int64_t change);
   void count_stopping(index scope, std::int64_t change);
   void count_worker(index scope, index worker, std::int64_t change);
-  /// Forgets the scope, and those above it, as far as nothing keeps them.
+  /// Frees the scope, and those above it, as far as nothing holds them.
   void release_unused(index scope);
   const std::map<std::string, index, std::less<>>& by_text() const { return by_text_; }
 
@@ -54,7 +54,7 @@ class scope_tree {
   std::uint32_t generations_ = 0;
 };
 
-/// Adds `change` to the worker's count; entries of 0 go.
+/// Adds `change` to the worker's count and removes entries of 0.
 void count_worker(worker_counts& counts, index worker, std::int64_t change);
 
 } // namespace quell::controller::heart

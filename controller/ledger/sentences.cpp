@@ -1,4 +1,4 @@
-// Pure text; time is UTC and computed from the calendar, no locale.
+// Pure text; times are UTC, computed from the calendar without a locale.
 #include "controller/ledger/sentences.hpp"
 
 #include <cstdio>

@@ -1,5 +1,4 @@
-// A slab: values in chunks, named by 32-bit indices that are used again. No value ever moves, and growing copies
-// nothing.
+// A slab: values in chunks, named by 32-bit indices that are reused. No value ever moves, and growth copies nothing.
 #pragma once
 
 #include <cassert>
@@ -16,7 +15,7 @@ inline constexpr index none = 0xffffffffU;
 template <class T>
 class slab {
  public:
-  /// A fresh, default-made value.
+  /// A new, default-constructed value.
   index make() {
     if (free_.empty()) {
       const auto first = static_cast<index>(chunks_.size() << shift);
@@ -43,7 +42,7 @@ class slab {
     return chunks_[i >> shift][i & (chunk - 1)];
   }
   std::size_t size() const { return used_; }
-  /// One past the largest index ever made.
+  /// One past the largest index handed out so far.
   index end_index() const { return static_cast<index>(chunks_.size() << shift); }
 
  private:

@@ -1,5 +1,5 @@
-// The block: strings and counts with a length in 7-bit groups before each. Written and read only here, never on disk or
-// on a wire.
+// The block: each string or count is preceded by its length in 7-bit groups. Only this file writes and reads it; it
+// never goes to disk or over a wire.
 #include "controller/ledger/spec_blob.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Stops that are no cancels: timeout, superseded, drain, the removal or loss of a worker. And who must be told of a
+// Stops that are not cancels: timeout, superseded, drain, removal or loss of a worker. Also who must be notified of a
 // stop.
 #include "controller/ledger/core.hpp"
 
@@ -30,7 +30,7 @@ void core::stop_operations(const std::vector<index>& targets, stop_cause cause, 
   send(std::move(messages), seq, cause, std::nullopt, std::nullopt);
   for (const auto& [x, guard] : fresh) {
     if (!is_same(x, guard)) continue; // it ended with one of the others
-    const auto above = stop_of(x);    // one of the others may lie above it
+    const auto above = stop_of(x);    // one of the others can lie above it
     const bool has_more = operations_[x].live_below > 1;
     apply_stop(x, above ? *above : found_stop{seq, cause, std::nullopt, words}, now);
     if (has_more && is_same(x, guard)) queue_below(x);
@@ -52,7 +52,7 @@ std::size_t core::stop_worker_for(const std::string& worker, stop_cause cause, c
 
 outcome<operation_id> core::declare_dead(const operation_id& id, const std::string& reason, const caller& by,
                                          moment now) {
-  (void)reason; // stands in the audit event
+  (void)reason; // is in the audit event
   const auto refuse = [&](std::string code, std::string detail) {
     return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
   };
@@ -78,7 +78,7 @@ outcome<operation_id> core::declare_dead(const operation_id& id, const std::stri
   return id;
 }
 
-/// A word is no kill: should its worker still answer, what was declared dead is killed there all the same.
+/// A declaration kills nothing: if the worker answers again, it must still kill the operation that was declared dead.
 void core::kill_declared(index x) {
   const operation_node& n = operations_[x];
   if (!n.is_held) return;

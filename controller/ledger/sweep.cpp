@@ -1,7 +1,7 @@
-// Rolling stops out to their leaves, a bounded number per call, one sweep after the other in turn.
+// Applies stops to their leaves, a bounded number per call; pending sweeps take turns.
 //
-// Children go before their parents, so that most operations end with one row; within a scope the oldest go first,
-// because what came after the cancel stands at the end of the list and is never looked at.
+// Children go before their parents, so that most operations end with one row. Within a scope the oldest go first,
+// because operations that came after the cancel are at the end of the list and are never read.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -9,7 +9,7 @@
 namespace quell::controller::heart {
 
 namespace {
-constexpr std::size_t looks_per_leaf = 8; // visiting what is stopped already is cheap, but not free
+constexpr std::size_t looks_per_leaf = 8; // visiting an operation that is already stopped is cheap, but not free
 }
 
 bool core::step(moment now) {
@@ -74,7 +74,7 @@ void core::push_children(sweep& s, index x) const {
 }
 
 void core::queue_below(index x) {
-  // Many small ones (the children of one parent) share a sweep; it is theirs alone as long as nobody took it up.
+  // Many small sweeps (the children of one parent) share one, as long as it has not been started.
   if (sweeps_.empty() || sweeps_.back().limit != 0) sweeps_.emplace_back();
   sweeps_.back().stack.push_back({sweep::visit::above_leaf, x, operations_[x].seq});
 }

@@ -1,5 +1,5 @@
-// The unfinished part of rolling a stop out to its leaves, as a stack of what is still to be visited: children before
-// parents.
+// The rest of an unfinished sweep, which stops the leaves of a target one by one: a stack of nodes to visit, children
+// before parents.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace quell::controller::heart {
 
 struct sweep {
   enum class visit : std::uint8_t {
-    scope,      ///< a scope node: its inner scopes, then its list
+    scope,      ///< a scope node: its inner scopes, then its own operations
     scope_list, ///< the operations of exactly this scope, oldest first, up to `limit`
-    above_leaf, ///< an operation: first what is below it
+    above_leaf, ///< an operation: everything below it first
     operation   ///< the operation itself
   };
   struct item {
     visit what;
     index at;
-    /// Guards against a slot used again: an operation's seq, a scope's generation.
+    /// Detects a reused slot: an operation's seq, a scope's generation.
     std::uint64_t guard;
-    /// scope_list: seq of the operation visited last, so that a visit that changed nothing cannot go round for ever.
+    /// scope_list: seq of the operation visited last, so that a visit that changed nothing cannot loop for ever.
     std::uint64_t last = 0;
   };
   std::vector<item> stack;
-  std::uint64_t limit = 0; ///< operations with a seq not below this came later and are not concerned
+  std::uint64_t limit = 0; ///< operations with this seq or a higher one came later and are not concerned
 };
 
 } // namespace quell::controller::heart

@@ -1,4 +1,4 @@
-// The table of live operations: every list and count in which a node stands is entered and left here, and nowhere else.
+// The table of live operations: only this file enters a node into lists and counts and removes it.
 #include <algorithm>
 #include <cassert>
 
@@ -80,7 +80,7 @@ void core::remove_operation(index x) {
   if (n.is_stopped) scopes_.count_stopping(n.scope, -1);
   --live_count_of(n);
 
-  // What is detached lives on as its own root, and stays visible to those above.
+  // A detached child lives on as its own root and stays visible to the operations above.
   while (n.first_child != none) {
     const index child = n.first_child;
     operation_node& c = operations_[child];

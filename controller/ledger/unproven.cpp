@@ -1,4 +1,4 @@
-// The part of a report that is not proven yet: what still lives below a cancel, why, and what comes next and when.
+// The unproven part of a report: live operations below a cancel, the reason for each, and what happens next and when.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -7,7 +7,7 @@ namespace quell::controller::heart {
 
 namespace {
 constexpr std::size_t most_shown = 100;
-constexpr std::size_t most_looked_at = 5'000; ///< a view must stay cheap with 100,000 left
+constexpr std::size_t most_looked_at = 5'000; ///< a view must stay cheap with 100,000 operations left
 } // namespace
 
 cancel_view core::view_of(const cancel_run& run, moment now) const {
@@ -31,7 +31,7 @@ std::vector<index> core::oldest_left(const cancel_run& run, std::size_t limit) c
            c = operations_[c].next_sibling)
         if (!operations_[c].detached) found.push_back(c);
   } else if (run.scope != none) {
-    // Each list stands in the order of seq (nearly, for stopped ones): its first `limit` are all that can be among the
+    // Each list is in the order of seq (nearly, for stopped ones), so only its first `limit` entries can be among the
     // oldest.
     std::vector<index> inner{run.scope};
     while (!inner.empty() && looked < most_looked_at) {
@@ -107,7 +107,7 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
     u.next = next_action::signal;
     return u;
   }
-  if (n.more && n.more->pid != 0) { // the worker has not looked yet: at least its leader
+  if (n.more && n.more->pid != 0) { // the worker has not reported a count yet: at least its leader lives
     u.processes_total = 1;
     u.processes.push_back({n.more->pid, "?", ""});
   }

@@ -1,5 +1,5 @@
-// Looking at live work and open cancels. Every status is derived at the moment of looking, so nobody sees work that a
-// cancel has reached already as running.
+// Views of live work and open cancels. Every status is derived when it is read, so nobody sees work as running that a
+// cancel has already reached.
 #include <algorithm>
 
 #include "controller/ledger/core.hpp"
@@ -23,7 +23,7 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
     }
   } else {
     v.hot.now = status::cancelling;
-    v.hot.stop->how.reset(); // comes with the terminal status
+    v.hot.stop->how.reset(); // appears with the terminal status
     v.hot.stop->evidence.reset();
   }
   if ((v.hot.now == status::pending || v.hot.now == status::paused) && n.waiting != none) {
