@@ -1,4 +1,4 @@
-// The fleet's making, its effects, and what its moves share: rows, events, keys.
+// The fleet's construction, its effects, and shared helpers: rows, events, keys.
 #include "controller/fleet.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ fleet_impl::fleet_impl(fleet_settings s, ledger& l, std::vector<storage::worker_
     by_key_[m.record.public_key] = &m;
     if (!m.record.next_key.empty()) by_key_[m.record.next_key] = &m;
     if (m.record.lease > milliseconds{0}) {
-      // Answers were sent before this start, it is not known when: it counts from now, and is silent until it says
-      // hello.
+      // The previous life sent answers at an unknown time: the lease counts from now, and the worker is silent until it
+      // says hello.
       m.lease = controller_lease::recovered(now.boot, m.record.lease);
       m.lease_end = now.boot + m.record.lease;
       m.silent_since = m.record.lost ? m.record.last_heard_at.value_or(now.wall) : now.wall;
@@ -70,8 +70,8 @@ void fleet_impl::flush_stored(member& m) {
   }
 }
 
-// One for a burst of frames; none if a frame of this turn carries it already. Urgent: it says only that the frames have
-// arrived here, the worker keeps results until they are stored.
+// One acknowledgement for a burst of frames; none if a frame of this transaction already carries it. Urgent: it means
+// only that the frames arrived here; the worker keeps results until they are stored.
 void fleet_impl::flush_acknowledgement(member& m) {
   if (!m.link) return;
   session& s = *m.link;
@@ -127,7 +127,7 @@ void fleet_impl::publish_keys() {
   effects_.allowed_keys = std::move(keys);
 }
 
-// The end of an enrolment. What is addressed to it now finds nobody.
+// Ends an enrolment: frames addressed to the worker from now on have no receiver.
 void fleet_impl::drop(member& m, moment now) {
   if (m.link) {
     flush_stored(m);

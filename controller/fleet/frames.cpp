@@ -1,4 +1,4 @@
-// Frames: which are of a live session, what they acknowledge, what they report; and how frames leave.
+// Frames: which belong to a live session, what they acknowledge and report, and how frames leave.
 #include <algorithm>
 #include <type_traits>
 
@@ -26,8 +26,8 @@ void fleet_impl::frame(const std::string& route, const std::string& public_key, 
     return void(tidy_leaving(now));
   }
   if (!m.link || m.link->id != e.session || m.link->route != route) {
-    // Of another session: unread. A heartbeat shows that its sender believes in that session; it is told, on its own
-    // connection.
+    // A frame of another session is not read. A heartbeat shows that its sender believes in that session, so it gets a
+    // refusal on its own connection.
     if (std::holds_alternative<wire::heartbeat>(e.body) && !handing_over_)
       refuse(route, e.session, {"session_over", "this session is over; say hello again", 100ms});
     return;
@@ -69,7 +69,7 @@ void fleet_impl::unnumbered(member& m, const wire::envelope& e, moment now) {
   } else if (std::holds_alternative<wire::farewell>(e.body)) {
     farewell(m, now);
   }
-  // Anything else has no place outside the channel: unread.
+  // Any other message is invalid outside the channel and is not read.
 }
 
 void fleet_impl::numbered(member& m, const wire::envelope& e, moment now) {
@@ -118,8 +118,8 @@ bool fleet_impl::report(member& m, const wire::message& body, moment now) {
       body);
 }
 
-// The lease is renewed only for a worker that applies what it is sent: a loop that answers and does not stop things is
-// as bad as silence.
+// Renews the lease only for a worker that applies its frames: a worker that answers heartbeats but stops nothing is as
+// bad as a silent one.
 void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
   if (!take_acknowledgement(m, b.applied, now)) return;
   if (handing_over_) return; // a grant would shorten the handover
@@ -130,8 +130,8 @@ void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
   effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::lease_granted{b.beat, settings_.lease})});
 }
 
-// It goes on purpose and nothing of it lives: an empty inventory. It shows as unreachable until its lease would have
-// been over, then as lost; its key may say hello from anywhere at once.
+// It leaves on purpose and none of its work lives: an empty inventory. It is shown as unreachable until its lease would
+// have ended, then as lost; its key can say hello from anywhere at once.
 void fleet_impl::farewell(member& m, moment now) {
   wire::hello nothing_left = m.link->said;
   end_session(m);

@@ -1,10 +1,10 @@
-// Sessions: which hello is taken, which is refused and until when, and how a session begins and ends.
+// Sessions: which hello is accepted, which is refused and until when, and how a session begins and ends.
 //
-// A worker is its CURVE key. Two processes may hold one key (a copied state directory, a join line used twice), so a
-// hello is taken only when the earlier life is known to be over: the same state directory on the same boot proves it by
-// the directory's lock; anything else waits until the lease is over by rule. A hello that is older than the session it
-// would replace was late on its way: its inventory is history, and to believe it would start work twice. It is refused
-// like a second holder of the key.
+// A worker is identified by its CURVE key. Two processes can hold one key (a copied state directory, a join line used
+// twice), so a hello is accepted only when the earlier life is known to be over. The same state directory on the same
+// boot proves that by the directory's lock; any other hello waits until the lease is over by rule. A hello that is
+// older than the session it would replace was delayed: its inventory is outdated, and accepting it would start work
+// twice. It is refused like a second holder of the key.
 #include <algorithm>
 
 #include "controller/fleet/impl.hpp"
@@ -40,7 +40,7 @@ wire::refuse version_refusal(std::uint32_t version) {
   std::string text = "this controller speaks protocol version " + std::to_string(wire::protocol_version) +
                      ", the worker speaks " + std::to_string(version) + ": upgrade the " +
                      (newer ? "controller (quelld)" : "worker (quell-worker)");
-  // A newer worker waits for its controller's upgrade; an older one cannot help itself.
+  // A newer worker waits for its controller's upgrade; an older one must be upgraded by hand.
   return {"unsupported_version", std::move(text), newer ? milliseconds{30s} : milliseconds{0}};
 }
 
@@ -76,8 +76,8 @@ std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) c
   return std::nullopt;
 }
 
-// Until when this hello cannot be taken because another life with this key may still hold the lease; nullopt = take it
-// now.
+// The instant until which this hello cannot be accepted because another life with this key may still hold the lease;
+// nullopt = accept it now.
 std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hello& h) const {
   const auto dead_by = m.lease.dead_by();
   const bool lease_runs = dead_by && *dead_by > now_.boot;
@@ -85,24 +85,24 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   if (m.left) return std::nullopt;
   if (m.home_claims_it && *m.home_claims_it > now_.boot && h.state_id != m.record.home_state)
     return lease_runs ? std::max(*dead_by, *m.home_claims_it) : *m.home_claims_it;
-  // Each hello proposes a later session, so the same one again is a copy of the one that began the last session.
+  // Each hello proposes a later session, so an equal one is a copy of the hello that began the last session.
   if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() <= m.last_session->time())
     return lease_runs ? dead_by : m.expiry;
-  // A life whose successor has been here is over, whatever the wall clock of its machine made of the ids since.
+  // A life whose successor has been here is over, whatever its machine's wall clock did to the ids since.
   if (std::find(m.past_lives.begin(), m.past_lives.end(), h.incarnation) != m.past_lives.end())
     return lease_runs ? *dead_by : now_.boot + settings_.lease;
   const bool same_state = h.state_id == m.record.state_id;
   if (same_state && h.boot_id == m.record.boot_id) return std::nullopt;
   if (lease_runs) return dead_by;
-  // The same directory after a reboot: its earlier life ended with the boot. Another directory is another machine for
-  // all we know, where tasks with a longer lease of their own may run on.
+  // The same directory after a reboot: its earlier life ended with the boot. Another directory can be another machine,
+  // where tasks with a longer lease of their own can still run.
   if (!same_state && longer_leases_run) return m.expiry;
   return std::nullopt;
 }
 
-// Two live processes with one key. Whoever holds the session goes on holding it, except against the state directory
-// that used the key first: a copy of the key cannot keep that one out for good. The copy's session ends, its lease runs
-// out, and until then and a little longer nobody but the first one is taken.
+// Two live processes with one key. The holder of the session keeps it, except against the state directory that used the
+// key first: a copy of the key cannot lock that directory out for good. The copy's session ends, its lease runs out,
+// and until a little later only the first directory is accepted.
 void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
   const auto dead_by = m.lease.dead_by();
   const bool lives = m.link || (dead_by && *dead_by > now.boot);
@@ -121,12 +121,13 @@ void fleet_impl::note_rival(member& m, const wire::hello& h, moment now) {
 void fleet_impl::greet(member& m, const std::string& route, const std::string& key, const wire::hello& h, moment now) {
   if (handing_over_) return; // about to end: the next controller answers
   if (auto no = reason_to_refuse(h)) return refuse(route, h.proposed, std::move(*no));
-  // One that comes too often is not answered: it will come again. An honest worker waits at least 100 ms between two.
+  // Leaves a too frequent hello unanswered, since it will be repeated. An honest worker waits at least 100 ms between
+  // two.
   constexpr double items_per_hello = 1000;
   const auto items = static_cast<double>(h.inventory.size() + h.results.size());
   if (!m.hellos.take(1 + items / items_per_hello, now.boot)) return;
   if (m.link && m.link->id == h.proposed) return repeat_welcome(m, route, now);
-  if (m.expiry) { // tasks may have been declared dead since
+  if (m.expiry) { // tasks can have been declared dead since
     m.expiry.reset();
     expire(m, now);
   }
@@ -142,7 +143,7 @@ void fleet_impl::greet(member& m, const std::string& route, const std::string& k
   begin_session(m, route, key, h, now);
 }
 
-// The hello came twice, or its answer was lost. Nothing is reconciled again.
+// The hello was duplicated, or its answer was lost. Nothing is reconciled again.
 void fleet_impl::repeat_welcome(member& m, const std::string& route, moment now) {
   session& s = *m.link;
   if (s.sender.last_acknowledged() > 0) return; // it has the welcome: this is a late copy
@@ -188,7 +189,8 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
   r.lost = false;
   r.lease = std::max(
       r.lease,
-      settings_.lease); // on disk before the welcome leaves; a longer earlier grant counts on until it is taken
+      settings_
+          .lease); // on disk before the welcome leaves; a longer earlier grant counts until the welcome is acknowledged
   m.merge_labels();
   m.heard = now.boot;
   m.silent_since.reset();
@@ -207,7 +209,7 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
   by_route_[route] = &m;
   used_key(m, key, now);
   put(m);
-  // It is frame 1, made before the ledger looks at the inventory: the stops that come of that are behind it.
+  // The welcome is frame 1, made before the ledger compares the inventory: the resulting stops follow it.
   send(m, m.link->welcome, now);
   m.lease.answered(now.boot, settings_.lease);
   m.lease_end = now.boot + settings_.lease;
@@ -228,7 +230,8 @@ void fleet_impl::end_session(member& m) {
   placement_.roster_changed();
 }
 
-// Our side gives the session up. The worker is told, so that it says hello anew at once; until then its lease runs on.
+// Ends the session from our side. The worker is notified, so that it says hello again at once; until then its lease
+// runs on.
 void fleet_impl::break_session(member& m, const std::string& why, moment now) {
   const std::string route = m.link->route;
   const session_id id = m.link->id;

@@ -1,5 +1,5 @@
-// The fleet's state and its private moves. The moves are grouped by file: sessions (hello.cpp), frames (frames.cpp),
-// time (watch.cpp), orders (orders.cpp), looking (views.cpp), effects and what all of them share (fleet.cpp).
+// The fleet's state and its private functions, grouped by file: sessions (hello.cpp), frames (frames.cpp), time
+// (watch.cpp), orders (orders.cpp), views (views.cpp), effects and shared helpers (fleet.cpp).
 #pragma once
 
 #include <functional>
@@ -112,18 +112,18 @@ class fleet_impl final : public fleet {
   std::unordered_map<std::string, member*> by_route_; ///< of live sessions
   placement placement_{members_, ledger_};
   fleet_effects effects_;
-  std::vector<member*> touched_; ///< with something to flush at the end of the turn
-  /// How boot instants are shown: one moment for all answers, so that two looks at the same instant say the same; taken
-  /// anew when the wall clock has moved away from it.
+  std::vector<member*> touched_; ///< with something to flush at the end of the transaction
+  /// The moment from which boot instants are converted for display: the same for all answers, so that one instant is
+  /// always shown alike; replaced when the wall clock has drifted from it.
   mutable moment shown_from_{};
   wall_time shown(boot_time at, moment now) const;
-  /// Stops the work of a worker that is drained, with the words of its drain.
+  /// Stops the work of a worker that is drained, with the reason and author of its drain.
   void stop_drained(member& m, moment now);
   moment now_{};        ///< of the last call
-  boot_time arrived_{}; ///< of the frame that is being read
+  boot_time arrived_{}; ///< of the frame being read
   bool departures_told_ = false;
-  std::string controller_key_; ///< the controller's next one; "" = none
-  bool handing_over_ = false;  ///< no grant, no hello, no start any more
+  std::string controller_key_; ///< the controller's next key; "" = none
+  bool handing_over_ = false;  ///< no grant, hello or start is given any more
 };
 
 } // namespace quell::controller

@@ -1,9 +1,9 @@
-// Keys that follow each other: the workers' own and the controller's.
+// Replaces keys: the workers' own and the controller's.
 //
-// A worker offers its next key over the session that its present one opened. From the answer on both are good, on disk
-// too; the first hello under the offered one ends the other. So there is no instant at which a worker that dies, or a
-// controller that does, leaves the worker without a key that is let in. Only the state directory that used the present
-// key first may offer one: else whoever has a copy of a join line could lock its worker out for good.
+// A worker offers its next key over the session that its present key opened. Once the answer is sent both keys are
+// valid, on disk too; the first hello under the offered key ends the other. So at no instant can a crash of the worker
+// or the controller leave the worker without an accepted key. Only the state directory that used the present key first
+// can offer one: otherwise the holder of a copied join line could lock its worker out for good.
 #include <algorithm>
 
 #include "controller/audit.hpp"

@@ -1,4 +1,4 @@
-// Whether a worker is right for a task at all, and the sentence that says why none is.
+// Decides whether a worker fits a task at all, and writes the sentence that explains why none does.
 #include <algorithm>
 
 #include "controller/fleet/placement.hpp"
@@ -50,7 +50,7 @@ std::string nobody_can(const requirement& need, const roster& workers) {
     const auto found = workers.find(*need.worker);
     return found == workers.end() ? "no worker is called " + *need.worker : why_not(need, found->second);
   }
-  // The first demand that nobody meets who met those before it.
+  // Finds the first demand that no worker meets among those that meet all earlier demands.
   bool seen = false, labels = false, level = false, size = false, connected = false;
   std::string trouble;
   for (const auto& [name, m] : workers) {

@@ -1,4 +1,4 @@
-// What an admin orders: enrol, drain, resume, remove; and the window size of a task, and the planned stop.
+// An admin's orders (enrol, drain, resume, remove), the window size of a task, and the planned stop.
 #include <algorithm>
 
 #include "controller/fleet/impl.hpp"
@@ -134,13 +134,13 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
     return failure("worker_busy", std::to_string(live) + " operations live on worker " + name +
                                       "; drain it first, or remove it with cancel=true");
   const bool again = std::exchange(m->leaving, true);
-  if (!m->record.drain) { // it stands in the row: after a restart nothing new goes there either
+  if (!m->record.drain) { // the drain is in the row: after a restart nothing new goes there either
     m->record.drain = storage::drain_state{now.wall, "the worker is removed", {}, std::move(by)};
     put(*m);
   }
   placement_.roster_changed();
   if (!again) announce("worker_draining", *m, now);
-  // The work of a lost host is not told to stop: it is dead by rule when its lease is over, and settled then.
+  // The work of a lost host gets no stop: it is dead by rule when its lease is over, and settles then.
   if (cancel) stop_drained(*m, now);
   const worker_view last = view(*m, now);
   tidy_leaving(now);
@@ -161,8 +161,7 @@ result<void> fleet_impl::resize(const operation_id& id, const std::string& worke
   return {};
 }
 
-// From here on nobody is welcomed, granted or given work: each of these would leave the worker with less than the
-// handover.
+// From here on no worker gets a welcome, a grant or work: each of these would leave it with less than the handover.
 void fleet_impl::hand_over(moment now) {
   now_ = now;
   handing_over_ = true;
@@ -170,7 +169,7 @@ void fleet_impl::hand_over(moment now) {
     if (!m.link) continue;
     if (m.record.lease < settings_.handover_lease) {
       m.record.lease = settings_.handover_lease;
-      put(m); // in the same turn: it is on disk before the frame leaves
+      put(m); // in the same transaction: it is on disk before the frame leaves
     }
     send(m, wire::handover{settings_.handover_lease}, now);
     m.lease.answered(now.boot, settings_.handover_lease);

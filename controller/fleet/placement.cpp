@@ -1,4 +1,4 @@
-// The queues of pending tasks: order, choice of a worker, reservations, and the walk over stale entries.
+// The queues of pending tasks: order, choice of a worker, reservations, and the removal of stale entries.
 #include "controller/fleet/placement.hpp"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 namespace quell::controller {
 
 namespace {
-constexpr std::size_t max_drops = 10'000; // stale heads in one call: about a millisecond
-constexpr std::size_t max_notes = 4096;   // waiting tasks that are told why in one call
+constexpr std::size_t max_drops = 10'000; // stale heads dropped per call: about a millisecond
+constexpr std::size_t max_notes = 4096;   // waiting tasks that receive their reason per call
 } // namespace
 
 void placement::enqueue(const requirement& need, const operation_id& id) {
@@ -43,7 +43,7 @@ bool placement::place(moment now, const std::function<void(member&, wire::start)
     waiting_queue& q = *ready_.begin()->second;
     const auto head = q.entries.front().arrival;
     if (!drop_stale_heads(q, drops)) continue;
-    if (q.entries.front().arrival != head) continue; // another queue may have the oldest head now
+    if (q.entries.front().arrival != head) continue; // another queue can have the oldest head now
     refresh_candidates(q);
     member* worker = choose(q);
     if (!worker) {
@@ -93,8 +93,8 @@ void placement::pop_head(waiting_queue& q) {
   release(q);
 }
 
-// False if the queue is gone or the budget ran out. Called for the first one of `ready_` only; keeps its place there
-// right.
+// False if the queue is gone or the budget ran out. Call it only for the first entry of `ready_`; it keeps the queue's
+// position there correct.
 bool placement::drop_stale_heads(waiting_queue& q, std::size_t& budget) {
   if (ledger_.is_placeable(q.entries.front().id)) return true;
   ready_.erase({q.entries.front().arrival, &q});
@@ -122,7 +122,7 @@ void placement::refresh_candidates(waiting_queue& q) {
 member* placement::choose(const waiting_queue& q) const {
   member* best = nullptr;
   for (member* m : q.candidates) {
-    if (!m->takes_work()) continue; // its session may have ended within this very turn
+    if (!m->takes_work()) continue; // its session can have ended within this very transaction
     if (m->reserved_for && m->reserved_for != &q && q.need->slots > 0) continue;
     if (m->link->unacknowledged_starts() >= std::size_t{m->record.slots} + max_unacknowledged) continue;
     if (q.need->slots > m->free_slots()) continue;
@@ -163,14 +163,14 @@ void placement::release(waiting_queue& q) {
   if (!q.reserved) return;
   q.reserved->reserved_for = nullptr;
   q.reserved = nullptr;
-  retry_ = true; // those that were kept off that worker
+  retry_ = true; // for tasks that were kept off that worker
 }
 
 void placement::sweep(waiting_queue& q) {
   const auto head = q.entries.front().arrival;
   std::size_t noted_left = 0, index = 0;
   const auto is_stale = [&](const waiting_queue::entry& e) {
-    const bool keep = e.arrival == head || ledger_.is_placeable(e.id); // the head's place is known elsewhere
+    const bool keep = e.arrival == head || ledger_.is_placeable(e.id); // `ready_` refers to the head by its place
     if (keep && index < q.noted) ++noted_left;
     ++index;
     return !keep;
@@ -180,7 +180,8 @@ void placement::sweep(waiting_queue& q) {
   q.sweep_at = std::max<std::size_t>(1024, 2 * q.entries.size());
 }
 
-// Each entry is told once, and again when the reason of its queue has changed; a long queue over several turns.
+// Each entry receives its reason once, and again when its queue's reason has changed; a long queue takes several
+// transactions.
 void placement::note_waiting(moment now) {
   if (!notes_due_) return;
   notes_due_ = false;

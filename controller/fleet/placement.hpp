@@ -1,13 +1,13 @@
-// Which pending task goes where. One first-in-first-out queue per requirement and line of authors; the queue whose head
-// has the lowest turn is tried first, and a head that fits nowhere now does not hold up the others. Each line gives its
-// tasks turns one after the other and never below the turn that was placed last, so a thousand tasks of one author wait
-// behind each other and the first task of the next author waits behind one of them.
+// Places pending tasks on workers. There is one first-in-first-out queue per requirement and line of authors. The queue
+// whose head has the lowest turn is tried first, and a head that fits nowhere now does not delay the others. Each line
+// numbers the turns of its tasks one after the other and never below the turn placed last, so a thousand tasks of one
+// author wait behind each other and the first task of the next author waits behind only one of them.
 //
-// A head that needs much could wait for ever while small tasks take each slot that becomes free. So a queue whose head
-// was passed over often enough reserves one worker: nothing younger is placed there until the head fits.
+// A large head could wait for ever while small tasks take each slot that becomes free. So a queue whose head was passed
+// over often enough reserves one worker: nothing younger is placed there until the head fits.
 //
-// Entries that must not start any more stay in their queue until they come to its head or the queue is swept (amortised
-// O(1) each): a cancel of 100,000 queued tasks costs nothing here.
+// Entries that must no longer start stay in their queue until they reach its head or the queue is swept (amortised O(1)
+// each): a cancel of 100,000 queued tasks costs nothing here.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 namespace quell::controller {
 
 struct waiting_queue {
-  /// Its line's turn, then when it came: a long line waits behind itself, not others behind it.
+  /// Ordered by its line's turn, then by arrival: a long line waits behind itself, not others behind it.
   struct place {
     std::uint64_t turn = 0, number = 0;
     friend auto operator<=>(const place&, const place&) = default;
@@ -35,14 +35,14 @@ struct waiting_queue {
   };
   const requirement* need = nullptr;
   std::deque<entry> entries;
-  std::vector<member*> candidates; ///< take work and match; as of `roster_version`
+  std::vector<member*> candidates; ///< they take work and match; as of `roster_version`
   std::uint64_t roster_version = 0;
   bool blocked = false;                ///< its head fits nowhere until capacity changes
   std::uint64_t passed_over_since = 0; ///< count of placements when its head was first blocked
   bool head_was_blocked = false;
   member* reserved = nullptr;
-  std::string what, detail; ///< why it waits
-  std::size_t noted = 0;    ///< entries from the front that have been told so
+  std::string what, detail; ///< the reason why it waits
+  std::size_t noted = 0;    ///< entries from the front that have received that reason
   std::size_t sweep_at = 1024;
 };
 
@@ -54,14 +54,14 @@ class placement {
   void enqueue(const requirement& need, const operation_id& id);
   /// Slots became free, or a worker takes STARTs again.
   void capacity_changed() { retry_ = true; }
-  /// A worker came, went, was drained, resumed or enrolled. Call it before a member is erased, with `gone` set to it.
+  /// A worker was added, removed, drained or resumed. Call it before a member is erased, with `gone` set to it.
   void roster_changed(const member* gone = nullptr);
-  /// Assigns at most `max_starts` tasks; `start` gets each. True while there is more that could be placed now.
+  /// Assigns at most `max_starts` tasks and calls `start` for each. True while more can be placed now.
   bool place(moment now, const std::function<void(member&, wire::start)>& start);
   std::size_t queued() const;
 
   static constexpr std::size_t max_starts = 256;          ///< in one call
-  static constexpr std::uint32_t max_unacknowledged = 16; ///< STARTs on their way to a worker above its slots
+  static constexpr std::uint32_t max_unacknowledged = 16; ///< STARTs in flight to a worker beyond its slots
   static constexpr std::uint64_t patience =
       64; ///< placements that pass over a waiting head before it reserves a worker
 
@@ -86,17 +86,17 @@ class placement {
   queue_map queues_;
   std::set<std::pair<waiting_queue::place, waiting_queue*>> ready_; ///< by the place of the head
   std::uint64_t arrivals_ = 0;
-  std::uint64_t turn_ = 0;                          ///< of what was placed last
-  std::map<std::uint8_t, std::uint64_t> last_turn_; ///< that was given to this line
+  std::uint64_t turn_ = 0;                          ///< of the entry placed last
+  std::map<std::uint8_t, std::uint64_t> last_turn_; ///< the last turn given to this line
   std::uint64_t placements_ = 0;
   std::uint64_t roster_version_ = 1;
   bool retry_ = false;
   bool notes_due_ = false;
 };
 
-/// Why no worker can take it at all, for people; "" if one could.
+/// The reason, for display, why no worker can take it at all; "" if one can.
 std::string nobody_can(const requirement& need, const roster& workers);
-/// Name, labels, containment and size of the worker are right for it.
+/// True if the worker's name, labels, containment and size fit.
 bool matches(const requirement& need, const member& m);
 
 } // namespace quell::controller

@@ -1,5 +1,5 @@
-// One session of one worker: a hello that was taken, its connection, and the two halves of its ordered channel. No
-// decisions.
+// One session of one worker: an accepted hello, its connection, and the two halves of its ordered channel. Decides
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace quell::controller {
 
 struct session {
   session_id id;
-  std::string route;     ///< the connection that it began on; frames from another one are not of this session
-  wire::hello said;      ///< the hello without its inventory and results
-  wire::welcome welcome; ///< frame 1, kept so that a repeated hello gets the very same answer
+  std::string route; ///< the connection that it began on; frames from another connection are not part of this session
+  wire::hello said;  ///< the hello without its inventory and results
+  wire::welcome welcome; ///< frame 1, kept so that a repeated hello gets exactly the same answer
   channel_sender sender;
   channel_receiver receiver;
 
-  /// What became known with an acknowledgement.
+  /// The news in an acknowledgement.
   struct news {
-    bool sane = true;                 ///< false: it acknowledges what was never sent
+    bool sane = true;                 ///< false: it acknowledges a frame that was never sent
     bool welcome_taken = false;       ///< now, for the first time
-    std::vector<std::uint64_t> stops; ///< seqs of the stops that are applied now, each once, in order
+    std::vector<std::uint64_t> stops; ///< seqs of the stops applied now, each once, in order
     bool starts_taken = false;
   };
 
   /// Numbers `body` and keeps it until it is acknowledged.
   std::uint64_t push(wire::message body, boot_time now) {
-    if (!outstanding()) progress_at = now; // moves on when it leaves, if that is told
+    if (!outstanding()) progress_at = now; // set again when the frame leaves, if the owner reports that
     const auto* stop = std::get_if<wire::stop>(&body);
     const bool is_start = std::holds_alternative<wire::start>(body);
     const std::uint64_t seq = stop ? stop->seq : 0;
@@ -54,13 +54,13 @@ struct session {
     return n;
   }
 
-  /// The frame is on its way now.
+  /// Records that the frame has left.
   void departed(std::uint64_t number, boot_time now) {
     if (number <= left || number > sender.last_sent()) return;
     if (left <= sender.last_acknowledged()) progress_at = now;
     left = number;
   }
-  /// The worker has frames that it has not applied.
+  /// True if the worker has frames that it has not applied.
   bool owes(bool departures_told) const { return departures_told ? left > sender.last_acknowledged() : outstanding(); }
 
   bool outstanding() const { return sender.last_sent() > sender.last_acknowledged(); }
@@ -68,9 +68,9 @@ struct session {
 
   boot_time progress_at{};    ///< when the worker last applied something, or first had to
   std::uint64_t left = 0;     ///< the highest number that has left
-  std::uint64_t ack_told = 0; ///< the highest ack that has gone out
+  std::uint64_t ack_told = 0; ///< the highest ack that has been sent
   bool ack_again = false;     ///< a repeat came: its sender has not seen the ack
-  bool gap_seen = false;      ///< ask for a resend at the end of the turn
+  bool gap_seen = false;      ///< request a resend at the end of the transaction
   std::deque<std::pair<std::uint64_t, std::uint64_t>> stops; ///< (number, stop seq), unacknowledged
   std::deque<std::uint64_t> starts;                          ///< numbers of unacknowledged STARTs
 };

@@ -1,11 +1,11 @@
-// Looking at the fleet: views of workers, reachability for the ledger, who holds which key and connection.
+// Views of the fleet: workers, reachability for the ledger, holders of keys and connections.
 #include <memory>
 
 #include "controller/fleet/impl.hpp"
 
 namespace quell::controller {
 
-// The two clocks are read one after the other and the wall clock in milliseconds: each moment maps a little
+// The two clocks are read one after the other, and the wall clock only in milliseconds: each moment converts a little
 // differently.
 wall_time fleet_impl::shown(boot_time at, moment now) const {
   constexpr milliseconds noise{50};

@@ -1,4 +1,4 @@
-// Time: silence, the ends of leases, drain deadlines, resends.
+// Time: silence, lease ends, drain deadlines, resends.
 #include <algorithm>
 
 #include "controller/fleet/impl.hpp"
@@ -52,7 +52,7 @@ void fleet_impl::heard(member& m, moment now) {
   announce("worker_joined", m, now); // it is back
 }
 
-// Nothing new goes there; what it has lives on until its dead-by instant.
+// Places nothing new there; its present work lives on until the dead-by instant.
 void fleet_impl::went_silent(member& m, moment now) {
   if (!m.silent_since) m.silent_since = m.link ? now.wall_at(*m.heard) : now.wall;
   m.silence_told = true;
@@ -62,14 +62,16 @@ void fleet_impl::went_silent(member& m, moment now) {
   ledger_.reachability_changed(m.name(), now);
 }
 
-// By rule everything there is dead once the lease is over; tasks with a longer lease of their own as each comes due.
+// Once the lease is over, everything there is dead by rule; a task with a longer lease of its own dies when that is
+// due.
 void fleet_impl::expire(member& m, moment now) {
   const auto dead_by = m.lease.dead_by();
   if (!dead_by || *dead_by > now.boot || m.expired_all) return;
   if (m.expiry && *m.expiry > now.boot) return;
   if (!m.record.lost) {
     if (m.link) {
-      // Silent, or it beats and applies nothing. If it lives after all, it has killed its tasks and says hello.
+      // Silent, or it sends heartbeats but applies nothing. If it is alive after all, it has killed its tasks and says
+      // hello.
       refuse(m.link->route, m.link->id, {"session_over", "the lease is over; say hello again", milliseconds{100}});
       if (!m.silent_since) m.silent_since = now.wall_at(*m.heard);
       end_session(m);
@@ -88,7 +90,7 @@ void fleet_impl::expire(member& m, moment now) {
   m.expired_all = !next;
 }
 
-// Workers that were removed with live work go when nothing of it is left. True while some of them wait.
+// Removes workers that were to leave with live work once none of it is left. True while some still wait.
 bool fleet_impl::tidy_leaving(moment now) {
   bool waiting = false;
   for (auto at = members_.begin(); at != members_.end();) {
