@@ -52,7 +52,7 @@ class placement {
   placement(const placement&) = delete;
 
   void enqueue(const requirement& need, const operation_id& id);
-  /// Slots became free, or a worker takes STARTs again.
+  /// Slots became free, or a worker accepts STARTs again.
   void capacity_changed() { retry_ = true; }
   /// A worker was added, removed, drained or resumed. Call it before a member is erased, with `gone` set to it.
   void roster_changed(const member* gone = nullptr);

@@ -1,6 +1,6 @@
-// After a stop, a word: a short model call says what was stopped. Where the model is slow, down, or busy with others, a
-// reaction takes its place, and a short phrase in voice. What is told when is decided by `stop_story`: the model's
-// words wait for the proof, and what is not known is said in quell's own.
+// Acknowledges a stop: a short model call writes what was stopped. If the model is slow, down, or busy, a reaction
+// replaces its words, and in voice a short phrase does. `stop_story` decides what users receive and when: the model's
+// words wait for the proof, and quell reports unknown outcomes in its own words.
 #pragma once
 
 #include <atomic>
@@ -19,32 +19,32 @@ struct stop_said {
   message_id message;
   cancel_id cancel;
   scope_path scope;
-  std::string text; ///< as it was said
+  std::string text; ///< as the author wrote it
   turns::modality modality = turns::modality::text;
   std::vector<std::string> interrupted;
-  std::optional<std::string> agent; ///< named with the message
-  bool is_first = true;             ///< a stop that joined another needs no words of its own
+  std::optional<std::string> agent; ///< the agent named with the message
+  bool is_first = true;             ///< a stop that joined another needs no acknowledgement of its own
 };
 
 /// Any thread. Must be held by a shared_ptr.
 class acknowledger final : public std::enable_shared_from_this<acknowledger> {
  public:
   explicit acknowledger(std::shared_ptr<shared_parts> parts) : parts_(std::move(parts)) {}
-  /// Whether a model will be asked for words about it.
+  /// Whether a model will be asked to write the acknowledgement.
   bool asks_for_words(const stop_said& what) const;
   void acknowledge(stop_said what);
-  /// Those that a restart cut off; without a model.
+  /// Acknowledges stops that a restart cut off, without a model.
   void make_up_for(const std::vector<storage::message_record>& left, storage::queries& store);
   /// On the controller's thread: this cancel has settled.
   void settled(const cancel_id& cancel);
 
  private:
-  /// One stop, from its fence to its last word. What is in it belongs to the controller's thread.
+  /// One stop, from its fence to its last acknowledgement. Used only on the controller's thread.
   struct open_story {
     stop_said what;
     stop_story story;
     boot_time began{};
-    bool is_from_before = false; ///< an earlier life has begun to tell it
+    bool is_from_before = false; ///< an earlier life has begun to acknowledge it
   };
   using story_ref = std::shared_ptr<open_story>;
   struct asked;
@@ -65,8 +65,8 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
 
   std::shared_ptr<shared_parts> parts_;
   std::atomic<int> asking_{0};
-  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< the controller's thread's alone
-  std::size_t open_count_ = 0;                                 ///< as well
+  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only on the controller's thread
+  std::size_t open_count_ = 0;                                 ///< used only on the controller's thread
 };
 
 } // namespace quell::controller::turns

@@ -1,8 +1,8 @@
-// Which calls wait for a human. Pure.
+// Decides which calls wait for a human. Pure.
 //
-// A match on exec is tried against the whole command line and against every command in it, behind `sudo` and the like,
-// without quotes and paths. Where a line cannot be judged (a command's name comes out of a variable), it is asked. It
-// is a net against accidents; who wants to be sure writes a rule without `match`.
+// A match on exec is tried against the whole command line and against every command in it, after `sudo` and the like,
+// without quotes and paths. If a line cannot be analysed (a command's name comes from a variable), a human is asked.
+// This guards against accidents; for certainty write a rule without `match`.
 #pragma once
 
 #include <string>
@@ -16,13 +16,14 @@ namespace quell::controller::turns {
 /// The text of the first rule that fits, "" if none does.
 std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,
                      const std::string& input_json);
-/// How a rule is shown: `exec: rm *`, or `exec`.
+/// A rule as users see it: `exec: rm *`, or `exec`.
 std::string rule_text(const approval_rule& rule);
 
-/// `*` any characters, also none and also `/` and newlines; `?` one byte. Time is at most pattern × text.
+/// `*` matches any characters, including none, `/` and newlines; `?` matches one byte. Takes at most pattern × text
+/// steps.
 bool glob_fits(std::string_view pattern, std::string_view text);
-/// Everything in a shell line that a match is tried against, the whole line first. With the empty text among them when
-/// the line has a command that only the shell can name, or is too much to judge.
+/// All texts of a shell line against which a match is tried, the whole line first. Includes the empty text if the line
+/// has a command that only the shell can name, or is too large to analyse.
 std::vector<std::string> commands_of(std::string_view line);
 
 } // namespace quell::controller::turns

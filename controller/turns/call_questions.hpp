@@ -1,4 +1,4 @@
-// What the server of one call asks humans: one question after the other, each while the call is paused. Any thread.
+// Questions that the server of one call asks humans, one after the other, each while the call is paused. Any thread.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ namespace quell::controller::turns {
 class call_questions : public std::enable_shared_from_this<call_questions> {
  public:
   using answer = std::function<void(std::uint64_t number, integrations::mcp_answer what)>;
-  /// `answer` tells the server; called once for each question that a human has answered, in no lock.
+  /// `answer` sends an answer to the server; called without a lock, once for each question that a human has answered.
   call_questions(std::shared_ptr<turn_port> port, const operation_id& call, tool_call what, std::string server,
                  answer tell)
       : port_(std::move(port)), call_(call), what_(std::move(what)), server_(std::move(server)),
@@ -24,7 +24,7 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
 
   void ask(integrations::mcp_call_events::question what);
   void take_back(std::uint64_t number);
-  /// The call is over or is being stopped: nothing is asked any more, and nobody answered.
+  /// The call has ended or is being stopped: no further question is asked, and open ones stay unanswered.
   void close();
 
  private:
@@ -34,7 +34,7 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
   };
   void ask_next();
   void answered(const operation_id& question, const human_answer& said);
-  /// True: this was the one that is open, and is not any more.
+  /// True if this question was open; it no longer is.
   bool over(const operation_id& question);
 
   const std::shared_ptr<turn_port> port_;

@@ -1,4 +1,4 @@
-// A human's word on a call: whether it may begin, or what it asks. Any thread.
+// Applies a human's decision about a call: whether it may begin, or the answer to its question. Any thread.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How the earlier turns of a scope ended, as a model must know it: what a stop ended must not be done again, what a
-// failure or a restart ended is unfinished, and of some calls nobody knows what became of them.
+// The endings of earlier turns of a scope, as a model must know them: work that a stop ended must not be repeated, work
+// that a failure or a restart ended is unfinished, and the outcome of some calls is unknown.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@ namespace quell::controller::turns {
 
 struct turn_ending {
   enum class how : std::uint8_t { completed, cancelled, unfinished } as = how::completed;
-  std::string why; ///< of what is unfinished, in words
+  std::string why; ///< why it is unfinished, as text
 };
 
 struct history_facts {
-  std::map<operation_id, turn_ending> turns; ///< a turn that is not here completed
-  std::set<operation_id> unknown;            ///< calls that may have had an effect or not
+  std::map<operation_id, turn_ending> turns; ///< a turn that is missing here completed
+  std::set<operation_id> unknown;            ///< calls that may or may not have had an effect
 };
 
 turn_ending ending_of(const storage::operation_record& turn);
-/// The call began, was not left to its end, and there is no proof of what became of it.
+/// True if the call began, did not run to its end, and there is no proof of its outcome.
 bool is_outcome_unknown(const storage::operation_record& call);
 
 /// What the ledger knows of operations beyond their rows.
@@ -37,9 +37,9 @@ std::vector<operation_id> open_turns(const std::vector<storage::kept_message>& k
 history_facts facts_of(const std::vector<storage::kept_message>& kept, const operation_id& own, storage::queries& store,
                        const known_ends& known = {});
 
-/// What the model is told behind the messages of a turn with this ending; "" = nothing.
+/// The note for the model after the messages of a turn with this ending; "" = none.
 std::string note_of(const turn_ending& ending, bool was_answered, bool was_cut);
-/// The same result, which says that its outcome is unknown.
+/// The same result, marked as having an unknown outcome.
 std::string with_unknown_outcome(const std::string& result_json);
 
 } // namespace quell::controller::turns

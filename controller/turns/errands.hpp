@@ -1,4 +1,5 @@
-// What may wait for a disk or for an instant: reading the store and task output, trying again.
+// Runs background reads: jobs that can wait for a disk or for an instant, such as reading the store and task output,
+// and retries.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@ class errands {
   static result<std::unique_ptr<errands>> open(const std::string& store_directory);
   virtual ~errands() = default;
 
-  /// Any thread. Jobs run one after the other, in the order of their instants. After `stop` nothing runs any more.
+  /// Any thread. Jobs run one after the other, in the order of their instants. After `stop` no job runs.
   void run(job what) { run_after(std::chrono::milliseconds{0}, std::move(what)); }
   virtual void run_after(std::chrono::milliseconds wait, job what) = 0;
   virtual void stop() = 0;

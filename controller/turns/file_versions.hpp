@@ -1,4 +1,4 @@
-// What one conversation knows of the files that it has read or written: which version of each it saw last.
+// The version of each file that one conversation saw last when it read or wrote the file.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 namespace quell::controller::turns {
 
 bool is_file_tool(const std::string& name); ///< read, write, edit
-/// The file that a call of `read`, `write` or `edit` names, as one path whatever the spelling; "" = it names none.
+/// The file that a call of `read`, `write` or `edit` names, as one path for every spelling; "" = it names none.
 std::string file_of_call(const agent_settings& agent, const std::string& input_json);
 
 /// Any thread.
 class file_versions {
  public:
-  /// From an answer of quell-tool: what it says of the file that was read or written. Others change nothing.
+  /// Takes the version of the file that was read or written from an answer of quell-tool. Other calls change nothing.
   void note(const std::string& file, const std::string& result_json);
-  /// The same for all calls of a conversation, in their order.
+  /// The same for all calls of a conversation, in order.
   void note_all(const agent_settings& agent, const conversation& so_far);
-  /// "" = it was not read so far.
+  /// "" = not read so far.
   std::string of(const std::string& file) const;
 
  private:

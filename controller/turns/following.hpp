@@ -1,5 +1,5 @@
-// The first step of new work must not meet what it follows: while a task that was stopped still lives in the same
-// workspace, a new one waits for its end.
+// Keeps new work from meeting its predecessors: while a task that was stopped still lives in the same workspace, a new
+// task waits for its end.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace quell::controller::turns {
 
-/// Calls `then` once: with nothing when the way is free, at once if it is; or, when the longest grace of what is waited
-/// for and 10 s are over, with what still lives. Any thread.
+/// Calls `then` once: with an empty list when the way is free (at once if it is), or with the tasks that still live, 10
+/// s after the longest grace of those tasks. Any thread.
 void wait_for_what_it_follows(std::shared_ptr<shared_parts> parts, const followed_work& what, const task_spec& mine,
                               std::function<void(std::optional<std::string> still_lives)> then);
 

@@ -1,4 +1,4 @@
-// The way from the swarm's threads to the ledger and back.
+// The link between the turn scheduler's threads and the ledger.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@ namespace quell::controller::turns {
 
 /// Any thread.
 struct heart_link {
-  /// Runs `what` on the controller's thread; the closure that it returns runs there too, once everything that was done
-  /// and seen is durable. It must only hand over.
+  /// Runs `what` on the controller's thread. The closure that it returns runs there, too, once everything that was done
+  /// and read is durable, and must only pass results on.
   std::function<void(std::function<std::function<void()>(ledger&, moment)> what)> ask;
-  /// The same for an order that may accept a cancel, which then is fenced with it.
+  /// The same for an order that can accept a cancel, which is then fenced with it.
   struct judgement {
     std::optional<cancel_id> fences;
     std::function<void(bool durable)> then;
@@ -27,7 +27,7 @@ struct heart_link {
   std::function<void(std::vector<operation_id> ids, std::function<void(known_ends)> answer)> beyond_disk;
   /// Whether such a worker is enrolled.
   std::function<void(std::string worker, std::function<void(bool)> answer)> knows_worker;
-  /// The disk is almost full: nothing new is begun.
+  /// The disk is almost full: no new work begins.
   std::function<bool()> is_low;
   std::function<moment()> now;
 };

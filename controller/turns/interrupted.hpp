@@ -1,4 +1,4 @@
-// What a stop interrupted, in words: "web_search", "2 queued messages".
+// Names the work that a stop interrupted: "web_search", "2 queued messages".
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace quell::controller::turns {
 
-/// Picks those that are worth a name out of what lives, and counts the messages that wait for their turn. Pure.
+/// Chooses the live operations that are worth naming, and counts the messages that wait for their turn. Pure.
 void choose_names(kept_decision& into, const std::vector<outlined>& live);
 
-/// The names, each once, with how often it comes; what the store does not know any more is left out.
+/// The names, each once, with its count; operations that the store no longer knows are left out.
 std::vector<std::string> names_of(const kept_decision& kept, storage::queries& store);
 
-/// The name for the eyes of a model: clients choose the names of their operations, and what is no mere name is told as
-/// "other work". A number in front, and queued messages, stay.
+/// The name for use in a model's prompt: clients choose the names of their operations, so a name that is more than a
+/// plain name becomes "other work". A leading number and queued messages stay.
 std::string plain_name(const std::string& name);
 
 } // namespace quell::controller::turns

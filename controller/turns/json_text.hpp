@@ -1,4 +1,4 @@
-// JSON as text that can always be sent on.
+// Serialises JSON as text that can always be sent.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace quell::controller::turns {
 
-/// One line. Bytes that are no UTF-8 become U+FFFD.
+/// One line. Invalid UTF-8 becomes U+FFFD.
 inline std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

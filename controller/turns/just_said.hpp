@@ -1,5 +1,5 @@
-// The messages of the last minute by the chat service's id of them: the store knows all earlier ones, but not yet one
-// that comes twice at the same time. Pure.
+// The messages of the last minute, by the chat service's id: the store has all earlier ones, but not yet one that
+// arrives twice at the same time. Pure.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 
 namespace quell::controller::turns {
 
-/// One thread.
+/// Used by one thread.
 class just_said {
  public:
-  /// What came of it, as a duplicate; nullptr if it was not said, or has no id.
+  /// The earlier decision, as a duplicate; nullptr if the message is new or has no id.
   const message_answer* find(const scope_path& scope, const std::string& client_id, boot_time now) const {
     if (client_id.empty()) return nullptr;
     const auto known = said_.find(scope.text() + ' ' + client_id);

@@ -17,31 +17,31 @@ namespace quell::controller::turns {
 
 class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
  public:
-  /// Reads what earlier lives kept. A file that cannot be read counts as no login, and is said in the log.
+  /// Reads the files of earlier lives. An unreadable file counts as no login and is logged.
   static result<std::shared_ptr<mcp_accounts>> open(const std::string& state_directory,
                                                     const std::vector<mcp_settings>& servers);
   ~mcp_accounts();
 
-  /// Who sends tokens to this server; nullptr: nobody (a command, or one with a key).
+  /// The credentials for this server; nullptr: it needs none (a command, or a server with a key).
   std::shared_ptr<integrations::mcp_credentials> of(const std::string& name) const;
 
   struct shown {
     mcp_settings settings;                                    ///< for its names; holds secrets
-    std::optional<integrations::oauth::account::state> login; ///< nullopt: nobody logs in there
+    std::optional<integrations::oauth::account::state> login; ///< nullopt: this server has no login
   };
   /// In the order of the configuration.
   std::vector<shown> all() const;
 
   using started = integrations::oauth::account::started;
-  // As of `account`; beside its faults `mcp_server_not_found`. Answers
-  // once, on any thread, unless the process ends first.
+  // As in `account`; additional fault: `mcp_server_not_found`. Answers once, on any thread, unless the process ends
+  // first.
   void begin(const std::string& name, std::string redirect_uri, reply<result<started>> done);
   void finish(const std::string& name, integrations::oauth::authorization_answer answer, reply<result<void>> done);
   result<bool> log_out(const std::string& name);
 
-  /// Called with a name behind each login and logout. Set once at the start.
+  /// Sets the function called with a server's name after each login and logout. Set once at the start.
   void on_change(std::function<void(const std::string& name)> told) { changed_ = std::move(told); }
-  /// Cuts off what is on its way. Twice does no harm.
+  /// Aborts running requests. Idempotent.
   void stop();
 
  private:
@@ -49,7 +49,7 @@ class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
   result<std::shared_ptr<integrations::oauth::account>> account_of(const std::string& name) const;
 
   std::vector<mcp_settings> servers_;
-  std::map<std::string, std::shared_ptr<integrations::oauth::account>> accounts_; ///< the same all the time
+  std::map<std::string, std::shared_ptr<integrations::oauth::account>> accounts_; ///< never changes
   std::function<void(const std::string&)> changed_;
   std::shared_ptr<integrations::chat::web_loop> loop_;
 };

@@ -1,8 +1,8 @@
-// The MCP servers of the configuration: begun when somebody first needs them, begun anew after they ended, with a
-// growing pause between. Shared by all turns, or one for each user (`per = "turn"`). Any thread.
+// The MCP servers of the configuration: started when first needed, restarted after they end, with a growing pause.
+// Shared by all turns, or one per user (`per = "turn"`). Any thread.
 //
-// Nobody waits twice for a server that does not answer: its trouble is remembered, turns do without it at once, and a
-// url is tried again in the background until it is there.
+// No caller waits twice for a server that does not answer: its trouble is remembered, turns go on without it at once,
+// and a url is retried in the background until it answers.
 #pragma once
 
 #include <functional>
@@ -28,39 +28,39 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   struct offered {
     std::vector<tool_definition> tools;
     std::string note;                ///< the servers that did not answer in time, and why; "" = none
-    std::vector<std::string> logins; ///< those of them that want a login
+    std::vector<std::string> logins; ///< those of them that need a login
   };
-  /// The tools of these servers. `done` once, on any thread.
+  /// The tools of these servers. Calls `done` once, on any thread.
   void tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done);
-  /// The work of a call; its cancel is told to the server in the server's way and is over here at once.
+  /// The work of a call. Its cancel sends the server's own cancel message and ends the call here at once.
   std::unique_ptr<actors::tool_work> work_for(std::shared_ptr<turn_port> port, const operation_id& call,
                                               const tool_definition& tool, const tool_call& what);
   using there = std::function<void(std::shared_ptr<integrations::mcp_server> server, const std::string& why)>;
-  /// The server, begun if need be: at once, or when the pause after its last end is over, if that is soon; else nullptr
-  /// and why. `done` once, on any thread.
+  /// The server, started if necessary: at once, or after the pause that followed its last end if that is short; else
+  /// nullptr and the reason. Calls `done` once, on any thread.
   void when_there(const std::string& name, const operation_id& agent, there done);
-  /// The agent is over: its own servers go. Their tasks end with the operation on which they hang.
+  /// The agent has ended: its own servers are removed. Their tasks end with their parent operation.
   void user_over(const operation_id& agent);
-  /// Lets go of all servers: the process ends.
+  /// Releases all servers, since the process ends.
   void end();
-  /// What an earlier life of this process has left running.
+  /// Stops the servers that an earlier life of this process left running.
   void clear_leftovers(storage::queries& store);
 
  private:
   mcp_host(std::weak_ptr<shared_parts> parts, std::shared_ptr<mcp_accounts> accounts)
       : parts_(std::move(parts)), accounts_(std::move(accounts)) {}
 
-  /// Of a shared server the name alone; of an agent's own one with the agent behind it.
+  /// A shared server: the name alone; an agent's own server: the name and the agent.
   using place_id = std::pair<std::string, std::optional<operation_id>>;
   struct place {
-    std::optional<mcp_user> user;                     ///< of a server of its own
-    std::shared_ptr<integrations::mcp_server> server; ///< nullptr = not begun
-    std::shared_ptr<piped_task> task;                 ///< of a command
-    std::string trouble;                              ///< why nobody waits for its tools; "" = nothing is known
-    bool wants_login = false;                         ///< that trouble is that nobody has logged in there
-    bool is_silent = false;                           ///< that trouble, or its last life's, is that it does not answer
-    bool is_tried = false;                            ///< in the background, until its trouble is over
-    std::uint32_t failures = 0;                       ///< in a row, each soon after its beginning
+    std::optional<mcp_user> user;                     ///< for an agent's own server
+    std::shared_ptr<integrations::mcp_server> server; ///< nullptr = not started
+    std::shared_ptr<piped_task> task;                 ///< for a command
+    std::string trouble;                              ///< the reason why no caller waits for its tools; "" = none known
+    bool wants_login = false;                         ///< the trouble is that nobody has logged in there
+    bool is_silent = false;     ///< the trouble, now or in its last life, is that it does not answer
+    bool is_tried = false;      ///< in the background, until the trouble ends
+    std::uint32_t failures = 0; ///< consecutive, each soon after its start
     boot_time begun{}, not_before{};
     std::string last_end;
   };
@@ -78,7 +78,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void silent(const place_id& id, milliseconds patience);
   void out_of_reach(const place_id& id, const fault& why);
   void try_again(const place_id& id, milliseconds pause);
-  /// Somebody has logged in there, or out: what was wrong with it may be over.
+  /// A user has logged in or out there, which can have ended the trouble.
   void look_again(const std::string& name);
 
   std::weak_ptr<shared_parts> parts_;

@@ -1,4 +1,4 @@
-// Names and times of tools that are not ours. Pure; for the .cpp files beside it.
+// Names and timeouts of MCP tools. Pure; for the .cpp files beside it.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace quell::controller::turns {
 
-/// `mcp__SERVER__TOOL` in `[A-Za-z0-9_-]{1,64}`. Where something had to be changed or cut, or where the border between
-/// the two names would not be clear, a hash of both follows: different tools have different names.
+/// `mcp__SERVER__TOOL` in `[A-Za-z0-9_-]{1,64}`. A hash of both names follows if something had to be changed or cut, or
+/// if the border between the two names would be ambiguous: different tools have different names.
 std::string mcp_offered_name(const std::string& server, const std::string& tool);
 
-/// The configured time of a tool, or else the built-in one. `own_name`: a server's own name of it.
+/// The configured timeout of a tool, else the built-in one. `own_name`: the server's own name of the tool.
 milliseconds time_of(const turn_settings& settings, const std::string& offered, const std::string& server,
                      const std::string& own_name);
 

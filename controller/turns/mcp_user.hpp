@@ -1,4 +1,4 @@
-// Who uses MCP servers: a turn, or a sub-agent in it.
+// The user of MCP servers: a turn, or a sub-agent in it.
 #pragma once
 
 #include "protocol/id.hpp"
@@ -8,7 +8,8 @@ namespace quell::controller::turns {
 
 struct mcp_user {
   operation_id agent;  ///< the turn or sub-agent
-  operation_id parent; ///< the registered operation on which servers of its own hang: the turn, or the sub-agent's call
+  operation_id parent; ///< the registered operation that is the parent of the user's own servers: the turn, or the
+                       ///< sub-agent's call
   storage::person owner;
 };
 

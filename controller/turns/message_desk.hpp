@@ -1,5 +1,5 @@
-// Takes messages: is it a stop, a turn, or nothing? What is decided is decided on the ledger, at one instant, so that a
-// stop covers exactly what was said before it.
+// The message router: decides whether a message is a stop, a turn, or neither. It decides on the ledger at one instant,
+// so that a stop covers exactly the messages before it.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace quell::controller::turns {
 /// The turns of all scopes, one after the other in each. On the controller's thread.
 struct turn_line {
   std::function<std::size_t(const scope_path&)> length;
-  /// True: it is the first of its scope.
+  /// True: the turn is the first of its scope.
   std::function<bool(const operation_id& turn, const scope_path&)> enter;
-  /// Once it is durable that it is the first.
+  /// Called once it is durable that the turn is the first.
   std::function<void(const operation_id& turn, const scope_path&)> begin;
 };
 
@@ -29,15 +29,15 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
  public:
   using answer = reply<outcome<message_answer>>;
 
-  /// `repeats` looks up whether a message was there before: one row by its key, and nothing else waits there.
+  /// `repeats` looks up earlier copies of a message: one row by its key, with no other jobs in its queue.
   message_desk(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats, turn_line line);
-  /// Nothing is looked up any more.
+  /// Ends all look-ups.
   void stop();
-  /// Answers once everything that was decided is durable; a stop also where it could not be made so.
+  /// Answers once the whole decision is durable; a stop is answered even if it could not be made durable.
   void take(message_order order, answer done);
-  /// After a restart: acknowledges what nobody acknowledged.
+  /// After a restart: acknowledges the stops that were not acknowledged.
   void pick_up();
-  /// What a turn answers: a stop of somebody who might not stop anything makes nobody an owner of what runs.
+  /// The message that a turn answers. A refused stop makes its author no owner of running work.
   enum class turn_of : std::uint8_t { message, refused_stop };
   /// On the controller's thread.
   void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);
@@ -67,13 +67,13 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   const turn_line line_;
   const chat::cancel_words words_;
   const std::shared_ptr<acknowledger> says_;
-  just_said said_; ///< the controller's thread's alone
+  just_said said_; ///< used only on the controller's thread
   struct begun_turn {
     std::string owner;
     scope_path scope;
     turn_of what;
   };
-  std::unordered_map<operation_id, begun_turn> begun_; ///< live turns; the controller's thread's alone
+  std::unordered_map<operation_id, begun_turn> begun_; ///< live turns; used only on the controller's thread
 };
 
 } // namespace quell::controller::turns

@@ -1,4 +1,4 @@
-// A message that somebody said, and what was decided about it (SURFACE 6).
+// A message from a user or client, and the decision about it (SURFACE 6).
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace quell::controller::turns {
 
 enum class modality : std::uint8_t { text, voice };
 
-/// Checked for shape and rights.
+/// Shape and rights are already checked.
 struct message_order {
   caller by;
-  std::string via_channel = "api"; ///< of the cancel that it may become
+  std::string via_channel = "api"; ///< of the cancel that the message can become
   scope_path scope;
   std::string text;
   storage::person author;
@@ -29,17 +29,17 @@ struct message_order {
   std::optional<double> confidence;
   std::optional<bool> addressed;
   std::optional<std::uint32_t> humans_present;
-  std::vector<std::string> bot_names; ///< beside the configured ones
-  /// Of the voice exchange that these words began: the parent of their turn, and over with a stop.
+  std::vector<std::string> bot_names; ///< in addition to the configured ones
+  /// The voice exchange that this message began: the parent of the message's turn; a stop ends it.
   std::optional<operation_id> exchange{};
-  /// What serves the conversation itself: like the exchange it makes nothing active, and nobody an owner.
+  /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
   std::vector<operation_id> apart{};
-  std::string context{}; ///< stands before the words in their own prompt, and in no later one
+  std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
   enum class wish : std::uint8_t { decide, only_stop, only_turn } wants = wish::decide;
-  std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = it cannot be withdrawn
+  std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn
 };
 
-/// Why a cancel word of this author counts, or does not.
+/// The reason why a cancel word of this author counts or does not count.
 enum class standing : std::uint8_t { text, speaker_owns, addressed, only_human, none };
 
 struct message_answer {
@@ -50,24 +50,24 @@ struct message_answer {
   bool is_duplicate = false;
   std::optional<std::string> cancel_word;
   std::optional<turns::standing> standing;
-  // turn:
+  // If it became a turn:
   std::optional<operation_id> turn;
   status turn_status = status::pending;
   std::uint32_t position = 0; ///< turns of this scope before it
-  // cancel:
+  // If it became a cancel:
   std::optional<cancel_id> cancel;
   std::string cancel_outcome, cancel_status;
-  std::uint64_t operations = 0; ///< that it covers
+  std::uint64_t operations = 0; ///< covered by the cancel
   std::vector<std::string> interrupted;
-  bool words_follow = false;    ///< a model is asked for a word about the stop; told to those who watch
-  bool is_acknowledged = false; ///< of a repeat: all that follows a stop was said before
+  bool words_follow = false;    ///< a model will write an acknowledgement of the stop, sent as an event
+  bool is_acknowledged = false; ///< for a repeat: everything that follows the stop was already sent
   bool durable = true;
 };
 
 /// The whole decision as JSON.
 std::string decision_json(const message_order& order, const message_answer& answer);
 
-/// What is stored with a message to decide the same about a repeat of it; "" for an ordinary turn.
+/// The part stored with a message, so that a repeat gets the same decision; "" for an ordinary turn.
 struct kept_decision {
   std::string why;
   std::optional<std::string> cancel_word;
@@ -76,17 +76,17 @@ struct kept_decision {
   std::optional<cancel_id> cancel;
   std::string cancel_outcome, cancel_status;
   std::uint64_t operations = 0;
-  std::vector<operation_id> interrupted; ///< the operations whose names are told, at most `most_named`
+  std::vector<operation_id> interrupted; ///< the operations that are named, at most `most_named`
   std::uint64_t queued = 0;              ///< messages that waited for their turn
 };
 inline constexpr std::size_t most_named = 20;
 std::string kept_text(const kept_decision& d);
-/// What was not written by `kept_text` reads as an ordinary turn.
+/// A text not written by `kept_text` reads as an ordinary turn.
 kept_decision read_kept(const std::string& text);
-/// Whether the turn began with a word to stop that did not count, by what is kept.
+/// Whether the turn began with a stop word that did not count, according to the stored decision.
 bool is_refused_stop(const operation_id& turn, const std::vector<storage::kept_message>& kept);
 
-/// Why this is ignored before anybody looks for words in it; "" = it is not.
+/// The reason to ignore the message before it is searched for stop words; "" = none.
 std::string why_ignored(const message_order& order, double least_confidence);
 
 } // namespace quell::controller::turns

@@ -1,4 +1,4 @@
-// What all turns of a process share. Lives as long as anybody who runs a turn.
+// State shared by all turns of a process. Lives as long as any runner of a turn.
 #pragma once
 
 #include <functional>
@@ -22,19 +22,19 @@ namespace quell::controller::turns {
 
 class mcp_host;
 
-/// An agent that runs: whose it is, and with what.
+/// A running agent: its author, its scope and its settings.
 struct agent_context {
   operation_id operation; ///< the turn or sub-agent
   operation_id root;
   scope_path scope;
   storage::person owner;
   bool is_sub_agent = false;
-  bool is_by_chat = false; ///< what it answers was said in a chat
+  bool is_by_chat = false; ///< it answers a chat message
   std::string block;       ///< of a turn
   agent_settings agent;
   integrations::model_settings model;
   tool_set tools;
-  boot_time began{}; ///< its first beginning, also before a restart
+  boot_time began{}; ///< its first start, which can be before a restart
 };
 
 struct shared_parts {
@@ -42,18 +42,18 @@ struct shared_parts {
   registry who;
   question_book questions;
   std::unique_ptr<errands> later;
-  std::unique_ptr<errands> lookups; ///< for the few short things that somebody who says stop waits for
+  std::unique_ptr<errands> lookups; ///< for short reads that the author of a stop waits for
   output_store* output = nullptr;
   turn_settings settings;
   log_rate_limiter log; ///< about MCP servers and ACP agents
   std::mutex models_guard;
-  std::unique_ptr<integrations::model_client> models; ///< none any more at the end of the process
+  std::unique_ptr<integrations::model_client> models; ///< nullptr at the end of the process
   std::shared_ptr<mcp_host> mcp;
   std::shared_ptr<path_lanes> paths = std::make_shared<path_lanes>();
   std::function<std::shared_ptr<actors::agent_line>(actors::agent_start)> spawn;
   std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();
 
-  /// The caller as which quell itself acts for `owner`.
+  /// The caller that quell uses to act for `owner`.
   static caller acting_for(const storage::person& owner);
   /// An event of this agent.
   static storage::event_record event_of(const agent_context& who, std::string type, std::string data);

@@ -1,4 +1,5 @@
-// Calls that write one file run one after the other, in the order in which they were made, across turns and sub-agents.
+// Runs calls that write one file one after the other, in the order in which they were made, across turns and
+// sub-agents.
 #pragma once
 
 #include <deque>
@@ -13,7 +14,7 @@ namespace quell::controller::turns {
 /// Any thread. Must be held by a shared_ptr.
 class path_lanes : public std::enable_shared_from_this<path_lanes> {
  public:
-  /// A place in the lane of one path; its end makes way for the next one.
+  /// A place in the lane of one path; its destruction lets the next one proceed.
   class place {
    public:
     place(std::weak_ptr<path_lanes> lanes, std::string path, std::uint64_t number)
@@ -21,7 +22,7 @@ class path_lanes : public std::enable_shared_from_this<path_lanes> {
     ~place();
     place(const place&) = delete;
     place& operator=(const place&) = delete;
-    /// `then` is called once all that joined before have left: now, or on the thread of the last of them.
+    /// Calls `then` once all that joined before have left: now, or on the thread of the last of them.
     void when_first(std::function<void()> then);
 
    private:

@@ -1,4 +1,4 @@
-// A task on a worker that is talked to: bytes to its standard input, bytes of its standard output, and its end.
+// A task on a worker with a conversation: bytes to its standard input, bytes from its standard output, and its end.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace quell::controller::turns {
 
-/// Called on the errands' thread, one at a time: first `started`, at the end `gone`.
+/// Callbacks on the `errands` thread, one at a time: first `started`, last `gone`.
 struct pipe_ends {
   std::function<void()> started;
   std::function<void(std::string_view bytes)> received;
-  /// Once; `why` reads like "exited with status 1". `was_stopped`: somebody wanted it to end.
+  /// Called once; `why` reads like "exited with status 1". `was_stopped`: somebody requested its end.
   std::function<void(const std::string& why, bool was_stopped)> gone;
 };
 
@@ -26,16 +26,16 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   piped_task(std::shared_ptr<shared_parts> parts, std::string name)
       : parts_(std::move(parts)), name_(std::move(name)) {}
 
-  /// `order` is completed to a task with open stdin.
+  /// Completes `order` to a task with open stdin.
   void start(create_order order, pipe_ends ends);
-  const operation_id& id() const { return id_; } ///< once started
-  /// In order; what is written before it has started waits. A task that reads nothing loses what is too much.
+  const operation_id& id() const { return id_; } ///< valid once started
+  /// In order; input written before the start waits. If the task does not read, input beyond the limit is lost.
   void write(std::string bytes);
-  /// Its standard input ends behind what was written.
+  /// Closes its standard input after what was written.
   void end_input();
-  /// It is wanted no more.
+  /// Stops the task.
   void stop(stop_cause cause);
-  /// What it still writes is not read, and its end not told.
+  /// Its further output is not read, and its end is not reported.
   void let_go();
 
   void started(const std::string& worker) override;
@@ -56,13 +56,13 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
 
   std::mutex guard_;
   std::string worker_; ///< "" = it has not started
-  std::string unsent_; ///< behind `sent_`
+  std::string unsent_; ///< after `sent_`
   std::uint64_t sent_ = 0;
-  bool has_end_ = false;   ///< nothing more is written
-  bool wants_end_ = false; ///< and that is still to be said
+  bool has_end_ = false;   ///< no further input is accepted
+  bool wants_end_ = false; ///< and the end must still be sent
   bool is_feeding_ = false;
   bool is_over_ = false;
-  std::uint64_t read_ = 0; ///< of its stdout; the errands' thread alone
+  std::uint64_t read_ = 0; ///< bytes read of its stdout; used only on the `errands` thread
 };
 
 } // namespace quell::controller::turns

@@ -1,5 +1,5 @@
-// The questions that begun calls ask humans, as far as they are open: who may be answered, and with what. Any thread.
-// Gone with the process, as the calls are.
+// The open questions of running calls to humans: who may be answered, and with what values. Any thread. It ends with
+// the process, as the calls do.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ class question_book {
  public:
   struct entry {
     operation_id call;
-    std::string form; ///< as of integrations::filled_form
-    /// A human's answer is durable; it is the one that counts. Its values are whole.
+    std::string form; ///< as in integrations::filled_form
+    /// Called once a human's answer is durable and counts; it receives all values.
     std::function<void(const human_answer&)> answered;
   };
   void add(const operation_id& question, entry what) {

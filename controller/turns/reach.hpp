@@ -1,4 +1,4 @@
-// What a configuration holds that nobody can reach, for those who check it. Pure.
+// Finds unreachable parts of a configuration, for those who check it. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace quell::controller::turns {
 
-/// A sentence each, in the order of the configuration: agents that no scope leads to, models that no agent uses, MCP
-/// servers whose tools no agent has. None of it is an error: an agent can be named in a message.
+/// One sentence each, in the order of the configuration: agents that no scope leads to, models that no agent uses, MCP
+/// servers whose tools no agent has. These are not errors: a message can name an agent.
 std::vector<std::string> what_cannot_be_reached(const turn_settings& settings);
 
 } // namespace quell::controller::turns

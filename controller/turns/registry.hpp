@@ -1,4 +1,4 @@
-// Who answers for which operation of this process: its agent, or whoever waits for its start and end. Any thread.
+// Maps each operation of this process to the agent that runs it, or to the watcher of its start and end. Any thread.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace quell::controller::turns {
 
-/// Waits for an operation that somebody else carries out. Called on a controller thread: must only hand over.
+/// Waits for an operation that another component carries out. Called on a controller thread: must only pass the call
+/// on.
 class operation_watcher {
  public:
   virtual ~operation_watcher() = default;
@@ -24,22 +25,22 @@ actors::abort_reason abort_reason_of(stop_cause cause);
 
 class registry {
  public:
-  /// The agent that is this turn or sub-agent.
+  /// Registers the agent that is this turn or sub-agent.
   void add_agent(const operation_id& id, std::shared_ptr<actors::agent_line> agent);
-  /// A call, or a model call, of that agent.
+  /// Registers a call, or a model call, of that agent.
   void add_call(const operation_id& id, std::shared_ptr<actors::agent_line> of, bool is_model_call);
   void add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher);
   void drop(const operation_id& id);
   std::shared_ptr<actors::agent_line> agent_of_call(const operation_id& id) const;
 
-  // What the controller tells.
+  // Notices from the controller.
   void signal(const actor_signal& s);
   void started(const operation_id& id, const std::string& worker);
   void ended(const ended_operation& e);
 
-  /// All agents, once each, to be told that the process ends.
+  /// All agents, once each, for the end of the process.
   std::vector<std::shared_ptr<actors::agent_line>> agents() const;
-  /// At the end of the process: those who are known here know it, too.
+  /// At the end of the process: forgets all entries, which can refer back to this object.
   void forget_all();
 
  private:

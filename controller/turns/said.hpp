@@ -1,4 +1,4 @@
-// What a model had said of an answer that was never stored.
+// Recovers the partial text of a model's answer that was never stored.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace quell::controller::turns {
 
-/// The text that was told in events behind the stored answers of this turn (or sub-agent); "" if there is none. Reads
-/// the store: for a thread that may wait.
+/// The text sent in events after the stored answers of this turn (or sub-agent); "" if there is none. Reads the store,
+/// so call it on a thread that can wait.
 result<std::string> text_left_of(storage::queries& store, const storage::operation_record& turn);
 
-/// What a model had said when a restart cut it stands in events alone: it becomes the interrupted answer that a stop
-/// would have made of it.
+/// A model's text that a restart cut off is only in events: it is stored as the interrupted answer that a stop would
+/// have left.
 void keep_what_was_said(const shared_parts& parts, const operation_id& turn, storage::queries& store);
 
 } // namespace quell::controller::turns

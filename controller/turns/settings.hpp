@@ -1,5 +1,5 @@
-// What turns are configured with: models, agents, the time that tools have, what a human must approve, MCP servers.
-// Read from the same TOML file as the rest of quelld's configuration. Pure but for the files that it names.
+// The configuration of turns: models, agents, tool timeouts, approval rules, MCP servers. Read from the same TOML file
+// as the rest of quelld's configuration. Pure except for the files that it names.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace quell::controller::turns {
 
 struct agent_budget {
   std::uint32_t model_calls = 100; ///< of one turn
-  std::uint32_t depth = 3;         ///< sub-agents below sub-agents; 0: it has none
+  std::uint32_t depth = 3;         ///< depth of nested sub-agents; 0: it has none
   std::uint32_t width = 8;         ///< sub-agents of one turn at once
   milliseconds timeout{0};         ///< of a whole turn; 0 = none
   friend bool operator==(const agent_budget&, const agent_budget&) = default;
@@ -27,7 +27,7 @@ struct agent_budget {
 
 struct agent_settings {
   std::string name;
-  std::vector<scope_path> scopes; ///< it serves these and what lies below; empty: all. A command: none
+  std::vector<scope_path> scopes; ///< it serves these and everything below; empty: all scopes, for a command none
   std::string model;              ///< of `turn_settings::models`; "" for a command
   std::string instructions;
   /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
@@ -40,7 +40,7 @@ struct agent_settings {
   std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
   std::vector<std::string> command; ///< not empty: this agent is that program, run as a task
-  bool acp = false;                 ///< and speaks ACP over stdio
+  bool acp = false;                 ///< the program speaks ACP over stdio
 
   bool is_command() const { return !command.empty(); }
   friend bool operator==(const agent_settings&, const agent_settings&) = default;
@@ -64,37 +64,38 @@ struct mcp_settings {
   bool per_turn = false;                  ///< with `command`: each turn has its own
   std::string key_env;                    ///< with `url`: quelld's variable that holds the bearer token
   std::string key;                        ///< secret: its value; never logged, stored or printed
-  std::string client_id;                  ///< with `url`: as which quell is registered where one logs in
+  std::string client_id;                  ///< with `url`: quell's registered client id at the login server
   std::string client_secret_env;          ///< with `client_id`: quelld's variable that holds its secret
-  std::string client_secret;              ///< secret, as `key`
+  std::string client_secret;              ///< secret, like `key`
   std::string client_metadata_url;        ///< with `url`: https address of a document about this client
   friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
 };
 
-/// Where a model's key comes from: names only.
+/// The source of a model's key: names only.
 struct key_source {
   std::string env;
   std::string file;
   friend bool operator==(const key_source&, const key_source&) = default;
 };
 
-/// How people speak to the bot, and how it answers a stop (section [chat]).
+/// How people address the bot, and how it answers a stop (section [chat]).
 struct chat_manners {
   std::vector<std::string> bot_names;
-  chat::vocabulary words;            ///< beside the built-in ones
-  std::string acknowledgement_model; ///< of `turn_settings::models`; "": that of the scope's agent; "none": no model
-  double confidence = 0.5;           ///< a voice transcript below this is ignored
-  /// Who else than operators and admins decides about calls that wait: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
+  chat::vocabulary words; ///< in addition to the built-in ones
+  std::string
+      acknowledgement_model; ///< of `turn_settings::models`; "": the model of the scope's agent; "none": no model
+  double confidence = 0.5;   ///< a voice transcript below this is ignored
+  /// Who else, besides operators and admins, decides about calls that wait: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
   std::vector<std::string> approvers;
-  bool approve_own = false;       ///< whether they decide about what they asked for themselves
-  bool default_agent_asks = true; ///< the agent `default` asks before exec when it is reached by chat
+  bool approve_own = false;       ///< whether they decide about their own requests
+  bool default_agent_asks = true; ///< the agent `default` asks before exec if it is reached by chat
 };
 
 struct turn_settings {
   chat_manners chat;
   std::vector<integrations::model_settings> models; ///< at least one
   std::vector<agent_settings> agents;               ///< at least one
-  std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own; 0 = none
+  std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own timeout; 0 = none
   std::vector<approval_rule> approvals;
   std::vector<mcp_settings> mcp;
   std::map<std::string, key_source> keys; ///< by model name
@@ -106,18 +107,18 @@ struct turn_settings {
 /// The sections of the configuration file that are read here: models, agents, tools, approval, mcp, chat.
 const std::vector<std::string>& turn_sections();
 
-/// What `file` ("" = none) says, with a scripted model and an agent `default` where it names none; keys from
-/// `environment` and the files that it names. Other sections are not looked at. Fault `invalid_field`: file, place,
-/// what is wrong, what to do; it never holds a key.
+/// Reads `file` ("" = none), with a scripted model and an agent `default` if it names none, and keys from `environment`
+/// and the files that it names. Ignores other sections. Fault `invalid_field`: the file, the place, the error, and what
+/// to do; it never contains a key.
 result<turn_settings> read_turn_settings(const std::string& file,
                                          const std::map<std::string, std::string>& environment);
-/// TOML that `read_turn_settings` reads back as the same, without the keys.
+/// TOML from which `read_turn_settings` reads the same settings, without the keys.
 std::string turn_settings_text(const turn_settings& settings);
 
 /// Whether messages of this scope may be answered by this agent.
 bool serves(const agent_settings& agent, const scope_path& scope);
-/// `named` if it serves `scope`, or else the first that does; nullptr if there is none. A command serves none unless it
-/// is named.
+/// `named` if it serves `scope`, else the first agent that does; nullptr if there is none. A command serves a scope
+/// only if it is named.
 const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
                                 const std::optional<std::string>& named);
 

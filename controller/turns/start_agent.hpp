@@ -1,4 +1,4 @@
-// Starting an agent: its tools, its port, its actor.
+// Starts an agent: its tools, its port, its actor.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ struct running_agent {
   std::shared_ptr<actors::agent_line> line;
 };
 
-/// `start.port` is made here. `over` runs on the agent's thread, after everything of it is durable.
+/// Makes `start.port`. `over` runs on the agent's thread, after everything that the agent did is durable.
 running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over);
 
-/// The tools of an agent, those of MCP servers among them; a server that does not answer is left out and said. `user`
-/// must be over some time (mcp_host::user_over).
+/// The tools of an agent, including those of MCP servers; a server that does not answer is left out and noted. Every
+/// `user` must be ended with mcp_host::user_over.
 void find_tools(const std::shared_ptr<shared_parts>& parts, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done);
 
-/// Registers and starts a sub-agent below a call. `runs` gets the line to it, then `done` its end; only `done` if it
-/// could not be started.
+/// Registers and starts a sub-agent below a call. `runs` gets the handle to it, then `done` its end; if it could not be
+/// started, only `done` is called.
 void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& above, const operation_id& call,
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_line>)> runs,

@@ -1,4 +1,5 @@
-// What the store knows about stops: names of what is not known to have ended, and what was told of a stop before.
+// Reads about stops in the store: names of operations that are not known to have ended, and earlier acknowledgements of
+// a stop.
 #pragma once
 
 #include <unordered_map>
@@ -11,9 +12,9 @@ namespace quell::controller::turns {
 
 /// The first few of them, with their names.
 std::vector<not_known> named(const std::vector<stuck_operation>& stuck, storage::queries& store);
-/// The first few of what this settled cancel covered and is not known to have ended.
+/// The first few operations that this settled cancel covered and that are not known to have ended.
 std::vector<not_known> not_known_of(const cancel_id& cancel, storage::queries& store);
-/// What was told last about each of these messages.
+/// The last acknowledgement of each of these messages.
 std::unordered_map<message_id, stop_telling> told_before(const std::vector<storage::message_record>& stops,
                                                          storage::queries& store);
 

@@ -1,5 +1,5 @@
-// A task on a worker, for a call: created below it, fed its stdin, its output collected, its end told. The stop of it
-// is the ledger's: it lies below the call.
+// A task on a worker for a call: created below the call, fed its stdin, its output collected, its end reported. The
+// ledger stops it, since it lies below the call.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace quell::controller::turns {
 
-/// How a task ended, with what is kept of its output.
+/// The end of a task, with the kept part of its output.
 struct task_end {
   ended_operation how;
   std::string out, err;
@@ -21,13 +21,13 @@ struct task_end {
   std::optional<fault> refused; ///< it was never created
 };
 
-/// What the call is told of the end of its task.
+/// The call's result for the end of its task.
 actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts);
 /// The order for the task of this call; completes the request.
 create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
                             task_request& request);
-/// A call of `read`, `write` or `edit`: those that write wait for their turn in the lane of their file, and an edit is
-/// of the version that this conversation saw last.
+/// A call of `read`, `write` or `edit`: writes wait for their turn in the lane of their file, and an edit applies to
+/// the version that this conversation saw last.
 std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, const std::string& file,
@@ -37,7 +37,7 @@ std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<shared_parts> 
 class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
  public:
   task_run(std::shared_ptr<shared_parts> parts, task_request what) : parts_(std::move(parts)), what_(std::move(what)) {}
-  /// `done` is called once, when it is terminal and its output is there.
+  /// Calls `done` once, when the task is terminal and its output is complete.
   void start(create_order order, std::function<void(task_end)> done);
 
   void started(const std::string& worker) override;

@@ -1,4 +1,4 @@
-// Lines of a TOML table, for `quelld --print-config`: what is empty is left out.
+// Lines of a TOML table, for `quelld --print-config`; empty values are left out.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class toml_lines {
   void text(const char* key, const std::string& value);
   void texts(const char* key, const std::vector<std::string>& value);
   void table(const char* key, const std::map<std::string, std::string>& value);
-  /// `value` as it is.
+  /// Writes `value` without quotes.
   void plain(const char* key, const std::string& value);
   void flag(const char* key, bool value) { plain(key, value ? "true" : "false"); }
   const std::string& all() const { return all_; }

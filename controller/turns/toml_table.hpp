@@ -1,5 +1,5 @@
-// A table of a configuration file, read key by key: the first thing that is wrong becomes one fault with file, line
-// and key; at the end what was never asked for is refused. For .cpp files that read TOML.
+// Reads a table of a configuration file key by key: the first error becomes a fault with file, line and key; at the
+// end, keys that were never requested are refused. For .cpp files that read TOML.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace quell::controller::turns {
 
-/// The first thing that was wrong in one file, shared by all its tables.
+/// The first error in one file, shared by all its tables.
 class file_trouble {
  public:
   explicit file_trouble(std::string file) : file_(std::move(file)) {}
-  /// `line` 0: not about one.
+  /// `line` 0: no particular line.
   void say(std::size_t line, const std::string& what) {
     if (first_) return;
     first_ = fault{"invalid_field", file_ + (line == 0 ? "" : ":" + std::to_string(line)) + ": " + what, {}};
@@ -30,10 +30,11 @@ class file_trouble {
   std::optional<fault> first_;
 };
 
-/// One thread; `table` and `trouble` outlive it. What is absent or wrong reads as nothing, "" or the given default.
+/// Used by one thread; `table` and `trouble` must outlive it. An absent or wrong value reads as nothing, "" or the
+/// given default.
 class toml_table {
  public:
-  /// `place`: how faults call it, e.g. `[[agents]] "coder"`.
+  /// `place`: its name in faults, e.g. `[[agents]] "coder"`.
   toml_table(const toml::table& table, std::string place, file_trouble& trouble)
       : table_(table), place_(std::move(place)), trouble_(trouble) {}
 
@@ -49,9 +50,9 @@ class toml_table {
   std::vector<std::string> texts(const char* key, std::size_t most, std::size_t most_bytes);
   std::map<std::string, std::string> pairs(const char* key, std::size_t most);
   const toml::table* table(const char* key);
-  /// Refuses the keys that were never asked for, with the nearest one that was.
+  /// Refuses keys that were never requested, with the nearest key that was.
   void end();
-  /// Says that the value of `key` (or the table itself, "") is wrong.
+  /// Reports that the value of `key` (or the table itself, "") is wrong.
   void wrong(const std::string& key, const std::string& why);
 
  private:

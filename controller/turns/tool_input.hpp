@@ -1,4 +1,5 @@
-// The input of one call: read, judged against the tool's schema, and rid of what is meant for us (`_meta.timeout`).
+// The input of one call: parsed, checked against the tool's schema, and without the part meant for quell
+// (`_meta.timeout`).
 #pragma once
 
 #include <optional>
@@ -14,17 +15,17 @@ namespace quell::controller::turns {
 constexpr std::size_t most_input_bytes = 1 << 20;
 
 struct call_input {
-  std::string json; ///< an object that fits the schema; what the tool sees
+  std::string json; ///< an object that fits the schema; passed to the tool
   milliseconds timeout{
       0}; ///< of this call: `_meta.timeout`, exec's `timeout_ms`, the configuration, built-in; 0 = none
 };
 
-/// Fault `invalid_input`, a sentence for the model that names the field. An empty text is the empty object.
+/// Fault `invalid_input`: a sentence for the model that names the field. An empty text means the empty object.
 result<call_input> read_input(const tool_definition& tool, const std::string& input_json);
-/// The fault alone.
+/// The same check; returns only the fault.
 std::optional<fault> check_input(const tool_definition& tool, const std::string& input_json);
 
-/// All that a turn wants to know of a call: for `actors::turn::look_up`. An unknown tool is `unusable`.
+/// A turn's view of a call, for `actors::turn::look_up`. An unknown tool is `unusable`.
 actors::tool_traits traits_of(const tool_set& tools, const std::vector<approval_rule>& approvals,
                               const tool_call& call);
 

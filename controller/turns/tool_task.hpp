@@ -13,11 +13,11 @@
 
 namespace quell::controller::turns {
 
-/// What a task must not overtake: what is being stopped in this scope, and does not lie below this root.
+/// The work that a task must not overtake: operations being stopped in this scope that do not lie below this root.
 struct followed_work {
   scope_path scope;
   operation_id root;
-  operation_id call; ///< that waits: when it is stopped it waits no longer
+  operation_id call; ///< the call that waits; if it is stopped it no longer waits
 };
 
 struct task_request {
@@ -28,13 +28,13 @@ struct task_request {
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
-/// request on stdin. `if_version`: an edit of another version of its file is refused; "" = of none. Fault
+/// request on stdin. `if_version`: the edit is refused if the file has another version; "" = any version. Fault
 /// `invalid_input` for the model.
 result<task_request> task_for_call(const tool_definition& tool, const agent_settings& agent,
                                    const std::string& input_json, const std::string& if_version = {});
 
-/// An agent that is a command: `{prompt}` replaced in its arguments, or the prompt on stdin if none has it. With `acp`
-/// stdin stays open and nothing is written to it: its driver speaks ACP.
+/// An agent that is a command: replaces `{prompt}` in its arguments, or writes the prompt to stdin if no argument has
+/// it. With `acp` stdin stays open and nothing is written to it here: its driver speaks ACP.
 result<task_request> task_for_command(const agent_settings& agent, const std::string& prompt);
 
 struct call_outcome {
@@ -43,13 +43,14 @@ struct call_outcome {
 };
 constexpr std::size_t most_stream_bytes = 64 << 10; ///< of each stream of exec in its result
 
-/// What the model is told of an ended task. `out`, `err`: any bytes; `dropped_bytes`: what is missing in them.
-/// quell-tool's answer is passed on if it is one.
+/// The model's result for an ended task. `out`, `err`: any bytes; `dropped_bytes`: the number of missing ones. Passes
+/// quell-tool's answer on if there is one.
 call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
                              const std::string& err, std::uint64_t dropped_bytes);
-/// The same of an MCP tool's answer: `ok`, or an error of its own. `answer`: JSON text as of mcp_call_events::finished.
+/// The same for an MCP tool's answer: `ok`, or an error of its own. `answer`: JSON text as in
+/// mcp_call_events::finished.
 call_outcome mcp_outcome_of(bool ok, const std::string& answer);
-/// The same of a command that is an agent: its stdout is the answer.
+/// The same for a command that is an agent: its stdout is the answer.
 call_outcome command_outcome_of(const agent_settings& agent, const exit_state& exit, const std::string& out,
                                 const std::string& err, std::uint64_t dropped_bytes);
 

@@ -1,5 +1,4 @@
-// What is told of turns, as JSON: the data of their events (SURFACE 7) and the blocks of their operations (SURFACE 2).
-// Pure.
+// JSON about turns: the data of their events (SURFACE 7) and the blocks of their operations (SURFACE 2). Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 
 namespace quell::controller::turns {
 
-/// `by_chat`: it was said in a chat, or by somebody's chat bot.
-/// `context`: stands before the message in the turn's own prompt; "" = nothing does.
+/// `by_chat`: the message came from a chat, or from a user's chat bot. `context`: goes before the message in the turn's
+/// own prompt; "" = nothing does.
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
                        const std::string& context = {});
 std::string context_of(const std::string& block);
@@ -23,17 +22,17 @@ std::string call_block(const tool_call& call, bool exclusive, milliseconds timeo
 /// The `result` of a turn or sub-agent.
 std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls);
 
-/// What a live turn says of itself beside its row.
+/// The state of a live turn that its row does not have.
 struct turn_now {
   std::string text;         ///< so far
   std::string current_tool; ///< "" = none
   std::uint64_t tool_calls = 0;
   model_usage usage;
 };
-/// The block `turn` as it is shown: the stored one, with what the result or the live turn adds.
+/// The block `turn` as clients see it: the stored block plus the additions of the result or the live turn.
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);
 
-/// The block `exchange` of a voice exchange, as it is stored at its beginning and shown with what its result adds.
+/// The block `exchange` of a voice exchange: as stored at its beginning, and as shown with the additions of its result.
 std::string exchange_block(const std::string& session);
 std::string exchange_result(const std::string& transcript, bool spoken);
 std::string shown_exchange_block(const std::string& block, const std::string& result);
@@ -48,23 +47,23 @@ event_text call_news(const operation_id& call, const tool_call& what, const acto
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
-/// `question`: that was answered; absent: the call waited to begin.
+/// `question`: the answered one; absent: the call waited to begin.
 event_text approval_resolved(const operation_id& call, bool approved, const storage::person& by,
                              const std::string& reason, const std::optional<operation_id>& question = std::nullopt);
 
-/// What a begun call asks a human.
+/// A question of a running call to a human.
 struct shown_question {
   operation_id id;
   std::string server;  ///< the MCP server's name
-  std::string message; ///< its words
+  std::string message; ///< the question's text
   std::string form;    ///< JSON text: the schema of the values
 };
-/// As JSON: what stands in the call's row, in its event and in its block.
+/// As JSON, the same in the call's row, in its event and in its block.
 std::string question_text(const shown_question& question);
 event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question);
-/// The block `tool` of a paused call as it is shown: with what it asks, if that is what its row's `result` says.
+/// The block `tool` of a paused call as clients see it: with its question, if its row's `result` holds one.
 std::string shown_call_block(const std::string& block, const std::string& result);
-/// Of the event turn_complete.
+/// The data of the event turn_complete.
 std::string completed_data(const actors::turn_effects::end& how);
 /// The `reason` of a turn_abort.
 const char* name_of_reason(actors::abort_reason r);

@@ -1,4 +1,4 @@
-// The port of one agent: its steps as orders to the ledger, its words as events, its model.
+// The port of one agent: turns its steps into orders to the ledger, its texts into events, and calls its model.
 #pragma once
 
 #include <memory>
@@ -12,43 +12,44 @@
 
 namespace quell::controller::turns {
 
-/// What `session_status` knows of the turn beside its calls.
+/// The facts for `session_status` that the calls of the turn do not show.
 struct session_facts {
   milliseconds elapsed{0};
   agent_budget budget;
-  std::uint32_t sub_agents = 0; ///< that run now
+  std::uint32_t sub_agents = 0; ///< running now
 };
 
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
  public:
   turn_port(std::shared_ptr<shared_parts> parts, agent_context who) : parts_(std::move(parts)), who_(std::move(who)) {}
 
-  /// Once: `spawn` makes the line to the agent that this port is of; nobody is told of its calls before that is known.
+  /// Call once: `spawn` makes the handle to the agent of this port; notices about its calls wait until the handle is
+  /// known.
   std::shared_ptr<actors::agent_line> spawn_with(const std::function<std::shared_ptr<actors::agent_line>()>& spawn);
   const agent_context& who() const { return who_; }
   turn_now now_told() const;
-  /// How it ended; set before `over` is told.
+  /// The agent's end; set before `over` is called.
   std::optional<actors::turn_effects::end> ended() const;
   std::uint64_t tool_calls() const;
-  /// Calls that were registered by an earlier life.
+  /// Adds calls that an earlier life registered.
   void adopt_calls(const std::vector<operation_id>& calls);
-  /// What it had done before a restart; before it runs.
+  /// Sets the agent's progress from before a restart; call before it runs.
   void adopt_past(const actors::turn_past& past);
   /// The files that its conversation has read or written.
   const std::shared_ptr<file_versions>& files() const { return files_; }
-  /// Sub-agents that run now; false if there are as many as may be.
+  /// Counts one more running sub-agent; false if the limit is reached.
   bool take_place();
   void give_place_back();
-  // For the works of calls:
+  // For the work of calls:
   std::string failed_text(const std::string& code, const std::string& message) const;
   void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
                     std::optional<double> total);
-  /// A begun call asks a human, and is paused until somebody answers; nothing happens if it is being stopped.
+  /// A running call asks a human and is paused until somebody answers; has no effect if the call is being stopped.
   void ask_question(const operation_id& call, const tool_call& what, const shown_question& question);
-  /// `done` if it was open until now.
+  /// Calls `done` if the question was open until now.
   void take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done);
   question_book& questions() const { return parts_->questions; }
-  /// What truly became of a call that was settled without knowing.
+  /// Records the true outcome of a call that was settled with an unknown outcome.
   void record_late(const operation_id& call, const std::string& late) { record_late(call, late, 100); }
   void later(std::chrono::milliseconds wait, std::function<void()> what);
 
@@ -87,12 +88,12 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
     std::string name;
     boot_time at{};
   };
-  std::vector<begun_call> begun_; ///< calls that run, in the order in which they began
+  std::vector<begun_call> begun_; ///< running calls, in the order in which they began
   boot_time progress_not_before_{};
   std::optional<actors::turn_effects::end> end_;
 };
 
-/// The work of one call, by how its tool runs.
+/// The work of one call, by the way its tool runs.
 std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<shared_parts> parts, const agent_context& who,
                                                   const operation_id& call, const tool_definition& tool,
                                                   const tool_call& what, std::shared_ptr<file_versions> files);
@@ -103,9 +104,9 @@ std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<shared_pa
 std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<shared_parts> parts, std::shared_ptr<turn_port> above,
                                                  const operation_id& call, const agent_settings& settings,
                                                  std::string task);
-/// What is known at once.
+/// A result that is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
-/// `session_status`: what this turn has done so far, and what is left of each budget.
+/// `session_status`: the progress of this turn so far, and the rest of each budget.
 std::string session_status(const actors::turn& so_far, const session_facts& facts, boot_time now);
 
 } // namespace quell::controller::turns
