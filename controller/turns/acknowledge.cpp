@@ -1,4 +1,5 @@
-// The model is asked outside of the ledger: it is no work that anybody would have to stop, and it cannot begin any.
+// The model call for an acknowledgement is outside of the ledger: it is not work that anyone must stop, and it cannot
+// start any.
 #include "controller/turns/acknowledge.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ constexpr int most_at_once = 32;
 constexpr std::size_t most_kept_bytes = 8 << 10;
 constexpr const char* reaction = "\xF0\x9F\x9B\x91"; // 🛑
 constexpr const char* phrase = "Okay, stopping.";
-constexpr std::size_t most_open = 1000; ///< stops of which more may be to tell; beyond, a reaction is all
+constexpr std::size_t most_open =
+    1000; ///< limits the stops that can need more than one acknowledgement; beyond this a reaction is all
 constexpr std::chrono::milliseconds look_every{5000};
 constexpr std::chrono::seconds kill_bound{15};
 
@@ -29,7 +31,7 @@ std::string listed(const std::vector<std::string>& names) {
   return all;
 }
 
-/// One line, without the blanks around it, and not too long to be read aloud.
+/// One line without surrounding blanks, short enough to be read aloud.
 std::string one_line(const std::string& said) {
   std::string line;
   for (const char c : said) {
@@ -51,7 +53,7 @@ std::string one_line(const std::string& said) {
 
 } // namespace
 
-/// A model that was asked, until it answered, failed, or time was up.
+/// A model request, until the model answers, fails, or runs out of time.
 struct acknowledger::asked {
   story_ref whose;
   std::mutex guard;
@@ -147,7 +149,7 @@ void acknowledger::ask_model(const story_ref& s) {
   parts_->lookups->run_after(patience, [self = shared_from_this(), a](storage::queries&) { self->finish(a, {}); });
 }
 
-/// The first word counts.
+/// The first result counts.
 void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
   std::unique_ptr<integrations::model_call> call;
   {
@@ -155,7 +157,7 @@ void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
     if (std::exchange(a->is_over, true)) return;
     call = std::move(a->call);
   }
-  call.reset(); // hangs up; waits for a listener that runs right now, so no lock is held
+  call.reset(); // closes the connection; waits for a running listener, so no lock is held
   --asking_;
   change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
 }
@@ -177,7 +179,7 @@ void acknowledger::settled(const cancel_id& cancel) {
 void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
   if (s->story.is_over()) return;
   if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, l, now);
-  // It settled long ago, or in an earlier life: the store knows how.
+  // It settled long ago or in an earlier life: the store has the result.
   parts_->lookups->run([self = shared_from_this(), s](storage::queries& store) {
     const auto row = store.cancel(s->what.cancel);
     cancel_view view;
@@ -225,7 +227,7 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& 
   if (s->story.is_over() && !is_told_later) close(s, l);
 }
 
-/// Of stops that joined each other in a place the first one says what is not known.
+/// If several stops in one place joined each other, the first one reports the unknown outcomes.
 bool acknowledger::speaks(const open_story& s) const {
   const auto found = open_.find(s.what.cancel);
   if (found == open_.end()) return true;
@@ -234,7 +236,7 @@ bool acknowledger::speaks(const open_story& s) const {
   return first == found->second.end() || first->get() == &s;
 }
 
-/// Nothing tells us that something does not happen.
+/// Checks again later, since nothing notifies us that an expected event does not happen.
 void acknowledger::look_again(const story_ref& s) {
   parts_->lookups->run_after(look_every, [self = shared_from_this(), s](storage::queries&) {
     self->parts_->heart.ask([self, s](ledger& l, moment now) -> std::function<void()> {
@@ -247,7 +249,7 @@ void acknowledger::look_again(const story_ref& s) {
   });
 }
 
-/// Names are in the store.
+/// Reads the names from the store first.
 void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck,
                             std::uint64_t total) {
   parts_->lookups->run([self = shared_from_this(), s, what, stuck = std::move(stuck), total](storage::queries& store) {
@@ -255,7 +257,7 @@ void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<s
         what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
     self->parts_->heart.ask([self, s, what, text = std::move(text)](ledger& l, moment now) -> std::function<void()> {
       const bool is_last = what == stop_telling::unconfirmed;
-      if (is_last || !s->story.is_over()) self->tell(l, now, *s, what, text); // else it settled meanwhile
+      if (is_last || !s->story.is_over()) self->tell(l, now, *s, what, text); // otherwise it settled meanwhile
       if (is_last) self->close(s, l);
       return [] {};
     });

@@ -1,5 +1,5 @@
-// A sub-agent that is a program and speaks ACP: prompted once, its answer is its last words. A stop says
-// `session/cancel` to it, beside the signal that its task gets anyway.
+// A sub-agent that is a program and speaks ACP: it is prompted once, and its final text is the answer. A stop sends
+// `session/cancel` to it, in addition to the signal that its task gets anyway.
 #include <mutex>
 
 #include "controller/turns/approval.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t most_text = 512 << 10;
 constexpr std::chrono::milliseconds agent_hears_for{
-    300};                                        ///< so long a cancelled agent may answer before its input ends
-constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, when its input has ended
+    300}; ///< the time in which a cancelled agent can answer before its input is closed
+constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, once its input is closed
 
 /// The session and its task; any thread.
 class acp_run : public std::enable_shared_from_this<acp_run> {
@@ -85,7 +85,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     }
   }
 
-  /// It ends by itself when it reads no more, or is ended; its answer is told then.
+  /// Ends the program, which ends by itself when its input is closed or is stopped; its answer is reported then.
   void let_go(actors::work_end how) {
     {
       const std::lock_guard lock(guard_);
@@ -98,7 +98,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
     });
   }
 
-  /// Once, if no rule wants a human for what it is about to do; a human is not asked from here.
+  /// Permits the request once if no rule requires a human for it; this function does not ask a human.
   void permit(const integrations::acp_effects::permission& asked) {
     const bool may = rule_for(parts_->settings.approvals, "acp:" + name_, asked.title).empty();
     const std::string wanted = may ? "allow_once" : "reject_once";
@@ -126,7 +126,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
   integrations::acp_session session_;
   std::string text_;
   bool is_cut_ = false;
-  actors::work_end outcome_; ///< told when it has ended
+  actors::work_end outcome_; ///< reported when the program has ended
   std::function<void(actors::work_end)> done_;
   std::shared_ptr<piped_task> task_;
 };

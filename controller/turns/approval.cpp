@@ -1,4 +1,4 @@
-// Which rule fits a call: by its tool, and by what its input says.
+// Finds the rule that fits a call: by its tool, and by the content of its input.
 #include "controller/turns/approval.hpp"
 
 #include <filesystem>
@@ -18,7 +18,7 @@ bool is_for(const approval_rule& rule, const std::string& tool_name) {
   return glob_fits(rule.tool, tool_name);
 }
 
-/// The line of an exec, the one that the shell gets or argv's arguments with spaces between them.
+/// The line of an exec: the shell line, or argv's arguments with spaces between them.
 std::string line_of(const json& input) {
   if (const auto line = input.find("command"); line != input.end() && line->is_string())
     return line->get<std::string>();
@@ -29,7 +29,7 @@ std::string line_of(const json& input) {
   return all;
 }
 
-/// The whole input, and every string in it: as it is, and as a path without detours.
+/// The whole input and every string in it, both as it is and as a normalised path.
 void add_texts(const json& value, std::vector<std::string>& texts) {
   if (value.is_structured()) {
     for (const auto& inner : value) add_texts(inner, texts);
@@ -56,7 +56,7 @@ bool fits(const approval_rule& rule, const std::vector<std::string>& texts, bool
   for (const auto& text : texts) {
     if (is_exec && text.empty()) return true; // a command that only the shell can name
     if (glob_fits(rule.match, text)) return true;
-    // `rm *` is meant for a bare `rm` too.
+    // `rm *` must match a bare `rm`, too.
     if (is_exec && rule.match.ends_with(" *") && glob_fits(rule.match, text + " ")) return true;
   }
   return false;

@@ -1,4 +1,4 @@
-// Place first, then the person, then whose request it is.
+// Checks the place first, then the person, then whether it is the person's own request.
 #include "controller/turns/approvers.hpp"
 
 #include <algorithm>

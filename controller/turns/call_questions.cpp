@@ -1,7 +1,8 @@
-// Who decides what: the ledger, whether the call may still ask and whose answer is the first; this, what is asked next.
+// The ledger decides whether the call may still ask and whose answer is the first; this file decides which question
+// comes next.
 //
-// The stop of a call may come between any two steps here. It is the ledger's, so a question that comes after it is not
-// asked, and an answer that comes after it is refused; the server hears nothing but its cancel.
+// The stop of a call can come between any two steps here. The ledger handles it: a question after the stop is not
+// asked, an answer after it is refused, and the server receives only its cancel.
 #include "controller/turns/call_questions.hpp"
 
 namespace quell::controller::turns {
@@ -23,7 +24,7 @@ void call_questions::ask_next() {
     open_ = open_question{operation_id::fresh(), std::move(waiting_.front())};
     waiting_.pop_front();
     next = *open_;
-    // Here, so that a close does not come before it.
+    // Added here, so that a close cannot come before it.
     port_->questions().add(
         next.id, {call_, next.what.form,
                   [self = shared_from_this(), id = next.id](const human_answer& said) { self->answered(id, said); }});

@@ -1,4 +1,4 @@
-// A human's word on a call: whether it may begin, or what it asks.
+// Applies a human's decision about a call: whether it may begin, or the answer to its question.
 #include "controller/turns/decisions.hpp"
 
 #include "controller/refused_with.hpp"
@@ -13,14 +13,14 @@ namespace {
 using the_parts = std::shared_ptr<shared_parts>;
 
 constexpr std::chrono::milliseconds swarm_look_interval{20};
-constexpr int most_swarm_looks = 250; ///< 5 s until what waited for a human has its agent again
+constexpr int most_swarm_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
 
 void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
   parts->heart.ask(
       [parts, call, tries, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        const auto agent = parts->who.agent_of_call(call); // a denied call is forgotten with its end
+        const auto agent = parts->who.agent_of_call(call); // the end of a denied call removes it from the registry
         const auto seen = l.view(call, now);
-        if (!agent && seen && seen->hot.now == status::paused) { // after a restart: it is being picked up
+        if (!agent && seen && seen->hot.now == status::paused) { // after a restart: its agent is still being resumed
           if (tries == 0)
             return [done] {
               done(refused_with("not_ready",
@@ -49,7 +49,8 @@ void decide_call(const the_parts& parts, operation_id call, decision d, reply<ou
   decide_soon(parts, call, std::move(d), most_swarm_looks, std::move(done));
 }
 
-/// What does not fit the question leaves it open. The answer goes to who asked once it is durable that it is the one.
+/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
+/// answer counts.
 void answer_question(const the_parts& parts, operation_id call, human_answer said, reply<outcome<operation_id>> done) {
   const auto open = parts->questions.find(said.question);
   if (!open || open->call != call)
@@ -76,12 +77,12 @@ void answer_question(const the_parts& parts, operation_id call, human_answer sai
   });
 }
 
-/// What waits for a human has its row, with the place and who asked.
+/// A call that waits for a human has a row with its place and the author of the request.
 void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope_path place, std::string account,
                     reply<outcome<operation_id>> done) {
   parts->lookups->run([parts, call, d = std::move(d), place = std::move(place), account = std::move(account),
                        done = std::move(done)](storage::queries& store) mutable {
-    // Chats name what is answered by one id: of the call that waits to begin, or of what a begun one asks.
+    // Chats name the target by one id: that of a call that waits to begin, or that of a running call's question.
     const auto asked = parts->questions.find(call);
     const auto question = asked ? std::optional(std::exchange(call, asked->call)) : std::nullopt;
     const auto row = store.operation(call);

@@ -1,4 +1,4 @@
-// The row of a turn or call decides; the words are fixed.
+// The row of a turn or call decides; the texts are fixed.
 #include "controller/turns/endings.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ constexpr std::size_t most_why_bytes = 200;
 constexpr std::string_view unknown_words =
     "outcome unknown: it may have had an effect or not. Look before doing it again.";
 
-/// One line without the brackets that end a note.
+/// One line without the brackets that would end a note.
 std::string plain_line(std::string_view text) {
   std::string line(utf8_prefix(text, most_why_bytes));
   for (char& c : line) {
@@ -54,7 +54,7 @@ bool is_outcome_unknown(const storage::operation_record& call) {
   if (!hot.started_at) return false;
   if (hot.error && hot.error->code == "interrupted") return true;
   if (!hot.stop) return false;
-  if (!is_terminal(hot.now)) return true; // being stopped, and not proven yet
+  if (!is_terminal(hot.now)) return true; // being stopped and not proven yet
   return hot.stop->how == receipt::unconfirmed || hot.stop->how == receipt::declared;
 }
 

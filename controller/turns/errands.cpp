@@ -1,4 +1,4 @@
-// A queue by instant, and the thread that empties it.
+// A queue ordered by instant, and the thread that runs its jobs.
 #include "controller/turns/errands.hpp"
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// quell-tool names the version in its answer; where a result was cut there is none, and nothing is known.
+// quell-tool includes the version in its answer; if a result was cut the version is missing and stays unknown.
 #include "controller/turns/file_versions.hpp"
 
 #include <filesystem>

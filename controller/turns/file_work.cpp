@@ -1,7 +1,8 @@
-// Calls of one file: writes in the order in which they were made, edits of what was read.
+// Calls that use one file: writes in the order in which they were made, edits only of the version that was read.
 //
-// The place in the lane is taken when the call is made, in its agent's thread, not when its task begins: only so is the
-// order that of the calls. The version is looked up when the lane is free: an edit before it may have changed it.
+// The call takes its place in the lane when it is made, on its agent's thread, not when its task begins: only this
+// gives the order of the calls. The version is looked up when the lane is free, since an earlier edit can have changed
+// it.
 #include "controller/turns/task_work.hpp"
 #include "controller/turns/turn_port.hpp"
 
@@ -36,7 +37,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
     place->when_first([self = shared_from_this()] { self->run(); });
   }
 
-  /// The stop of its task is the ledger's; one that still waits for its file has none.
+  /// The ledger stops its task; a call that still waits for its file has no task.
   void stop() {
     {
       const std::lock_guard lock(guard_);
@@ -46,7 +47,7 @@ class file_call : public std::enable_shared_from_this<file_call> {
     finish({false, parts_->texts->cancelled(), true});
   }
 
-  /// Nobody is there any more who would be told.
+  /// Nobody is left to receive the result.
   void abandon() {
     {
       const std::lock_guard lock(guard_);

@@ -1,4 +1,5 @@
-// The ledger knows what is being stopped, the store where it runs; looked at again until it is gone.
+// The ledger knows which operations are being stopped, the store where they run; both are checked again until these
+// operations are gone.
 #include "controller/turns/following.hpp"
 
 #include <algorithm>
@@ -19,11 +20,11 @@ struct waiting : std::enable_shared_from_this<waiting> {
   std::map<operation_id, std::string> names;
   boot_time until{};
 
-  /// Keeps those that run where the new one may run, in the same directory.
+  /// Keeps the operations that run in the same directory on a worker where the new task can run.
   void choose(storage::queries& store) {
     std::erase_if(left, [&](const outlined& o) {
       const auto row = store.operation(o.id);
-      if (!row || !*row) return false; // unknown: better waited for than met
+      if (!row || !*row) return false; // unknown: waiting for it is safer
       const auto& other = **row;
       names[o.id] = (other.title.empty() ? other.name : other.title) +
                     (other.hot.worker ? " on worker " + *other.hot.worker : std::string());

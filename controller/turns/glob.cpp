@@ -1,4 +1,4 @@
-// Globs without sets: one step back at most per byte, so that no pattern and no text takes long.
+// Globs without sets: at most one step back per byte, so that no pattern and no text takes long.
 #include "controller/turns/approval.hpp"
 
 namespace quell::controller::turns {
@@ -13,7 +13,7 @@ bool glob_fits(std::string_view pattern, std::string_view text) {
       ++p;
       ++t;
     } else if (star != std::string_view::npos) {
-      p = star + 1; // the star takes one byte more
+      p = star + 1; // the star matches one byte more
       t = ++mark;
     } else {
       return false;

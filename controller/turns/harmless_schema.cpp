@@ -1,8 +1,8 @@
-// One copy of a schema, keyword by keyword.
+// Copies a schema keyword by keyword.
 //
-// The schema is a server's, the value a model's, and both are read on the controller: a `$ref` to itself, a pattern
-// that backtracks for hours, or a nesting that runs out of stack must not stop it. Left out is only what makes a schema
-// stricter, and nothing below a `not` is kept, so that what fits the server's schema fits the copy too.
+// A server wrote the schema, a model the value, and the controller reads both: a `$ref` to itself, a pattern that
+// backtracks for hours, or a nesting that overflows the stack must not stop it. Only parts that make a schema stricter
+// are dropped, and nothing below a `not` is kept, so that a value that fits the server's schema fits the copy, too.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -61,7 +61,7 @@ class copier {
     const bool is_list = type->is_array() && !type->empty() && std::all_of(type->begin(), type->end(), is_type);
     if (!is_type(*type) && !is_list) return;
     to["type"] = *type;
-    // Draft 4's sister keyword, as OpenAPI has it.
+    // The equivalent in Draft 4, as used by OpenAPI.
     if (const auto* null = find(from, "nullable"); null && *null == true && type->is_string())
       to["type"] = json::array({*type, "null"});
   }
@@ -71,7 +71,7 @@ class copier {
     if (const auto* values = find(from, "enum");
         values && values->is_array() && !values->empty() && values->size() <= most)
       to["enum"] = *values;
-    // As an enum of one: its fault shows the value.
+    // As an enum of one value, because its error message shows the value.
     if (const auto* value = find(from, "const"); value && !to.contains("enum")) to["enum"] = json::array({*value});
   }
 
@@ -92,7 +92,7 @@ class copier {
     if (const auto* names = find(from, "required");
         names && names->is_array() && !names->empty() &&
         std::all_of(names->begin(), names->end(), [](const json& n) { return n.is_string(); })) {
-      // Twice the same name is an error to the reader.
+      // The validator rejects a repeated name.
       auto unique = names->get<std::vector<std::string>>();
       std::sort(unique.begin(), unique.end());
       unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
@@ -134,7 +134,7 @@ class copier {
     try {
       const json::json_pointer pointer(text.substr(1));
       if (root_.contains(pointer)) to["allOf"].push_back(copy(root_.at(pointer), depth + 1));
-    } catch (const json::exception&) { // no pointer
+    } catch (const json::exception&) { // not a pointer
     }
   }
 

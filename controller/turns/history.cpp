@@ -1,4 +1,4 @@
-// Groups of messages by turn, in the order in which the turns were asked for.
+// Groups messages by turn, in the order in which the turns were requested.
 #include "controller/turns/history.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace quell::controller::turns {
 namespace {
 
 struct group {
-  std::optional<operation_id> turn; ///< none: a stop that was said, and its acknowledgement
+  std::optional<operation_id> turn; ///< none: a stop message and its acknowledgement
   std::vector<const storage::kept_message*> messages;
   std::size_t bytes = 0;
 };
@@ -34,7 +34,7 @@ std::vector<group> groups_of(const std::vector<storage::kept_message>& kept, con
     }
     auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == m.message.turn; });
     if (at == groups.rend()) {
-      // What does not begin with its user's message is the end of a turn whose beginning was not read.
+      // A group that does not begin with its user's message is the end of a turn whose beginning was not read.
       if (m.message.role != storage::message_role::user) continue;
       groups.push_back({m.message.turn, {}, 0});
       at = groups.rbegin();
@@ -54,7 +54,7 @@ tool_result result_of(const storage::call_record& c, const history_facts& facts)
           is_unknown ? with_unknown_outcome(c.outcome->result) : c.outcome->result};
 }
 
-/// What stands behind an earlier group: how it ended, where that is not plain from its messages.
+/// The note after an earlier group: its ending, if that is not clear from its messages.
 std::string note_behind(const group& g, const history_facts& facts) {
   const auto& last = g.messages.back()->message;
   const bool was_answered = last.role != storage::message_role::user;
@@ -99,7 +99,7 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
       const auto& m = *groups[g].messages[i];
       switch (m.message.role) {
       case storage::message_role::user:
-        // Nobody but quell writes its notes.
+        // Only quell writes notes, so a message that looks like one is quoted.
         told.messages.emplace_back(user_message{is_note(m.message.text) ? "> " + m.message.text : m.message.text});
         break;
       case storage::message_role::assistant:
@@ -135,7 +135,7 @@ told_history history_for(const std::vector<storage::kept_message>& kept, const o
 void put_before_message(told_history& told, const std::string& context) {
   if (context.empty()) return;
   for (auto m = told.messages.rbegin(); m != told.messages.rend(); ++m)
-    if (auto* said = std::get_if<user_message>(&*m)) { // its own: no other stands behind it
+    if (auto* said = std::get_if<user_message>(&*m)) { // its own message: no other one follows it
       said->text = context + "\n\n" + said->text;
       return;
     }

@@ -1,4 +1,4 @@
-// A call says more than its task, and a turn only has a name of its own when nothing runs below it.
+// Chooses names: a call says more than its task, and a turn is named only if nothing runs below it.
 #include "controller/turns/interrupted.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace quell::controller::turns {
 
 void choose_names(kept_decision& into, const std::vector<outlined>& live) {
-  std::unordered_set<operation_id> roots_at_work; ///< of which something was named
+  std::unordered_set<operation_id> roots_at_work; ///< roots below which something was named
   const auto choose = [&](const outlined& o) {
     roots_at_work.insert(o.root);
     if (into.interrupted.size() < most_named) into.interrupted.push_back(o.id);
@@ -18,7 +18,7 @@ void choose_names(kept_decision& into, const std::vector<outlined>& live) {
   for (const auto& o : live) {
     const bool is_of_turn = turns.contains(o.root);
     if (o.kind == kind::tool_call || (o.kind == kind::sub_agent && !is_of_turn)) choose(o);
-    // What belongs to no turn speaks for itself.
+    // Operations outside of turns are named themselves.
     if ((o.kind == kind::task || o.kind == kind::external || o.kind == kind::exchange) && !is_of_turn) choose(o);
   }
   for (const auto& o : live) {

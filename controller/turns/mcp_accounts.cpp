@@ -1,4 +1,4 @@
-// Logins at MCP servers: one thread for their requests, one file for each.
+// Logins at MCP servers: one thread for all requests, one file per login.
 #include "controller/turns/mcp_accounts.hpp"
 
 #include <spdlog/spdlog.h>

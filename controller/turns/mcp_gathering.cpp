@@ -1,4 +1,4 @@
-// Asking MCP servers for their tools, and what is remembered of those that do not answer.
+// Requests the tools of MCP servers and remembers the servers that do not answer.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr milliseconds answers_within{20'000};  ///< a server that a turn waits for
-constexpr milliseconds silent_within{500};      ///< one whose last life was silent
-constexpr std::chrono::seconds silent_for{120}; ///< so old it is begun anew if it never answers
-constexpr milliseconds first_try{1'000};        ///< after this time a url that failed is asked again
+constexpr milliseconds answers_within{20'000};  ///< for a server that a turn waits for
+constexpr milliseconds silent_within{500};      ///< for a server that was silent in its last life
+constexpr std::chrono::seconds silent_for{120}; ///< a server that has not answered for this long is restarted
+constexpr milliseconds first_try{1'000};        ///< a url that failed is retried after this time
 constexpr milliseconds longest_try{60'000};
 constexpr const char* login_needed = "mcp_login_needed";
 
-/// The answers of several servers, gathered; what comes after the time is left out.
+/// Collects the answers of several servers; late answers are left out.
 struct gathering {
   std::mutex guard;
   std::vector<std::vector<tool_definition>> found;
@@ -26,7 +26,7 @@ struct gathering {
   std::size_t open = 0;
   std::function<void(mcp_host::offered)> done;
 
-  /// The one of this number is over, for whatever reason. False: it was over before.
+  /// The server with this number is done, for whatever reason. False: it was done before.
   bool settle(std::unique_lock<std::mutex>& lock, std::size_t number, std::vector<tool_definition> tools,
               std::string problem) {
     if (answered[number] || !done) return false;
@@ -44,7 +44,7 @@ struct gathering {
     auto tell = std::exchange(done, nullptr);
     mcp_host::offered all;
     for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all.tools));
-    found.clear(); // the look at the clock holds this for a while yet
+    found.clear(); // the timeout job still holds this object for a while
     for (const auto& p : problems)
       if (!p.empty()) all.note += (all.note.empty() ? "" : "; ") + p;
     all.logins = std::move(logins);
@@ -115,7 +115,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
   }
 }
 
-/// It may be ending at this moment, or be gone without that anybody has seen it: then the next one is asked.
+/// It can be ending right now, or have ended unnoticed: then the next one is asked.
 void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more) {
   when_there(id, [self = shared_from_this(), id, answer = std::move(answer),
                   more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
@@ -128,8 +128,8 @@ void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools
   });
 }
 
-/// Why nobody waits for its tools at this moment; "" = they are asked for. One that never answers is ended, so that the
-/// next turn begins another.
+/// The reason why no caller waits for its tools now; "" = its tools are requested. A server that never answers is
+/// ended, so that the next turn starts another one.
 std::string mcp_host::known_trouble(const place_id& id, bool& wants_login) {
   const auto parts = parts_.lock();
   if (!parts) return {};
@@ -160,7 +160,7 @@ void mcp_host::answered(const place_id& id) {
   if (was_in_trouble) spdlog::info("MCP server {} answers again", id.first);
 }
 
-/// It may need long for its beginning, so it is left at it, and its answer ends its trouble.
+/// It can need long for its start, so it keeps running, and its answer ends its trouble.
 void mcp_host::silent(const place_id& id, milliseconds patience) {
   const std::lock_guard lock(guard_);
   const auto found = places_.find(id);
@@ -170,7 +170,7 @@ void mcp_host::silent(const place_id& id, milliseconds patience) {
                                                       " ms, and is not waited for until it does");
 }
 
-/// A url that failed is tried in the background; a command is begun anew when somebody needs it.
+/// A url that failed is retried in the background; a command is started again when needed.
 void mcp_host::out_of_reach(const place_id& id, const fault& why) {
   const auto parts = parts_.lock();
   const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
@@ -188,7 +188,7 @@ void mcp_host::out_of_reach(const place_id& id, const fault& why) {
   try_again(id, first_try);
 }
 
-/// The next turn asks it, and does not do without.
+/// The next turn asks it again instead of going on without it.
 void mcp_host::look_again(const std::string& name) {
   const std::lock_guard lock(guard_);
   for (auto& [id, p] : places_)

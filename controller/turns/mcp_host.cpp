@@ -1,4 +1,4 @@
-// Which servers there are: how each begins, ends and begins again.
+// Starts, ends and restarts the configured MCP servers.
 #include "controller/turns/mcp_host.hpp"
 
 #include <spdlog/spdlog.h>
@@ -12,10 +12,10 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::chrono::seconds short_life{30}; ///< an end so soon after the beginning is a failure
+constexpr std::chrono::seconds short_life{30}; ///< an end so soon after the start counts as a failure
 constexpr milliseconds first_pause{500};
 constexpr milliseconds longest_pause{60'000};
-constexpr milliseconds soon{5'000}; ///< a pause that is waited for
+constexpr milliseconds soon{5'000}; ///< a pause for which callers wait
 
 std::string title_of(const std::string& name) { return "MCP server " + name; }
 
@@ -62,7 +62,7 @@ void mcp_host::when_there(const place_id& id, there done) {
   });
 }
 
-/// `wait`: after that time it may be begun.
+/// `wait`: the time after which it can be started.
 std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, std::string& why, milliseconds& wait) {
   const auto parts = parts_.lock();
   if (!parts) return nullptr;
@@ -73,7 +73,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
     return nullptr;
   }
   const std::lock_guard lock(guard_);
-  // One of its own begins with the tools that its agent is told of, and never after the agent's end.
+  // An agent's own server starts together with the agent's tools, and never after the agent's end.
   if (id.second && !places_.contains(id)) {
     why = "the turn of this MCP server " + name + " is over";
     return nullptr;
@@ -111,8 +111,8 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   return p.server;
 }
 
-/// As a task: a shared one in the scope `quell/mcp/NAME`, nobody's child; one of its own below its agent, whose end
-/// stops it.
+/// Runs it as a task: a shared server in the scope `quell/mcp/NAME` without a parent; an agent's own server below its
+/// agent, whose end stops it.
 void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const mcp_settings& settings,
                              const place_id& id, place& in) {
   const auto task = std::make_shared<piped_task>(parts, title_of(settings.name));
@@ -148,7 +148,7 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
   task->start(std::move(order),
               {[server] { server->started(); }, [server](std::string_view bytes) { server->received(bytes); },
                [server, weak = weak_from_this(), id](const std::string& why, bool was_stopped) {
-                 // First it is no longer there: who hears of the end may ask for another one.
+                 // Removed before the notice, since a caller that learns of the end can request another one.
                  if (const auto self = weak.lock()) self->gone(id, why, was_stopped);
                  server->closed(why);
                }});
@@ -156,7 +156,7 @@ void mcp_host::begin_command(const std::shared_ptr<shared_parts>& parts, const m
   in.task = task;
 }
 
-/// It is begun again when somebody needs it, later and later if it never lasts.
+/// It is started again when needed, after longer and longer pauses if it never lasts.
 void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped) {
   const auto parts = parts_.lock();
   if (!parts) return;
@@ -164,7 +164,7 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
   {
     const std::lock_guard lock(guard_);
     const auto found = places_.find(id);
-    if (found == places_.end()) return; // its agent is over
+    if (found == places_.end()) return; // its agent has ended
     place& p = found->second;
     p.server.reset();
     p.task.reset();
@@ -181,7 +181,7 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
 }
 
 void mcp_host::user_over(const operation_id& agent) {
-  std::vector<place> over; // ends outside of the lock
+  std::vector<place> over; // destroyed outside of the lock
   {
     const std::lock_guard lock(guard_);
     for (auto at = places_.begin(); at != places_.end();) {
@@ -193,12 +193,12 @@ void mcp_host::user_over(const operation_id& agent) {
   for (const place& one : over) {
     if (!one.task) continue;
     one.task->end_input();
-    one.task->stop(stop_cause::parent_ended); // a sub-agent's hangs on the call, which may live on
+    one.task->stop(stop_cause::parent_ended); // a sub-agent's server is a child of the call, which can live on
   }
 }
 
 void mcp_host::end() {
-  std::map<place_id, place> all; // ends outside of the lock
+  std::map<place_id, place> all; // destroyed outside of the lock
   {
     const std::lock_guard lock(guard_);
     all.swap(places_);
@@ -221,7 +221,7 @@ void mcp_host::clear_leftovers(storage::queries& store) {
   shared.scopes = {*scope_path::parse("quell/mcp")};
   shared.want_ended = false;
   stop_all(shared, false);
-  storage::operation_filter own; // of a turn that waits for a human, and so lives on
+  storage::operation_filter own; // of a turn that waits for a human and therefore lives on
   own.want_ended = false;
   own.kinds = {kind::task};
   own.limit = 1'000;

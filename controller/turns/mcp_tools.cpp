@@ -1,4 +1,4 @@
-// Tools of MCP servers under names that every provider takes, with schemas that none refuses.
+// Gives tools of MCP servers names and schemas that every provider accepts.
 #include "controller/turns/mcp_tools.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t tool_name_bytes = 64, hash_digits = 10;
 constexpr std::size_t description_bytes = 4096, schema_bytes = 64 << 10, schema_depth = 64;
 constexpr const char* any_object = R"({"type":"object"})";
 
-/// FNV-1a: the same everywhere and always, so that a stored conversation keeps its names.
+/// FNV-1a: the same everywhere and always, so that the names in a stored conversation stay valid.
 std::string hash_of(const std::string& server, const std::string& tool) {
   std::uint64_t h = 14695981039346656037ULL;
   for (const unsigned char c : server + '\0' + tool) h = (h ^ c) * 1099511628211ULL;
@@ -30,7 +30,7 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/// Providers demand an object at the top.
+/// Providers require an object at the top.
 std::string offered_schema(const std::string& text) {
   if (text.size() > schema_bytes) return any_object;
   bool deep = false;
@@ -54,7 +54,7 @@ std::string offered_schema(const std::string& text) {
 
 std::string mcp_offered_name(const std::string& server, const std::string& tool) {
   std::string name = "mcp__" + server + "__" + tool;
-  // Two underscores at the server's end or inside it would make the border between the names a matter of opinion.
+  // Two underscores at the end of the server's name or inside it would make the border between the names ambiguous.
   bool same = !tool.empty() && server.find("__") == std::string::npos && !server.ends_with('_');
   for (char& c : name)
     if (!is_plain(c)) {

@@ -1,5 +1,5 @@
-// A call of an MCP tool. A cancel settles it here at once, its outcome unknown; what truly became of it is recorded
-// when the server says so.
+// A call of an MCP tool. A cancel settles it here at once with an unknown outcome; the true outcome is recorded when
+// the server reports it.
 #include "controller/turns/call_questions.hpp"
 #include "controller/turns/mcp_host.hpp"
 #include "controller/turns/tool_input.hpp"
@@ -9,7 +9,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::chrono::seconds hears_for{60}; ///< so long a cancelled call's true end is waited for
+constexpr std::chrono::seconds hears_for{60}; ///< the time to wait for a cancelled call's true end
 
 class mcp_work final : public actors::tool_work {
  public:
@@ -110,7 +110,7 @@ class mcp_work final : public actors::tool_work {
       return questions->take_back(std::get<integrations::mcp_call_events::withdrawn>(event).number);
     }
     if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event)) {
-      // A refusal is an answer; whatever else ends a call that had left says nothing of its work.
+      // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
       if (!f->sent || f->why.code == "mcp_refused")
         return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
       return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
@@ -122,7 +122,7 @@ class mcp_work final : public actors::tool_work {
     state.finish({outcome.ok, std::move(outcome.result)});
   }
 
-  /// Over here at once.
+  /// Ends the call here at once.
   static void cancel(const std::shared_ptr<shared_state>& state, const std::shared_ptr<turn_port>& port,
                      const operation_id& call) {
     std::shared_ptr<integrations::mcp_call> running;
@@ -133,7 +133,7 @@ class mcp_work final : public actors::tool_work {
       running = std::move(state->running);
       reason = state->reason;
       is_sent = state->is_sent;
-      if (!running && (is_sent || !state->done)) return; // being sent at this moment, or not begun, or told already
+      if (!running && (is_sent || !state->done)) return; // being sent right now, or not started, or already reported
     }
     if (running) {
       running->cancel(reason.empty() ? "cancelled by user" : reason,

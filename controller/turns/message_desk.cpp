@@ -1,4 +1,4 @@
-// From a message to its decision: gates, repeats, words, standing, and then one closure on the ledger.
+// From a message to its decision: gates, repeats, stop words, standing, and then one closure on the ledger.
 #include "controller/turns/message_desk.hpp"
 
 #include <spdlog/spdlog.h>
@@ -61,7 +61,7 @@ void tell_decision(ledger& l, moment now, const message_order& order, const mess
   l.add_event(std::move(e), now);
 }
 
-/// What was decided about a stored message, as it is told.
+/// The stored decision about a message, as an answer.
 message_answer told(const kept_decision& kept, const message_id& message, const std::optional<operation_id>& turn) {
   message_answer a;
   a.decision = kept.cancel ? message_answer::decided::cancel : message_answer::decided::turn;
@@ -84,14 +84,14 @@ message_answer ignored(const ledger& l, std::string why) {
   return a;
 }
 
-/// No stop, and nothing else was asked for.
+/// Answers a message that is not a stop and wanted nothing else.
 message_answer passed_by(const ledger& l, std::string why) {
   auto a = ignored(l, std::move(why));
   a.decision = message_answer::decided::turn;
   return a;
 }
 
-/// Whether anything lives there besides the exchange of these words and what serves the conversation.
+/// True if nothing lives there except this message's exchange and the operations that serve the conversation.
 bool is_idle_but_for(const message_order& order, ledger& l) {
   if (!order.exchange) return l.actors()->live_in(order.scope) == 0;
   const auto all = l.actors()->outline(order.scope, order.apart.size() + 2);
@@ -101,8 +101,8 @@ bool is_idle_but_for(const message_order& order, ledger& l) {
   });
 }
 
-/// Whether the author has anything there that an exchange has begun, or that is no exchange: having spoken alone makes
-/// nobody an owner, however often.
+/// True if the author has an operation there that an exchange has begun, or one that is not an exchange: speaking
+/// alone, however often, makes nobody an owner.
 bool has_more_of(const message_order& order, ledger& l, moment now) {
   constexpr std::size_t most_looked_at = 1000;
   if (!order.exchange) return true;
@@ -136,8 +136,8 @@ void message_desk::take(message_order order, answer done) {
   look_for_repeat(std::move(order), std::move(done));
 }
 
-/// The store knows all messages but those of this very moment; `just_said` knows these. What has no id takes the same
-/// way, so that a stop never overtakes what was said before it.
+/// The store has all messages except those of this very moment, which `just_said` has. A message without an id takes
+/// the same way, so that a stop never overtakes earlier messages.
 void message_desk::look_for_repeat(message_order order, answer done) {
   repeats_->run(
       [self = shared_from_this(), order = std::move(order), done = std::move(done)](storage::queries& store) mutable {
@@ -161,7 +161,7 @@ void message_desk::repeat(const storage::message_record& known, storage::queries
     a.is_acknowledged = known.acknowledged.value_or(false);
     return done(a);
   }
-  if (!a.turn) return judge(order, std::move(done)); // not one that was decided here
+  if (!a.turn) return judge(order, std::move(done)); // not a message that was decided here
   if (const auto row = store.operation(*a.turn); row && *row) a.turn_status = (*row)->hot.now;
   parts_->heart.ask([a, done = std::move(done)](ledger& l, moment now) mutable -> std::function<void()> {
     if (const auto live = l.view(*a.turn, now)) a.turn_status = live->hot.now;
@@ -169,7 +169,7 @@ void message_desk::repeat(const storage::message_record& known, storage::queries
   });
 }
 
-/// Neither words that wait nor stops that were refused make anybody an owner.
+/// Neither waiting messages nor refused stops make anybody an owner.
 bool message_desk::owns_work(const message_order& order, ledger& l, moment now) const {
   if (!l.actors()->has_live_of(order.author.id, order.scope) || !has_more_of(order, l, now)) return false;
   bool was_refused = false;
@@ -199,7 +199,7 @@ void message_desk::judge(message_order order, answer done) {
   judged j;
   if (auto seen = words_.look(order.text, order.bot_names)) {
     j.word = std::move(seen->word);
-    if (seen->names_bot && !order.addressed) order.addressed = true; // who is called by name is meant
+    if (seen->names_bot && !order.addressed) order.addressed = true; // a message that names the bot is addressed to it
   }
   const bool is_for_others = order.addressed == false;
   const auto received = parts_->heart.now().boot;
@@ -212,7 +212,7 @@ void message_desk::judge(message_order order, answer done) {
     if (!j.word && is_for_others && order.modality == modality::text)
       return {{}, [done, a = ignored(l, "not_addressed")](bool) { done(a); }};
     if (j.word) {
-      const bool has_passed = order.wants == message_order::wish::only_turn; // it was judged before, and is no stop
+      const bool has_passed = order.wants == message_order::wish::only_turn; // it was checked before and is not a stop
       why.standing = has_passed ? standing::none : self->standing_of(order, l, now);
       const bool is_idle = is_idle_but_for(order, l);
       if (is_idle && is_for_others) return {{}, [done, a = ignored(l, "nothing_active")](bool) { done(a); }};
@@ -244,7 +244,7 @@ heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time r
   c.by = order.author;
   c.via_channel = order.via_channel;
   c.received = received;
-  if (order.exchange) { // these words did what they were said for
+  if (order.exchange) { // the message has served its purpose
     own_outcome said;
     said.result = exchange_result(order.text, false);
     l.actors()->end_own(*order.exchange, said, now);
@@ -275,7 +275,7 @@ heart_link::judgement message_desk::take_stop(ledger& l, moment now, boot_time r
   return j;
 }
 
-/// The stop is under way: who said it is answered first, then those who watch.
+/// The stop is under way: its author is answered first, then the watchers.
 void message_desk::say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done) {
   done(a);
   stop_said what;
@@ -337,7 +337,8 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   if (before == 0)
     note_begun(*a.turn, order.author.id, order.scope,
                why.standing == standing::none ? turn_of::refused_stop : turn_of::message);
-  const bool is_first = line_.enter(*a.turn, order.scope); // also if those before it have left since they were counted
+  const bool is_first =
+      line_.enter(*a.turn, order.scope); // true also if the earlier turns have left since they were counted
   said_.put(order.scope, order.client_id, a, now.boot);
   return [self = shared_from_this(), done = std::move(done), a, is_first, scope = order.scope] {
     done(a);

@@ -1,4 +1,4 @@
-// Levenshtein's distance over short words, in one row.
+// Levenshtein distance for short words, in one row.
 #include "controller/turns/nearest.hpp"
 
 #include <algorithm>

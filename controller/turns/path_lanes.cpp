@@ -1,4 +1,4 @@
-// Nobody is called while the lock is held.
+// No callback runs while the lock is held.
 #include "controller/turns/path_lanes.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::shared_ptr<path_lanes::place> path_lanes::join(const std::string& path) {
 void path_lanes::wait(const std::string& path, std::uint64_t number, std::function<void()> then) {
   {
     const std::lock_guard lock(guard_);
-    auto& lane = lanes_.at(path); // this place is held, so the lane is there
+    auto& lane = lanes_.at(path); // this place is held, so the lane exists
     if (lane.front().number != number) {
       const auto own = std::find_if(lane.begin(), lane.end(), [&](const waiting& w) { return w.number == number; });
       own->then = std::move(then);
@@ -40,7 +40,7 @@ void path_lanes::leave(const std::string& path, std::uint64_t number) {
     auto& lane = at->second;
     const auto own = std::find_if(lane.begin(), lane.end(), [&](const waiting& w) { return w.number == number; });
     const bool was_first = own == lane.begin();
-    dropped = std::move(own->then); // its end may end other places
+    dropped = std::move(own->then); // its destruction can end other places
     lane.erase(own);
     if (lane.empty())
       lanes_.erase(at);

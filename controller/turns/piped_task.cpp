@@ -1,4 +1,4 @@
-// Bytes between a session here and a process on a worker.
+// Moves bytes between a session here and a process on a worker.
 #include "controller/turns/piped_task.hpp"
 
 namespace quell::controller::turns {
@@ -6,7 +6,7 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;
-constexpr std::size_t most_unsent = 16 << 20; ///< of a server that reads nothing
+constexpr std::size_t most_unsent = 16 << 20; ///< for a server that reads nothing
 constexpr std::chrono::milliseconds pipe_look_interval{20};
 constexpr int most_pipe_looks = 50; ///< 1 s for the last bytes of its output
 
@@ -101,14 +101,14 @@ void piped_task::feed(const std::string& worker) {
   if (!taken && taken.error().code != "rate_limited") {
     const std::lock_guard lock(guard_);
     is_feeding_ = false;
-    return; // it reads no more: its end tells
+    return; // it no longer reads: its end follows
   }
   if (taken) {
     const std::lock_guard lock(guard_);
     const auto moved = std::min<std::uint64_t>(*taken - std::min(*taken, sent_), unsent_.size());
     unsent_.erase(0, moved);
     sent_ += moved;
-    if (is_last && unsent_.empty()) wants_end_ = false; // it was said
+    if (is_last && unsent_.empty()) wants_end_ = false; // the end was sent
   }
   parts_->later->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
                            [self = shared_from_this(), worker](storage::queries&) { self->feed(worker); });
@@ -126,7 +126,7 @@ void piped_task::let_go() {
   is_over_ = true;
 }
 
-/// What has come; true: nothing more will.
+/// Reads the output so far; true: no more will come.
 bool piped_task::read_all() {
   for (;;) {
     {
@@ -146,7 +146,7 @@ bool piped_task::read_all() {
   }
 }
 
-/// What has come, then a look-out for more.
+/// Reads the output so far, then waits for more.
 void piped_task::read_more() {
   {
     const std::lock_guard lock(guard_);
@@ -160,7 +160,7 @@ void piped_task::read_more() {
   });
 }
 
-/// Its end and its output come on different ways.
+/// The end and the last output arrive on different connections.
 void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
   if (read_all() || tries == 0) return finish(why, was_stopped);
   parts_->later->run_after(pipe_look_interval, [self = shared_from_this(), why, was_stopped, tries](storage::queries&) {
@@ -179,7 +179,7 @@ void piped_task::finish(const std::string& why, bool was_stopped) {
     if (is_over_) return;
     is_over_ = true;
   }
-  std::exchange(ends_, {}).gone(why, was_stopped); // they may hold this
+  std::exchange(ends_, {}).gone(why, was_stopped); // the callbacks can hold this object
 }
 
 } // namespace quell::controller::turns

@@ -1,4 +1,4 @@
-// What a configuration holds that nobody can reach.
+// Finds unreachable parts of a configuration.
 #include "controller/turns/reach.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace quell::controller::turns {
 namespace {
 
-/// Whether every scope that `later` lists (empty: all of them) belongs to `earlier`, which comes first.
+/// True if every scope that `later` lists (empty: all scopes) belongs to `earlier`, which comes first.
 bool takes_all(const agent_settings& earlier, const agent_settings& later) {
   if (earlier.is_only_spawned) return false;
   if (earlier.scopes.empty()) return true;
@@ -41,7 +41,7 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
         all.push_back("agent \"" + a->name + "\" is a command: it answers no messages, not even in its own scopes");
       continue;
     }
-    if (a->is_only_spawned) continue; // as is wanted
+    if (a->is_only_spawned) continue; // as configured
     const auto before =
         std::find_if(s.agents.begin(), a, [&](const auto& b) { return !b.is_command() && takes_all(b, *a); });
     if (before != a)

@@ -1,4 +1,4 @@
-// A table behind a lock; nobody is called while it is held.
+// A table behind a lock; no callback runs while the lock is held.
 #include "controller/turns/registry.hpp"
 
 namespace quell::controller::turns {
@@ -55,7 +55,7 @@ void registry::signal(const actor_signal& s) {
   if (known.what == entry::part::call)
     known.agent->stop_call(s.operation, s.reason);
   else
-    known.agent->stop(abort_reason_of(s.cause), s.reason); // a turn without its model call has nothing to go on with
+    known.agent->stop(abort_reason_of(s.cause), s.reason); // a turn cannot continue without its model call
 }
 
 void registry::started(const operation_id& id, const std::string& worker) {
@@ -65,7 +65,7 @@ void registry::started(const operation_id& id, const std::string& worker) {
 void registry::ended(const ended_operation& e) {
   const auto known = find(e.id);
   if (known.watcher) known.watcher->ended(e);
-  // A call that was stopped before it began: its agent has not been told yet.
+  // A call that was stopped before it began: its agent has not been notified yet.
   if (known.what == entry::part::call && e.as == status::cancelled) known.agent->stop_call(e.id, {});
   drop(e.id);
 }

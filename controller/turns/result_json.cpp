@@ -1,4 +1,4 @@
-// Texts of results, and how a result that is too large is cut.
+// Texts of results, and the cutting of a result that is too large.
 #include "controller/turns/result_json.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::string hint_for(const std::string& tool) {
 
 bool is_continuation(char c) { return (c & 0xc0) == 0x80; }
 
-/// Replaces every byte that belongs to no character.
+/// Replaces every byte that is not part of a character.
 std::string repaired(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -62,7 +62,7 @@ std::string repaired(std::string_view text) {
   return out;
 }
 
-/// At most `most` bytes of the beginning, whole characters.
+/// At most `most` bytes from the beginning, whole characters.
 std::string_view head_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   auto end = most;
@@ -138,7 +138,7 @@ std::string bounded_result(std::string text, std::size_t most, bool ok) {
   if (auto as_string = text.size() <= most ? json_text(repaired(text)) : std::string();
       !as_string.empty() && as_string.size() <= most)
     return as_string;
-  // Escaping may make up to six bytes of one: less and less is kept until it fits.
+  // Escaping can turn one byte into six, so the kept part shrinks until it fits.
   for (std::size_t keep = most - 256;; keep /= 2) {
     bool cut = false;
     auto out = json_text({{"ok", ok},
@@ -158,7 +158,7 @@ std::string bounded_text(std::string_view text, std::size_t most, bool& was_cut)
   was_cut = true;
   constexpr std::size_t note_bytes = 64;
   const auto room = most > note_bytes ? most - note_bytes : 0;
-  // Repairing makes three bytes of one; what is repaired is cut once more.
+  // Repairing can turn one byte into three, so the repaired text is cut once more.
   const auto head = repaired(head_of(text, room - room / 3));
   const auto tail = repaired(tail_of(text, room / 3));
   const auto kept_head = head_of(head, room - room / 3);

@@ -1,4 +1,4 @@
-// Told text counts in code points from the beginning of the turn, over all its answers.
+// Positions in sent text count code points from the beginning of the turn, over all its answers.
 #include "controller/turns/said.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,11 +1,11 @@
-// valijson behind one function: the only file that includes it.
+// Wraps valijson in one function; the only file that includes it.
 #include "controller/turns/schema.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-// Without it the library ends the program over a schema that it cannot read.
+// Without exceptions the library ends the program on an unreadable schema.
 #ifndef VALIJSON_USE_EXCEPTIONS
 #define VALIJSON_USE_EXCEPTIONS 1
 #endif
@@ -23,10 +23,10 @@ namespace {
 
 using adapter = valijson::adapters::NlohmannJsonAdapter;
 
-/// Where a fault is: the field as a model would write it (`a.b[3]`), what its schema says, and its value.
+/// The place of an error: the field as a model would write it (`a.b[3]`), its schema, and its value.
 struct place {
   std::string field;
-  std::vector<const json*> schemas; ///< it, and what it consists of (`allOf`)
+  std::vector<const json*> schemas; ///< the schema and its parts (`allOf`)
   const json* value = nullptr;
 };
 
@@ -43,7 +43,7 @@ void add_parts(const json* schema, std::vector<const json*>& all) {
     for (const auto& part : *parts) add_parts(&part, all);
 }
 
-/// The keyword, from whichever part has it.
+/// The value of the keyword, from the first part that has it.
 const json* keyword(const std::vector<const json*>& schemas, const char* key) {
   for (const auto* s : schemas)
     if (const auto* found = child(s, key)) return found;
@@ -108,7 +108,7 @@ std::string types_of(const json& type) {
   return all;
 }
 
-/// The reader's own sentence in the words of this project.
+/// Rewrites valijson's sentence in this project's terms.
 std::string sentence(const std::string& said, const place& p) {
   const std::string who = p.field.empty() ? "the input" : "`" + p.field + "`";
   const auto inner = [&](const std::string& name) { return "`" + (p.field.empty() ? "" : p.field + ".") + name + "`"; };
@@ -129,7 +129,7 @@ std::string sentence(const std::string& said, const place& p) {
   return who + ": " + text;
 }
 
-/// A choice is said as such: of its branches' faults none is more true than another.
+/// An error in a choice is reported as such, since no branch's error is more relevant than another's.
 bool is_of_a_choice(const std::string& said) { return said.find("anyOf") != std::string::npos; }
 
 } // namespace
@@ -155,7 +155,7 @@ std::string wrong_by_schema(const json& schema, const json& value) {
     return has_first ? sentence(first.description, place_of(first.context, schema, value))
                      : "the input does not fit the schema";
   } catch (const std::exception&) {
-    return {}; // no schema that can be read: anything goes
+    return {}; // not a readable schema: everything is valid
   }
 }
 

@@ -1,4 +1,4 @@
-// `session_status`: what a turn has done so far, so that the model can reason about time.
+// `session_status`: the progress of a turn so far, so that the model can reason about time.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ nlohmann::json left_of(std::uint64_t limit, std::uint64_t used) {
   return {{"limit", limit}, {"used", used}, {"left", limit - std::min(limit, used)}};
 }
 
-/// A budget without a limit has null where a number would stand.
+/// null instead of a number for a budget without a limit.
 nlohmann::json time_left(milliseconds limit, milliseconds used) {
   if (limit.count() == 0) return {{"limit", nullptr}, {"used", used.count()}, {"left", nullptr}};
   return left_of(static_cast<std::uint64_t>(limit.count()), static_cast<std::uint64_t>(used.count()));

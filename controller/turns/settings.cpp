@@ -1,4 +1,4 @@
-// Defaults, keys, and how the entries of a configuration fit together.
+// Defaults, keys, and checks between the entries of a configuration.
 #include "controller/turns/settings.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string instead_of(const std::string& wrong, const std::vector<std::string>&
   return known.empty() ? "there is none" : "the nearest known one is \"" + nearest(wrong, known) + "\"";
 }
 
-/// What is wrong with a tool's name in `tools` or `[tools.timeouts]`; "" = nothing.
+/// The error in a tool's name in `tools` or `[tools.timeouts]`; "" = none.
 std::string wrong_tool(const turn_settings& s, const std::string& name) {
   if (is_built_in_tool(name)) return {};
   const auto servers = names_of(s.mcp);
@@ -77,7 +77,7 @@ std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent
   return std::nullopt;
 }
 
-/// A rule that can never fit would guard nothing, and nobody would notice.
+/// Rejects a rule that can never fit, because it would silently guard nothing.
 std::optional<fault> rule_that_fits_nothing(const turn_settings& s, const approval_rule& rule) {
   const auto place = "[[approval]] tool = \"" + rule.tool + "\": ";
   if (rule.tool.find_first_of("*?") != std::string::npos) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<fault> rule_that_fits_nothing(const turn_settings& s, const approv
   return std::nullopt;
 }
 
-/// The value without the white space around it.
+/// The value without surrounding white space.
 result<std::string> key_in_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text(most_key_bytes + 1, '\0');
@@ -118,7 +118,7 @@ result<std::string> key_in_environment(const std::string& name, const std::map<s
   return it->second;
 }
 
-/// Only what an agent uses must be there: a configuration may hold models whose keys this machine has not.
+/// Requires only the keys that agents use: a configuration can list models whose keys this machine does not have.
 std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std::string>& environment) {
   for (auto& m : s.models) {
     const bool used = m.name == s.chat.acknowledgement_model ||

@@ -1,8 +1,8 @@
-// The commands in a line of shell, as far as they can be seen without running it.
+// Finds the commands in a shell line, as far as possible without running it.
 //
-// No parser: a parser that is almost a shell is the way around a rule. Everything that may separate commands separates
-// them here, inside quotes too, so that `sh -c 'cd x && rm y'` has an `rm y`. That asks once too often now and then,
-// which is meant.
+// This is not a parser: a parser that is almost a shell offers a way around a rule. Everything that can separate
+// commands separates them here, inside quotes, too, so that `sh -c 'cd x && rm y'` contains an `rm y`. Now and then
+// that asks a human unnecessarily, which is intended.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,7 +12,7 @@
 namespace quell::controller::turns {
 namespace {
 
-/// Each command and each word after a wrapper is a text of its own: so many at most, of so many bytes together.
+/// Each command and each word after a wrapper is a text of its own: at most this many, with this many bytes in total.
 constexpr std::size_t most_texts = 2000, most_bytes = 2 << 20;
 
 bool is_separator(char c) {
@@ -22,7 +22,7 @@ bool is_separator(char c) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 
-/// Programs and words of the shell that are followed by a command, sooner or later.
+/// Programs and shell keywords that a command follows, directly or later.
 bool is_wrapper(std::string_view word) {
   constexpr auto all = std::to_array<std::string_view>(
       {"sudo",     "doas",    "su",      "env",     "nohup",    "nice",   "ionice",   "time",     "timeout",
@@ -35,7 +35,7 @@ bool is_wrapper(std::string_view word) {
   return word == "!" || std::find(all.begin(), all.end(), word) != all.end();
 }
 
-/// Takes its commands from its input when it is given nothing else.
+/// True if it reads its commands from its input when it has no argument.
 bool is_shell(std::string_view word) {
   constexpr auto all = std::to_array<std::string_view>(
       {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", ".", "source"});
@@ -60,7 +60,7 @@ bool is_redirection(std::string_view word) {
   return at != std::string_view::npos && (word[at] == '<' || word[at] == '>');
 }
 
-/// Without what a shell takes away: quotes, backslashes, continued lines; `$IFS` is a blank.
+/// The line as the shell sees it after removing quotes, backslashes and continued lines; `$IFS` becomes a blank.
 std::string plain(std::string_view line) {
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -115,7 +115,7 @@ class collector {
       const char before = begin == 0 ? '\n' : line[begin - 1];
       const auto text = line.substr(begin, i - begin);
       take_command(text, is_piped_to);
-      // `2>&1 rm x`, `>|file rm x`: what looks like a separator belongs to a redirection, whose target comes first.
+      // `2>&1 rm x`, `>|file rm x`: this apparent separator belongs to a redirection, whose target comes first.
       if (begin >= 2 && (before == '&' || before == '|') && (line[begin - 2] == '>' || line[begin - 2] == '<'))
         if (const auto words = words_of(text); words.size() > 1)
           take_command(text.substr(static_cast<std::size_t>(words[1].data() - text.data())), false);
@@ -132,11 +132,11 @@ class collector {
       texts_.push_back(std::move(text));
     } else if (!overflown_) {
       overflown_ = true;
-      texts_.emplace_back(); // too much to judge: asked
+      texts_.emplace_back(); // too large to analyse: a human is asked
     }
   }
 
-  /// Whether a pipe leads to what comes behind this separator: `a | b`, `a |& b`, `a | (b)`, but not `a || b`.
+  /// True if a pipe leads to the part after this separator: `a | b`, `a |& b`, `a | (b)`, but not `a || b`.
   static bool pipes(char separator, std::string_view before, bool is_piped_to) {
     if (separator == '|') return !(before.empty() && is_piped_to);
     const bool opens = separator == '(' || separator == '{' || separator == '&';
@@ -157,7 +157,7 @@ class collector {
     }
     if (at >= words.size()) return;
     const auto name = add_from(words, at);
-    // What comes through the pipe is the script.
+    // The piped input is the script.
     if (is_piped_to && is_shell(name)) add({});
     // `sh <(…)`, and the file of `sh < x`
     if (is_shell(name) && words.back().ends_with('<')) add({});
@@ -171,13 +171,13 @@ class collector {
     }
   }
 
-  /// The command that begins at this word, with its path and without; the name of its program.
+  /// Adds the command that begins at this word, with and without its path; returns the name of its program.
   std::string_view add_from(const std::vector<std::string_view>& words, std::size_t at) {
     const auto word = words[at];
     const auto name = without_path(word);
     add(joined(words, at, word));
     if (name != word) add(joined(words, at, name));
-    // Only the shell knows what program this is.
+    // Only the shell knows which program this is.
     if (word.find_first_of("$*?[") != std::string_view::npos && word != "[" && word != "[[") add({});
     return name;
   }

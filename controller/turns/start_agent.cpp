@@ -1,4 +1,4 @@
-// What an agent needs before its actor can run.
+// Prepares an agent until its actor can run.
 #include "controller/turns/start_agent.hpp"
 
 #include "controller/turns/mcp_host.hpp"
@@ -9,7 +9,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-/// What the parent is told of a sub-agent that did not complete: why, and what it had said by then.
+/// The parent's result for a sub-agent that did not complete: the reason, and its text so far.
 std::string failed_sub_agent(const json_result_texts& texts, const agent_settings& agent,
                              const actors::turn_effects::end& how) {
   constexpr std::size_t most_said = 4 << 10;
@@ -44,7 +44,7 @@ running_agent start_agent(std::shared_ptr<shared_parts> parts, agent_context who
   const auto calls = start.calls;
   running.port->adopt_past(start.past);
   running.port->files()->note_all(running.port->who().agent, start.so_far);
-  // The actor may say something before the line to it is known, so the port waits for that.
+  // The actor can report before its handle is known, so the port waits for the handle.
   running.line = running.port->spawn_with([&] { return parts->spawn(std::move(start)); });
   running.port->adopt_calls(calls);
   parts->who.add_agent(running.port->who().operation, running.line);
@@ -84,7 +84,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
   context->is_by_chat = above.is_by_chat;
   context->agent = settings;
   context->model = *model;
-  // Its servers hang on the call: the sub-agent itself is registered when its tools are known.
+  // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
   find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
     context->agent.instructions += tools.notice;
     context->tools = std::move(tools);
@@ -110,7 +110,7 @@ void start_sub_agent(std::shared_ptr<shared_parts> parts, const agent_context& a
       m.author = context->owner;
       m.text = task;
       l.actors()->add_message(std::move(m), now);
-      // At once, as a turn is: a stop must find it.
+      // Starts at once, like a turn: a stop must find it.
       actors::agent_start start;
       start.so_far = {user_message{task}};
       const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {

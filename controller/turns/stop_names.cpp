@@ -1,4 +1,4 @@
-// The few reads of the store that the words of a stop need; never on the way of the stop itself.
+// The few reads of the store that the texts about a stop need; the stop itself never waits for them.
 #include "controller/turns/stop_names.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t most_named_at_once = 3;
 constexpr std::uint32_t page = 200;
-constexpr int most_pages = 50; ///< of a cancel with very many operations; what is not found is counted all the same
+constexpr int most_pages =
+    50; ///< of a cancel with very many operations; operations that are not found are counted anyway
 
 std::string name_in(const storage::operation_record& o) {
   if (!o.name.empty()) return o.name;

@@ -1,4 +1,4 @@
-// The order of what is told, and the words that are quell's own.
+// The order of the acknowledgements, and quell's own texts.
 #include "controller/turns/stop_story.hpp"
 
 #include <nlohmann/json.hpp>

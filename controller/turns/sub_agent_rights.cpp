@@ -1,4 +1,4 @@
-// The comparison of two agents' rights.
+// Compares the rights of two agents.
 #include "controller/turns/sub_agent_rights.hpp"
 
 #include "controller/turns/has_name.hpp"
@@ -14,7 +14,7 @@ tl::unexpected<fault> too_much(const agent_settings& child, const agent_settings
                                       "\" in may_spawn of its configuration");
 }
 
-/// A path without a detour that is `above` or lies below it.
+/// True if the path, without `..`, is `above` or lies below it.
 bool is_inside(const std::string& path, const std::string& above) {
   if (path.find("/../") != std::string::npos || path.ends_with("/..")) return path == above;
   return path == above || path.starts_with(above.ends_with('/') ? above : above + '/');
@@ -47,19 +47,19 @@ result<agent_settings> within_rights_of(const agent_settings& parent, agent_sett
       return too_much(child, parent, "works on worker " + *child.worker);
     child.worker = parent.worker;
   }
-  // Without one it is the worker's usual user, and nobody here knows which that is.
+  // Without a user the worker's usual one applies, which is not known here.
   if (child.user && child.user != parent.user) return too_much(child, parent, "runs as user " + *child.user);
   child.user = parent.user;
   for (const auto& [key, value] : parent.on)
     if (const auto [at, is_new] = child.on.emplace(key, value); !is_new && at->second != value)
       return too_much(child, parent, "works on workers with " + key + "=" + at->second);
-  // A command line goes anywhere; for file tools alone the workspace is the border.
+  // A command line can reach any path; for file tools alone the workspace is the border.
   if (!has_name(owned, "exec")) {
     if (!child.workspace) child.workspace = parent.workspace;
     if (child.workspace != parent.workspace && !(parent.workspace && is_inside(*child.workspace, *parent.workspace)))
       return too_much(child, parent, "works in " + *child.workspace);
   }
-  // Nor does it reach through `may_spawn` of its own what the parent does not.
+  // Through its own `may_spawn`, too, it reaches only what its parent reaches.
   std::erase_if(child.may_spawn, [&](const std::string& name) { return !has_name(parent.may_spawn, name); });
   return child;
 }

@@ -1,5 +1,5 @@
-// A sub-agent below a call: an operation, a conversation and an actor of its own; or a command of which the same is
-// expected. A stop of the call goes down the link to it at once.
+// A sub-agent below a call: an operation, a conversation and an actor of its own; or a command with the same duties. A
+// stop of the call reaches it directly and at once.
 #include <mutex>
 
 #include "controller/turns/start_agent.hpp"
@@ -11,7 +11,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-/// What the work and the agent's end share.
+/// State shared by the work and the agent's end.
 struct sub_agent_state {
   std::mutex guard;
   std::shared_ptr<actors::agent_line> agent;
@@ -91,7 +91,7 @@ class sub_agent_work final : public actors::tool_work {
             is_stopped = state->is_stopped;
             reason = state->reason;
           }
-          if (is_stopped) agent->stop(actors::abort_reason::parent, reason); // told while it was on its way
+          if (is_stopped) agent->stop(actors::abort_reason::parent, reason); // stopped while it was starting
         },
         [state = state_, done = std::move(done)](actors::work_end how) {
           {

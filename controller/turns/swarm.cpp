@@ -1,4 +1,4 @@
-// One queue of turns for each scope; the head of it runs.
+// One queue of turns for each scope; its head runs.
 #include "controller/turns/swarm.hpp"
 #include <spdlog/spdlog.h>
 
@@ -18,7 +18,7 @@ namespace quell::controller::turns {
 
 namespace {
 
-/// A turn that was picked up after a restart began before it.
+/// When the turn began, which for a turn that was resumed after a restart was before it.
 boot_time began_at(const operation_id& turn, ledger& l, moment now) {
   const auto seen = l.view(turn, now);
   if (!seen || !seen->hot.started_at || *seen->hot.started_at >= now.wall) return now.boot;
@@ -84,7 +84,7 @@ class real_swarm final : public swarm {
   std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
 };
 
-/// The queues, as the desk sees them.
+/// The queues, as the message router sees them.
 turn_line real_swarm::line_of_turns() {
   return {[this](const scope_path& scope) {
             const std::lock_guard lock(guard_);
@@ -170,7 +170,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   parts_->heart.ask([this, next, who = std::move(who),
                      told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
     who.began = began_at(next.turn, l, now);
-    if (!l.actors()->begin_own(next.turn, now)) { // told to stop before it had an agent: nobody else ends it
+    if (!l.actors()->begin_own(next.turn, now)) { // told to stop before it had an agent: nothing else ends it
       own_outcome end;
       end.as = status::failed;
       for (const auto& call : told.last) l.actors()->end_own(call, end, now);
@@ -187,13 +187,14 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
       auto said = turn_started(who.operation, who.block);
       l.add_event(shared_parts::event_of(who, std::move(said.type), std::move(said.data)), now);
     }
-    // At once, not after the commit: a stop must find its agent. Nothing of the agent leaves before it is durable.
+    // At once, not after the commit, because a stop must find the agent. Nothing that the agent does leaves before it
+    // is durable.
     auto running = start_agent(parts_, std::move(who), std::move(start),
                                [this, next](bool broken, const std::shared_ptr<turn_port>&) {
                                  if (broken) give_up(next, "its actor broke down");
                                  leave(next.turn, next.scope);
                                });
-    for (const auto& call : told.last) { // stopped while nobody was there to be told, and to end it
+    for (const auto& call : told.last) { // stopped while no agent was there to notify, or to end it
       const auto seen = l.view(call, now);
       if (seen && seen->hot.now != status::cancelling) continue;
       if (seen) l.actors()->end_own(call, {status::failed}, now);
@@ -205,7 +206,7 @@ void real_swarm::launch(const queued& next, const storage::operation_record& row
   });
 }
 
-/// A turn that cannot go on ends as failed.
+/// Ends a turn that cannot continue as failed.
 void real_swarm::give_up(const queued& next, const std::string& why) {
   spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
   parts_->heart.ask([this, next, why](ledger& l, moment now) -> std::function<void()> {
@@ -217,7 +218,7 @@ void real_swarm::give_up(const queued& next, const std::string& why) {
   });
 }
 
-/// Its own work is over: the next one of its scope begins.
+/// Its own work has ended: the next turn of its scope begins.
 void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
   parts_->mcp->user_over(turn);
   std::optional<queued> next;
@@ -236,7 +237,7 @@ void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
       next = line.front();
   }
   if (!next) return;
-  // Not before its own row is durable: it may have been taken in this very moment.
+  // Not before its own row is durable: it can have been accepted in this very moment.
   parts_->heart.ask(
       [this, next = *next](ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
 }
@@ -244,7 +245,7 @@ void real_swarm::leave(const operation_id& turn, const scope_path& scope) {
 void real_swarm::signal(const actor_signal& s) {
   parts_->who.signal(s);
   if (!is_on_its_way(s.operation)) return;
-  // It has no agent yet that could end it, and tools may keep it waiting for one.
+  // It has no agent yet that could end it, and waiting for tools can delay that agent.
   parts_->heart.ask([this, turn = s.operation](ledger& l, moment now) -> std::function<void()> {
     if (is_on_its_way(turn)) l.actors()->end_own(turn, {status::failed}, now);
     return [] {};
@@ -295,8 +296,8 @@ std::optional<turn_now> real_swarm::look(const operation_id& turn) const {
   return port->now_told();
 }
 
-/// After a restart: in the order in which they were asked for. In the queues before anything is said, so that nothing
-/// overtakes them.
+/// After a restart: in the order in which they were requested. They enter the queues before any new message, so that
+/// none overtakes them.
 void real_swarm::pick_up() {
   desk_->pick_up();
   parts_->heart.ask([this](ledger& l, moment) -> std::function<void()> {
@@ -324,7 +325,7 @@ void real_swarm::stop() {
   parts_->later->stop();
   for (const auto& agent : parts_->who.agents()) agent->die();
   parts_->mcp->end();
-  std::unique_ptr<integrations::model_client> models; // ends behind the lock
+  std::unique_ptr<integrations::model_client> models; // destroyed after the lock is released
   const std::lock_guard lock(parts_->models_guard);
   models.swap(parts_->models);
 }
@@ -356,7 +357,7 @@ result<std::unique_ptr<swarm>> swarm::start(swarm_options o) {
 
 std::unique_ptr<swarm> swarm::make(std::shared_ptr<shared_parts> parts, std::unique_ptr<errands> repeats) {
   auto made = std::make_unique<real_swarm>(parts, std::move(repeats));
-  // Also hands what was made here over to the errands' thread.
+  // Also hands the objects made here over to the `errands` thread.
   parts->later->run([host = parts->mcp](storage::queries& store) { host->clear_leftovers(store); });
   made->pick_up();
   return made;

@@ -1,4 +1,4 @@
-// The life of a call's task, told by the controller's notices; what may wait is done by the errands.
+// The life of a call's task, driven by the controller's notices; steps that can wait run as background reads.
 #include "controller/turns/task_work.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void task_run::start(create_order order, std::function<void(task_end)> done) {
 void task_run::go_on(create_order order) {
   const auto named = what_.spec.worker;
   if (!named || !parts_->heart.knows_worker) return create(std::move(order));
-  // A task for a worker that will never be there would wait for ever, and its call with it.
+  // A task for a worker that is not enrolled would wait for ever, and its call with it.
   parts_->heart.knows_worker(
       *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) mutable {
         if (is_known) return self->create(std::move(order));
@@ -78,7 +78,7 @@ void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
   const bool is_last = from + piece.size() >= what_.stdin_text.size();
   const auto taken = parts_->output->input(id_, worker, from, piece, is_last);
   if (taken && is_last) return;
-  if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it reads no more, or has ended
+  if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it no longer reads, or has ended
   parts_->later->run_after(taken ? std::chrono::milliseconds{0} : output_look_interval,
                            [self = shared_from_this(), worker, next = taken ? *taken : from,
                             left = taken ? tries : tries - 1](storage::queries&) { self->feed(worker, next, left); });
@@ -93,7 +93,7 @@ void task_run::ended(const ended_operation& e) {
   parts_->later->run([self = shared_from_this()](storage::queries&) { self->collect(most_output_looks); });
 }
 
-/// Head and tail of a stream; what lies between is counted.
+/// Head and tail of a stream; the bytes between are counted.
 std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
   const auto head = parts_->output->read(id_, which, 0, most_collected / 2);
   complete = true;
@@ -143,7 +143,7 @@ void task_run::finish(task_end end) {
   if (done) done(std::move(end));
 }
 
-/// Words for a task that never ran, or whose end says nothing of an exit.
+/// The text for a task that never ran, or whose end contains no exit.
 static std::string told_of(const task_end& end, const json_result_texts& texts) {
   if (end.refused) return texts.failed(end.refused->code, end.refused->detail);
   if (end.how.error) return texts.failed(end.how.error->code, end.how.error->message);
@@ -198,7 +198,7 @@ std::unique_ptr<actors::tool_work> make_answer(actors::work_end what) {
 
 create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
                             task_request& request) {
-  // The turn watches the time of the call; the task may take as long as that.
+  // The turn enforces the call's timeout; the task has no shorter one.
   request.timeout = milliseconds{0};
   request.follows = followed_work{who.scope, who.root, call};
   create_order order;

@@ -1,4 +1,4 @@
-// Kinds, units and limits of single values.
+// Types, units and limits of single values.
 #include "controller/turns/toml_table.hpp"
 
 #include <algorithm>

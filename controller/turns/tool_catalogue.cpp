@@ -1,4 +1,4 @@
-// The built-in tools as a model reads about them. Input names are those that quell-tool takes.
+// The built-in tools with their descriptions for a model. Input names are those of quell-tool.
 #include "controller/turns/tool_catalogue.hpp"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ struct named_time {
   milliseconds time;
 };
 
-/// DESIGN 4. Names that no tool of ours has are for those of MCP servers.
+/// DESIGN 4. Names that no built-in tool has belong to MCP tools.
 constexpr std::array<named_time, 8> own_times{{{"exec", milliseconds{0}},
                                                {"spawn_agent", milliseconds{0}},
                                                {"sessions_ask", milliseconds{0}},

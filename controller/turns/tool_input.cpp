@@ -1,4 +1,4 @@
-// One call's input: read, rid of `_meta`, judged.
+// One call's input: parsed, stripped of `_meta`, checked.
 #include "controller/turns/tool_input.hpp"
 
 #include <nlohmann/json.hpp>
@@ -44,7 +44,7 @@ result<json> parsed_input(const tool_definition& tool, const std::string& text) 
   }
 }
 
-/// Takes `_meta.timeout` out; all of `_meta` where the tool is ours.
+/// Removes `_meta.timeout`, and for a built-in tool all of `_meta`.
 result<std::optional<milliseconds>> take_wish(const tool_definition& tool, json& input) {
   const auto meta = input.find("_meta");
   if (meta == input.end()) return std::nullopt;
@@ -61,12 +61,12 @@ result<std::optional<milliseconds>> take_wish(const tool_definition& tool, json&
   return wish;
 }
 
-/// `null` is how many models say "nothing".
+/// Many models write `null` for "nothing".
 void drop_nulls(json& input) {
   for (auto at = input.begin(); at != input.end();) at = at->is_null() ? input.erase(at) : std::next(at);
 }
 
-/// What no schema says.
+/// Errors that a schema cannot express.
 std::string wrong_exec(const json& input) {
   if (input.contains("command") == input.contains("argv")) return "give either `command` or `argv`";
   if (const auto time = input.find("timeout_ms"); time != input.end() && time->get<double>() > double(longest_ms))

@@ -1,4 +1,4 @@
-// From the end of a task to the result that the model is told.
+// From the end of a task to the result for the model.
 #include <nlohmann/json.hpp>
 
 #include "controller/turns/json_text.hpp"

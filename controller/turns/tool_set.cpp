@@ -1,4 +1,4 @@
-// Which tools one agent has, bounded.
+// The tools of one agent, bounded in number.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace quell::controller::turns {
 namespace {
 
-/// Whether the list of an agent (absent: the built-in ones) has this tool.
+/// True if the list of an agent (absent: the built-in tools) contains this tool.
 bool wants(const agent_settings& agent, const tool_definition& tool) {
   if (!agent.tools) return tool.mcp_server.empty();
   return has_name(*agent.tools, tool.offer.name) ||

@@ -1,4 +1,4 @@
-// exec as `sh -c` or argv, the file tools as quell-tool, a command that is an agent as itself.
+// Builds tasks: exec as `sh -c` or argv, the file tools as quell-tool, a command that is an agent as itself.
 #include "controller/turns/tool_task.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_command_bytes = 128 << 10, most_task_variables = 64, most_task_labels = 64,
                       most_path_bytes = 4096;
-/// quell-tool wants an absolute path; where no workspace is configured, that of the directory it is started in.
+/// quell-tool requires an absolute path; without a configured workspace it gets the directory in which it starts.
 constexpr const char* own_directory = "/proc/self/cwd";
 
 tl::unexpected<fault> wrong_task(const std::string& what) { return failure("invalid_input", what); }
@@ -26,7 +26,7 @@ std::size_t bytes_of(const std::vector<std::string>& command) {
   return bytes;
 }
 
-/// A task where this agent's work belongs.
+/// A task with this agent's placement.
 task_spec task_of(const agent_settings& agent) {
   task_spec spec;
   spec.cwd = agent.workspace;
@@ -37,7 +37,7 @@ task_spec task_of(const agent_settings& agent) {
   return spec;
 }
 
-/// A call may choose among the workers that its agent may have, and no other.
+/// A call can choose only among the workers that its agent may use.
 result<void> choose_worker(task_spec& spec, const json& input) {
   if (const auto worker = input.find("worker"); worker != input.end()) {
     const auto& name = worker->get_ref<const std::string&>();
@@ -118,13 +118,14 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
                        const std::string& if_version) {
   task_request r;
   r.spec = task_of(agent);
-  // quell-tool opens the workspace by itself and says so when it is not there.
+  // quell-tool opens the workspace by itself and reports a missing one.
   r.spec.cwd.reset();
   r.spec.command = {"quell-tool"};
   r.spec.stdin_open = true;
   json request{
       {"tool", tool.offer.name}, {"workspace", agent.workspace.value_or(own_directory)}, {"input", std::move(input)}};
-  if (!if_version.empty()) request["if_version"] = if_version; // what does not know it passes it by
+  if (!if_version.empty())
+    request["if_version"] = if_version; // versions of quell-tool that do not know this field ignore it
   r.stdin_text = request.dump(-1, ' ', false, json::error_handler_t::replace);
   return r;
 }

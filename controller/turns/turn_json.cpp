@@ -1,4 +1,4 @@
-// JSON texts of events and blocks; what a model wrote as input goes in as JSON if it is some, else as text.
+// JSON texts of events and blocks; a model's input goes in as JSON if it is valid, else as text.
 #include "controller/turns/turn_json.hpp"
 
 #include <array>

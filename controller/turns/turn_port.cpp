@@ -1,4 +1,4 @@
-// Each step is one closure on the controller's thread: what belongs together reaches the disk together.
+// Each step is one closure on the controller's thread, so that rows that belong together reach the disk together.
 #include "controller/turns/turn_port.hpp"
 
 #include "controller/turns/endings.hpp"
@@ -8,7 +8,8 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::size_t most_kept_with_call = 64 << 10; ///< of a result in the call's operation; the history has it whole
+constexpr std::size_t most_kept_with_call =
+    64 << 10; ///< of a result in the call's operation; the history keeps the whole result
 
 fault low_on_space() {
   return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
@@ -91,7 +92,7 @@ void turn_port::give_place_back() {
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
   auto t = traits_of(who_.tools, parts_->settings.approvals, call);
-  // Nobody has said what this agent may do, and whoever writes in a chat asks it.
+  // Nobody has configured this agent's rights, and any member of a chat can ask it.
   if (parts_->settings.chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
       call.name == "exec" && t.approval_rule.empty())
     t.approval_rule = "exec: by chat";
@@ -118,7 +119,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   });
 }
 
-/// An MCP server promises nothing about a call that was cancelled or took too long.
+/// An MCP server promises nothing about a call that was cancelled or timed out.
 void turn_port::mark_unknown(tool_results& results) const {
   for (auto& r : results.results) {
     const auto* tool = r.ok ? nullptr : who_.tools.find(r.name);
@@ -203,7 +204,7 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
       if (l.create(order, id, now)) {
         const std::lock_guard lock(self->guard_);
         self->parts_->who.add_call(id, self->agent_, false);
-      } else { // told to stop meanwhile: it never becomes an operation, but the conversation stays whole
+      } else { // told to stop meanwhile: it never becomes an operation, but the conversation stays complete
         call.operation = id;
         l.actors()->add_closed_call(std::move(call));
       }
@@ -243,7 +244,7 @@ void turn_port::close_call(const operation_id& call, const tool_result& what, ac
                                      : error_of_result(what.result);
         }
         if (const auto* tool = self->who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {
-          end.how = receipt::unconfirmed; // what the server does with it is not known
+          end.how = receipt::unconfirmed; // what the server does with the call is unknown
           end.evidence = proof::none;
         }
         auto stands = what;

@@ -1,4 +1,4 @@
-// What an agent's port says: events for those who watch, the question to a human, the end.
+// An agent port's output: events for watchers, questions to humans, the end.
 #include <algorithm>
 
 #include "controller/turns/mcp_host.hpp"
@@ -79,7 +79,7 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
     const std::lock_guard lock(guard_);
     for (const auto& begun : begun_)
       if (begun.call == call) elapsed = std::chrono::duration_cast<milliseconds>(now - begun.at);
-    if (now < progress_not_before_) return; // a server may say it as often as it likes
+    if (now < progress_not_before_) return; // a server can send progress as often as it likes
     progress_not_before_ = now + std::chrono::milliseconds{100};
   }
   auto said = call_progress(what, elapsed, message, progress, total);
@@ -89,7 +89,7 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
   });
 }
 
-/// What was known at once overtakes the end that it is kept beside.
+/// The late outcome can arrive before the end that it is kept beside, so this waits for that end.
 void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
   parts_->heart.ask([self = shared_from_this(), call, late, tries](ledger& l, moment now) -> std::function<void()> {
     const auto seen = l.view(call, now);
@@ -115,7 +115,7 @@ void turn_port::say(const operation_id& call, const tool_call& what, const actor
       begun_.push_back({call, what.name, parts_->heart.now().boot});
     else
       std::erase_if(begun_, [&](const begun_call& begun) { return begun.call == call; });
-    now_.current_tool = begun_.empty() ? std::string() : begun_.back().name; // the newest that still runs
+    now_.current_tool = begun_.empty() ? std::string() : begun_.back().name; // the newest call that still runs
   }
   parts_->heart.ask(
       [self = shared_from_this(), said = call_news(call, what, news)](ledger& l, moment now) -> std::function<void()> {
@@ -140,7 +140,7 @@ void turn_port::end(const actors::turn_effects::end& how, std::uint64_t tool_cal
   {
     const std::lock_guard lock(guard_);
     end_ = how;
-    agent_.reset(); // it owns this port
+    agent_.reset(); // the agent owns this port
   }
   parts_->heart.ask([self = shared_from_this(), how, tool_calls,
                      done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
