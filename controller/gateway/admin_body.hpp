@@ -14,7 +14,7 @@ namespace quell::controller::http {
 
 struct enrol_request {
   std::string name;
-  std::optional<std::string> key; ///< a public key; nullopt = make a pair here
+  std::optional<std::string> key; ///< a public key; nullopt = make a key pair here
   std::map<std::string, std::string> labels;
 };
 tl::expected<enrol_request, problem> read_enrol(std::string_view body);
@@ -26,7 +26,7 @@ struct drain_request {
 };
 tl::expected<drain_request, problem> read_drain(std::string_view body);
 
-/// Nothing but an empty object (resume).
+/// Accepts only an empty object (resume).
 tl::expected<void, problem> read_nothing(std::string_view body);
 
 struct token_request {

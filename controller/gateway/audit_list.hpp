@@ -5,8 +5,8 @@
 
 namespace quell::controller::http {
 
-/// Who did what, entry by entry: JSON pages, or with `Accept: application/x-ndjson` a stream of lines that can be
-/// appended to a file, with `follow=true` one that goes on.
+/// The audit, entry by entry: JSON pages, or with `Accept: application/x-ndjson` a stream of lines that can be appended
+/// to a file; with `follow=true` the stream continues with new entries.
 awaitable<response> list_audit(exchange& x);
 
 } // namespace quell::controller::http

@@ -1,4 +1,5 @@
-// What is answered is in the audit: whoever reads the answer finds the entry, whatever happens to quelld then.
+// Writes audit entries before the answer, so that the receiver of an answer always finds its entry, even after a crash
+// of quelld.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace quell::controller::http {
 
-/// Writes who did what through this request, and waits until that is durable. Call it before the answer.
+/// Records the action of this request and waits until the entry is durable. Call it before the answer.
 awaitable<> audited(exchange& x, std::string action, std::string target, caller by);
 
 } // namespace quell::controller::http

@@ -1,5 +1,5 @@
-// What coroutines of the gateway wait for: answers of the controller, signals, and the clock. Includes as little of
-// Asio as a coroutine needs, because every handler includes this.
+// Waits of the gateway's coroutines: for answers of the controller, for signals, and for the clock. Includes as little
+// of Asio as a coroutine needs, because every handler includes this file.
 #pragma once
 
 #include <utility>
@@ -18,8 +18,8 @@ namespace boost::asio {
 class io_context;
 }
 
-// g++ 12 sees Asio's frame allocator inlined on one side of a coroutine and not on the other, and takes the pair for a
-// mismatch.
+// g++ 12 inlines Asio's frame allocator on one side of a coroutine and not on the other, and warns about a mismatched
+// pair.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
@@ -32,10 +32,10 @@ using io_context = boost::asio::io_context;
 
 using patience = std::chrono::steady_clock::time_point;
 
-/// Runs `work` on the thread of `io`, later. Any thread.
+/// Runs `work` later on the thread of `io`. Any thread.
 void post_to(io_context& io, std::function<void()> work);
 
-/// Wakes one waiting coroutine. Belongs to the io thread; a notice given while nobody waits is kept.
+/// Wakes one waiting coroutine. Belongs to the io thread; a notice without a waiter is kept.
 class signal {
  public:
   explicit signal(io_context& io);
@@ -44,7 +44,7 @@ class signal {
   signal& operator=(const signal&) = delete;
 
   void notify();
-  /// True once notified (the notice is taken), false at `until`.
+  /// True once notified (this consumes the notice), false at `until`.
   awaitable<bool> wait_until(patience until);
 
  private:
@@ -53,12 +53,12 @@ class signal {
   bool notified_ = false;
 };
 
-/// How long a handler waits for the controller or the store before it says so. Both answer within a commit; this is for
-/// what must not happen.
+/// The longest wait of a handler for the controller or the store before it reports a problem. Both normally answer
+/// within a commit, so this covers only faults.
 inline constexpr std::chrono::seconds controller_patience{30};
 
-/// The place where an answer from another thread arrives. Keeps the io_context alive, so that an answer after the end
-/// of the gateway falls on the floor instead of into freed memory.
+/// Receives the answer from another thread. Keeps the io_context alive, so that an answer after the end of the gateway
+/// is dropped instead of written to freed memory.
 template <class T>
 struct answer_slot {
   explicit answer_slot(std::shared_ptr<io_context> context) : io(std::move(context)), arrived(*io) {}
@@ -69,7 +69,7 @@ struct answer_slot {
 
 [[noreturn]] void give_up_waiting();
 
-/// Brings the answer to its place, from any thread.
+/// Delivers the answer, from any thread.
 template <class T>
 std::function<void(T)> reply_to(std::shared_ptr<answer_slot<T>> slot) {
   return [slot = std::move(slot)](T value) {
@@ -81,8 +81,8 @@ std::function<void(T)> reply_to(std::shared_ptr<answer_slot<T>> slot) {
   };
 }
 
-/// Calls `start(reply)` and waits for the one answer, which may come on any thread. When none comes `give_up` throws
-/// the problem that says so.
+/// Calls `start(reply)` and waits for the one answer, which can come on any thread. If none comes, `give_up` throws the
+/// problem that reports this.
 template <class T>
 awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::function<void(T)>)> start,
                  void (*give_up)() = give_up_waiting) {
@@ -95,8 +95,9 @@ awaitable<T> ask(std::shared_ptr<io_context> io, std::function<void(std::functio
 
 [[noreturn]] void say_withdrawn();
 
-/// The same for an order that must not be left in doubt: if it was not begun in time it is withdrawn, and the problem
-/// says that nothing was done; else its answer is waited for as long as it takes, for it comes with its commit.
+/// The same for an order whose outcome must not stay in doubt: an order that did not begin in time is withdrawn, and
+/// the problem says that nothing was done; an order that began is awaited without limit, since its answer comes with
+/// its commit.
 template <class T>
 awaitable<T> ask_for_sure(std::shared_ptr<io_context> io, std::shared_ptr<order_claim> claim,
                           std::function<void(std::function<void(T)>)> start,

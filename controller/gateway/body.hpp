@@ -1,5 +1,5 @@
-// Reading a JSON request body: parsed with limits, then field by field with *every* bad field noted. Includes json.hpp:
-// for the few files that read bodies only.
+// Reads a JSON request body: parsed with limits, then field by field, noting *every* bad field. Includes json.hpp, so
+// only the few files that read bodies include it.
 #pragma once
 
 #include <limits>
@@ -20,16 +20,16 @@ namespace quell::controller::http {
 
 /// Nesting deeper than this is refused before it is parsed.
 inline constexpr std::size_t max_json_depth = 32;
-/// Of the text that says why.
+/// The most characters of a reason.
 inline constexpr std::size_t max_reason = 500;
-/// Durations in requests, as on the wire: 10 years.
+/// The limit of durations in requests, in milliseconds: 10 years.
 inline constexpr std::uint64_t max_duration_ms = 3653ULL * 24 * 3600 * 1000;
-/// Of one body that are told; who sends more learns of them once these are gone.
+/// The most errors reported for one body; a client learns of the others after fixing these.
 inline constexpr std::size_t most_errors = 64;
 inline constexpr std::uint64_t max_seq = (1ULL << 53) - 1;
 
-/// The object in `text` with null members taken out ("null = as if absent"). An empty text is {}. Problems: `bad_json`
-/// with the position, `invalid_field` for what is no object.
+/// The object in `text` without its null members ("null = as if absent"). An empty text is {}. Problems: `bad_json`
+/// with the position, `invalid_field` for JSON that is not an object.
 enum class null_members : std::uint8_t { dropped, kept };
 tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_members nulls = null_members::dropped);
 void drop_nulls(nlohmann::json& value);
@@ -37,7 +37,8 @@ void drop_nulls(nlohmann::json& value);
 /// SHA-256 of the canonical text of `body` without the named members.
 std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char*> without);
 
-/// Reads the members of one object. Problems collect in `errors`; `finish` notes the members that nobody asked for.
+/// Reads the members of one object. Problems collect in `errors`; `finish` reports the members that were never
+/// requested.
 class body_reader {
  public:
   body_reader(const nlohmann::json& object, std::string pointer, std::vector<field_error>& errors)
@@ -79,7 +80,7 @@ class body_reader {
   /// A member that is an object.
   const nlohmann::json* object(const char* name);
 
-  /// Notes every member that was not asked for.
+  /// Reports every member that was never requested.
   void finish();
 
   template <class Enum>

@@ -1,4 +1,4 @@
-// The cancel with its report as SURFACE 3 shows it, and the dry run.
+// Writes a cancel with its report as in SURFACE 3, and the dry run.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace quell::controller::http {
 
-/// `id`, `seq` and `status` stand for something that was recorded; a dry run and a cancel of finished work record
-/// nothing.
+/// Whether there is a record: only then are `id`, `seq` and `status` written. A dry run and a cancel of finished work
+/// record nothing.
 enum class recorded : std::uint8_t { yes, no };
 
-/// `view.unproven[i].title` must be filled in; at most `most_unproven` of them are listed.
+/// `view.unproven[i].title` must be filled in; lists at most `most_unproven` of them.
 void write_cancel(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what = recorded::yes);
 /// The answer to a dry run. `would_stop` in the order of `view.would_stop`.
 std::string dry_run_json(const cancel_view& view, const std::vector<shown_operation>& would_stop);

@@ -1,4 +1,4 @@
-// The connection of a request, as far as whoever answers it needs to know it. Belongs to the io thread.
+// The connection of a request, as far as its handler needs it. Belongs to the io thread.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@ class signal;
 class client_link {
  public:
   virtual ~client_link() = default;
-  /// Begins to look whether the client goes; the flag becomes true when it has gone, or had to make room.
+  /// Starts to watch whether the client disconnects; the flag becomes true when it has gone or had to make room.
   virtual std::shared_ptr<const std::atomic<bool>> watch() = 0;
-  /// Notified then.
+  /// Sets the signal that is notified then.
   virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
   /// From now on the connection only watches, on behalf of this token.
   virtual void watches_for(const std::string& token) = 0;
-  /// One of the few that are kept for cancels while all others are at work.
+  /// True for one of the few connections that are reserved for cancels while all others are at work.
   virtual bool is_reserved() const = 0;
 };
 

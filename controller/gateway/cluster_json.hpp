@@ -1,4 +1,4 @@
-// Workers, tokens, scopes, the cluster's status and events as SURFACE 1, 7 and 10 show them.
+// Writes workers, tokens, scopes, the cluster's status and events as in SURFACE 1, 7 and 10.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace quell::controller::http {
 void write_worker(json_writer& to, const worker_view& worker);
 /// Without the closing brace, so that members can be added (`join`).
 void write_worker_open(json_writer& to, const worker_view& worker);
-/// Without the closing brace too: the secret goes into the 201 only.
+/// Also without the closing brace: the secret goes into the 201 only.
 void write_token_open(json_writer& to, const storage::token_record& token);
 void write_scope(json_writer& to, const scope_view& scope);
 std::string status_json(const cluster_view& cluster, std::string_view version, std::string_view commit,

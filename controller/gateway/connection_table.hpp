@@ -1,5 +1,5 @@
-// Who is connected, and whose connection makes room for a new one when there are as many as may be: nobody who only
-// waits, shakes hands or watches may keep somebody else out. Pure; time is handed in.
+// The table of connections; at the limit it decides which one makes room for a new one, so that a client that only
+// waits, shakes hands or watches never keeps another out. Pure; the caller passes the time.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace quell::controller::http {
 
-/// Members by their owner, so that the owner with the most, and its oldest, are found at once.
+/// Members grouped by owner, which finds the owner with the most members and its oldest one at once.
 class owned_groups {
  public:
   using instant = std::chrono::steady_clock::time_point;
@@ -42,12 +42,12 @@ class connection_table {
   using instant = owned_groups::instant;
   using id = std::uint64_t;
   enum class phase : std::uint8_t {
-    idle,    ///< it waits: for a handshake, a request, or the rest of one
-    writing, ///< it waits for a client that reads its answer
+    idle,    ///< waits for a handshake, a request, or the rest of one
+    writing, ///< waits for a client that reads its answer
     at_work, ///< a request is being answered
     watching ///< an event stream or a long poll
   };
-  /// Beyond `most` only cancels are answered, on `most_reserved` connections more.
+  /// Beyond `most` connections only cancels are answered, on at most `most_reserved` additional ones.
   connection_table(std::size_t most, std::size_t most_reserved) : most_(most), most_reserved_(most_reserved) {}
 
   enum class place : std::uint8_t { ordinary, reserved };
@@ -55,20 +55,20 @@ class connection_table {
   id enter(std::string peer, place where, std::function<void()> close, instant now);
   void leave(id which);
   void move(id which, phase to, instant now);
-  /// Who asks there; what watches is shared out among tokens.
+  /// Sets the token of the connection; watching connections are shared among tokens.
   void belongs_to(id which, const std::string& token);
 
   std::size_t size() const { return entries_.size(); }
   bool is_full() const { return entries_.size() - reserved_.size() >= most_; }
   bool is_reserve_full() const { return reserved_.size() >= most_reserved_; }
-  /// Closes what has the least right to its place: of the peer with the most idle connections the one that has been so
-  /// longest, or, if one token watches with more than its share, its oldest stream. False if all are at work, or have
-  /// been idle for less than `at_least`.
+  /// Closes the connection with the weakest claim: the longest idle one of the peer with the most idle connections, or,
+  /// if one token watches with more than its share, its oldest stream. False if all are at work, or have been idle for
+  /// less than `at_least`.
   bool make_room(instant now, instant::duration at_least = {});
   bool make_room_in_reserve();
-  /// Closes all that wait for a request.
+  /// Closes all connections that wait for a request.
   void close_idle();
-  /// For the log: who has the most.
+  /// For the log: the owners with the most connections.
   std::string summary() const;
   std::uint64_t dropped() const { return dropped_; }
 

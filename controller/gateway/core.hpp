@@ -1,4 +1,4 @@
-// What all handlers share. Belongs to the io thread, except where said.
+// State shared by all handlers. Belongs to the io thread, except where noted.
 #pragma once
 
 #include <chrono>
@@ -21,13 +21,13 @@
 
 namespace quell::controller::http {
 
-/// Why and by whom a cancel was ordered; fixed with its first request.
+/// The reason and author of a cancel, fixed by its first request.
 struct cancel_words {
   std::string reason;
   storage::person by;
 };
 
-/// What a task's token needs to know of its operation; never changes.
+/// The facts about its operation that a task's token needs; they never change.
 struct task_owner {
   storage::person owner;
   scope_path scope;
@@ -69,12 +69,12 @@ struct core {
   std::unordered_map<std::string, std::shared_ptr<token_watch>> watched_tokens; ///< those with streams
   bool stopping = false;
 
-  /// An answer of the controller: `call(reply)` calls one method of `controller`.
+  /// Waits for an answer of the controller: `call(reply)` calls one method of `controller`.
   template <class T>
   awaitable<T> answer(std::function<void(std::function<void(T)>)> call) {
     return ask<T>(io, std::move(call));
   }
-  /// Rows by id, output files. Lists have their own threads: `exchange::list`.
+  /// Reads rows by id and output files. Lists have their own threads: `exchange::list`.
   template <class T>
   awaitable<T> read(std::function<result<T>(storage::queries&)> job, lane where = lane::rows) {
     return store->read<T>(where, std::move(job));

@@ -1,11 +1,11 @@
-// Kept events for who delivers them elsewhere: a page of the store, rendered as watchers see them.
+// Reads stored events for a consumer that delivers them elsewhere: a page of the store, rendered as for watchers.
 #pragma once
 
 #include "controller/gateway/core.hpp"
 
 namespace quell::controller::http {
 
-/// What is kept behind `filter.after`. Audit events only if the filter names them. Throws `problem`.
+/// The stored events after `filter.after`. Includes audit events only if the filter names them. Throws `problem`.
 awaitable<kept_events> read_shown_events(core& gw, storage::event_filter filter);
 
 } // namespace quell::controller::http

@@ -1,4 +1,4 @@
-// One SSE client of events: first what is kept, then what comes.
+// One SSE client of events: stored events first, then new ones.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,24 @@ namespace quell::controller::http {
 
 struct events_request {
   storage::event_filter filter;
-  std::optional<operation_id> exactly; ///< only of this operation, not of those below
+  std::optional<operation_id> exactly; ///< events of this operation only, without those below it
   std::optional<std::uint64_t> after;
   bool sees_audit = false;
-  std::string who; ///< for the share of reading: the token, or what of quell itself reads
+  std::string who; ///< for its share of reading: the token, or the part of quell that reads
 };
 
-/// As much of what is kept as one turn of `asked.who` allows. Streams are as many as a token may have and wait.
+/// Reads as many stored events as one turn of `asked.who` allows. A token can have as many waiting streams as it can
+/// have streams.
 awaitable<list_part<storage::event_record>> read_kept(core& gw, const events_request& asked,
                                                       storage::event_filter filter);
 
-/// Text that is held back for a while, so that a chat service is not asked to edit a message for every word.
+/// Holds text back for a while, so that a chat service need not edit a message for every word.
 class text_merger {
  public:
-  /// False: not a text, or nothing is merged; it goes out as it is, behind what `take` gives.
+  /// False: the event is not a text, or merging is off; it must be written unchanged, after the result of `take`.
   bool add(const rendered_event& event);
   bool is_empty() const { return text_.empty(); }
-  /// The frames of what was held back.
+  /// The frames of the text held back.
   std::string take();
 
  private:
@@ -39,7 +40,7 @@ class text_merger {
   std::string text_;
 };
 
-/// What follows from a message that said stop: its acknowledgement, and the end of its cancel.
+/// The follow-ups of a message that was a stop: its acknowledgement, and the end of its cancel.
 struct stopped_story {
   message_id message;
   cancel_id cancel;
@@ -47,8 +48,8 @@ struct stopped_story {
 
 struct stream_manner {
   std::string first;                     ///< frames before everything else
-  std::optional<operation_id> until_end; ///< ends behind the terminal event of this operation
-  /// Only this story, and it ends when both were told.
+  std::optional<operation_id> until_end; ///< ends after the terminal event of this operation
+  /// Streams only these follow-ups, and ends when both were sent.
   std::optional<stopped_story> until_stopped;
   milliseconds merge_text{0}; ///< how long text is held back; 0 = not at all
 };
@@ -59,12 +60,12 @@ class event_stream {
                stream_writer& to, stream_manner how = {});
 
   awaitable<> run();
-  /// The operation of `until_end` has ended, and that was written.
+  /// The operation of `until_end` has ended, and its event was written.
   bool has_ended() const { return has_ended_; }
 
  private:
   awaitable<bool> replay();
-  /// Not written yet, and not another one's.
+  /// True if the event was not written yet and belongs to this stream.
   bool admits(const storage::event_record& event) const;
   bool needs_tree() const;
   awaitable<bool> lies_below(const storage::event_record& event);

@@ -1,4 +1,4 @@
-// One request on its way to an answer: what every handler gets and gives.
+// One request on its way to an answer: the input and output of every handler.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,16 @@
 
 namespace quell::controller::http {
 
-/// Where a streaming answer writes. Belongs to the io thread.
+/// The writer of a streaming answer. Belongs to the io thread.
 class stream_writer {
  public:
   virtual ~stream_writer() = default;
-  /// False when the client is gone; then the stream ends.
+  /// False if the client has disconnected; then the stream ends.
   virtual awaitable<bool> write(std::string bytes) = 0;
-  /// True once the client has closed its side. `wake_on_close` is notified then.
+  /// True once the client has closed its side, which also notifies `wake_on_close`.
   virtual bool closed() const = 0;
   virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
-  /// A field behind the last chunk, for what is known only at the end. Its name stands in the head's `Trailer`.
+  /// A field after the last chunk, for a value known only at the end. Its name is in the head's `Trailer`.
   virtual void end_with(std::string name, std::string value) = 0;
 };
 
@@ -34,36 +34,37 @@ struct response {
   std::string content_type = "application/json";
   std::vector<name_value> headers = {};
   std::string body = {};
-  /// Set: the head is sent at once and this writes the body, in chunks.
+  /// If set, the head is sent at once and this function writes the body in chunks.
   std::function<awaitable<>(stream_writer&)> stream = {};
-  std::string holder = {}; ///< of a stream: the token that it is for
+  std::string holder = {}; ///< for a stream: the token that it belongs to
 };
 
 struct exchange {
   core& gw;
   request req;
   caller who;
-  std::optional<token_id> token;      ///< of a stored token
-  std::optional<sign_in> signed_in;   ///< of a browser that came with a cookie
+  std::optional<token_id> token;      ///< for a stored token
+  std::optional<sign_in> signed_in;   ///< for a browser that sent a cookie
   std::string_view route = "";        ///< the pattern that the path matched
   std::vector<std::string> arguments; ///< of the path, decoded
-  /// Set when the token asks too often and this request may yet turn out to be a cancel, which is never refused for
-  /// load: who finds that it is none throws it.
+  /// Set when the token sends too many requests and this one can still turn out to be a cancel, which is never refused
+  /// for load: code that finds that it is not a cancel must throw this.
   std::optional<problem> too_often = {};
-  std::shared_ptr<const std::atomic<bool>> abandoned = {}; ///< once the client is watched
+  std::shared_ptr<const std::atomic<bool>> abandoned = {}; ///< set once the client is watched
 
-  /// The token, for what is shared out among tokens.
+  /// The token, as a key for shares among tokens.
   std::string share_key() const { return token ? token->text() : who.task ? who.task->text() : "admin"; }
-  /// Counts as this many requests more. Throws `rate_limited`. holding.cpp
+  /// Counts this many additional requests. Throws `rate_limited`. holding.cpp
   void charge(std::size_t requests);
   bool is_abandoned() const { return abandoned && *abandoned; }
-  /// Counts as one that watches while the ticket lives. Throws `rate_limited` if this token has too many. holding.cpp
+  /// Counts as a watcher while the ticket lives. Throws `rate_limited` if this token has too many. holding.cpp
   [[nodiscard]] std::shared_ptr<void> hold();
-  /// The connection may make room for others from now on, and is watched: whoever hangs up is waited for no more.
+  /// From now on the connection can make room for others and is watched: a client that disconnects is no longer waited
+  /// for.
   void begin_watching();
-  /// True once `wake` is notified, false at `until` or when the client has gone.
+  /// True once `wake` is notified, false at `until` or when the client has disconnected.
   awaitable<bool> wait(std::shared_ptr<signal> wake, patience until);
-  /// As much of a list as its time allows. It is dropped when the client goes.
+  /// As much of a list as its time allows. The read is dropped when the client disconnects.
   template <class T>
   awaitable<list_part<T>> list(std::function<result<std::vector<T>>(storage::queries&)> job) {
     if (!abandoned && req.client) abandoned = req.client->watch();
@@ -71,7 +72,7 @@ struct exchange {
   }
 };
 
-/// A larger body is read by the threads of the lists, in its token's turn: it would hold up all others here.
+/// The list threads read larger bodies, in their token's turn, since reading one here would block all other requests.
 inline constexpr std::size_t large_body_bytes = 32 * 1024;
 
 /// The body, read and checked by `read`; its problem is thrown.
@@ -88,7 +89,8 @@ awaitable<T> checked_body(exchange& x, tl::expected<T, problem> (*read)(std::str
     return std::vector<kept>{std::make_shared<tl::expected<T, problem>>(read(*text))};
   };
   std::function<result<std::vector<kept>>(storage::queries&)> queued = job;
-  list_share share{x.share_key(), nullptr, std::numeric_limits<std::size_t>::max()}; // what ends work is never refused
+  list_share share{x.share_key(), nullptr,
+                   std::numeric_limits<std::size_t>::max()}; // a request that ends work is never refused
   auto part = co_await x.gw.store->list<kept>(std::move(share), std::move(queued));
   auto& found = *part.rows.front();
   if (!found) throw std::move(found.error());
@@ -112,7 +114,7 @@ Id path_id(const exchange& x, std::size_t index = 0) {
   return *parsed;
 }
 
-/// The value, or its problem thrown.
+/// Returns the value, or throws its problem.
 template <class T>
 T value_or_throw(tl::expected<T, problem> e) {
   if (!e) throw std::move(e.error());

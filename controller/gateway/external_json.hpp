@@ -1,4 +1,4 @@
-// What owners of external operations get to read: signals, answers to heartbeats, results of batches.
+// JSON for owners of external operations: signals, answers to heartbeats, results of batches.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ void write_signal(json_writer& to, const external_signal& s);
 std::string signal_json(const external_signal& s);
 /// As the SSE event `cancel`.
 std::string signal_frame(const external_signal& s);
-/// Of one operation: its lease, and the stop if there is one.
+/// For one operation: its lease, and its stop if there is one.
 std::string heartbeat_json(const operation_id& id, const heartbeat_answer& answer);
-/// Of many; at most 1000 cancels, the rest comes with the next.
+/// For many operations; at most 1000 cancels, the next answer has the others.
 std::string heartbeats_json(const heartbeat_answer& answer);
 
-/// One item's own answer.
+/// The answer to one item.
 struct item_answer {
   unsigned status = 200;
   std::optional<shown_operation> operation;
@@ -32,7 +32,7 @@ struct item_answer {
 item_answer refused(problem p);
 /// `{"results":[{"status","operation"},{"status","error"}]}`
 std::string results_json(const core& gw, const std::vector<item_answer>& items, const request_id& request);
-/// The single form: the operation, or its problem thrown.
+/// The single form: the operation, or throws its problem.
 response item_response(core& gw, const item_answer& item);
 
 } // namespace quell::controller::http

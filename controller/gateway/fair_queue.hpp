@@ -1,5 +1,5 @@
-// Jobs of many callers for a few threads: the caller who was served least comes next, and nobody has all threads. Pure;
-// time spent is handed in.
+// Jobs of many callers for a few threads: the caller that has used the least time comes next, and no caller gets all
+// threads. Pure; the caller passes the time spent.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class fair_queue {
   /// At most `most_running` jobs of one caller run at a time.
   explicit fair_queue(std::size_t most_running) : most_running_(most_running) {}
 
-  /// False, and nothing is kept: `most_waiting` jobs of this caller wait. Those that `is_dead` are not counted, and are
-  /// handed to `drop`.
+  /// False, and the job is not kept, if `most_waiting` jobs of this caller wait. Jobs for which `is_dead` is true are
+  /// not counted, and are handed to `drop`.
   template <class IsDead, class Drop>
   bool put(const std::string& who, Job job, std::size_t most_waiting, const IsDead& is_dead, const Drop& drop) {
     auto& line = lines_.try_emplace(who, fresh_line{served_}).first->second;
@@ -37,7 +37,7 @@ class fair_queue {
     return true;
   }
 
-  /// The next job that may run now, with its caller; it runs until `done`.
+  /// The next job that can run now, with its caller; it counts as running until `done`.
   std::optional<std::pair<std::string, Job>> take() {
     auto next = lines_.end();
     for (auto at = lines_.begin(); at != lines_.end(); ++at)
@@ -53,7 +53,7 @@ class fair_queue {
     return taken;
   }
 
-  /// `spent`: how long it ran, in any one unit.
+  /// `spent`: how long the job ran, in any fixed unit.
   void done(const std::string& who, std::uint64_t spent) {
     const auto found = lines_.find(who);
     if (found == lines_.end()) return;
@@ -69,7 +69,7 @@ class fair_queue {
     std::size_t running = 0;
     std::uint64_t spent = 0;
   };
-  /// A caller who comes begins where those who are served now stand: it gains nothing by having been away.
+  /// A new caller starts at the level of the callers being served now: it gains nothing from having been away.
   struct fresh_line {
     std::uint64_t spent;
     operator line_of_jobs() const { return {{}, 0, spent}; }

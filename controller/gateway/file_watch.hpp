@@ -1,4 +1,4 @@
-// Whether a file was replaced or written since it was last looked at.
+// Detects whether a file was replaced or written since the last check.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace quell::controller::http {
 
 class file_watch {
  public:
-  /// What is there now counts as seen. "" = no file.
+  /// The present file counts as seen. "" = no file.
   explicit file_watch(std::string path) : path_(std::move(path)), seen_(look()) {}
 
-  /// True once for each change. A file that is gone has not changed: it is on its way.
+  /// True once for each change. A missing file does not count as changed, since its replacement is on the way.
   bool has_changed() {
     const auto now = look();
     if (now == state{} || now == seen_) return false;

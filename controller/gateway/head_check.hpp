@@ -1,4 +1,4 @@
-// What the head of a request must not say: what we and somebody before us could read differently. Pure.
+// Rejects request heads that quell and a proxy in front of it could read differently. Pure.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@ namespace quell::controller::http {
 struct request_head {
   std::vector<std::string> hosts;     ///< each `Host`
   std::vector<std::string> encodings; ///< each `Transfer-Encoding`
-  std::size_t lengths = 0;            ///< how many `Content-Length`
+  std::size_t lengths = 0;            ///< the number of `Content-Length` fields
 };
 
 /// The problem of a head, if it has one.
 std::optional<problem> wrong_head(const request_head& head);
 
-/// The problem of a `Host` that is nobody's name here. A page whose own name is made to point here (DNS rebinding) says
-/// that name; an address, a name without a dot and `localhost` cannot be such a page's. `own`: lower case.
-/// `is_certified`: whether the certificate of this connection is of that name.
+/// The problem of a `Host` that is not a name of this quelld. A page whose own name resolves to this address (DNS
+/// rebinding) sends that name; such a page's name cannot be an address, a name without a dot, or `localhost`. `own`:
+/// lower case. `is_certified`: whether the certificate of this connection covers that name.
 std::optional<problem> foreign_host(const std::string& host, const std::vector<std::string>& own,
                                     const std::function<bool(const std::string&)>& is_certified);
 

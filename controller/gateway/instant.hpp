@@ -1,4 +1,4 @@
-// Instants as text: RFC 3339 with milliseconds out, any RFC 3339 instant in.
+// Instants as text: writes RFC 3339 with milliseconds, reads any RFC 3339 instant.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Writes JSON text front to back. Strings that are no UTF-8 (command lines of foreign processes) get replacement
+// Writes JSON text front to back. Invalid UTF-8 in strings (command lines of foreign processes) becomes replacement
 // characters.
 #pragma once
 
@@ -24,7 +24,7 @@ concept named_enum = requires {
   names_of<T>::list;
 };
 
-/// The caller keeps the order right (a key before each member's value); commas are put by the writer.
+/// The caller must keep the order (a key before each member's value); the writer adds the commas.
 class json_writer {
  public:
   json_writer& open_object() { return separate('{'); }
@@ -40,7 +40,7 @@ class json_writer {
   void put(bool value) { raw(value ? "true" : "false"); }
   template <std::integral T>
   requires(!std::same_as<T, bool>) void put(T value) { raw(std::to_string(value)); }
-  /// At most 3 decimals, none that say nothing.
+  /// At most 3 decimals, without trailing zeros.
   void put(double value);
   void put(wall_time at) { put(instant_text(at)); }
   void put(milliseconds length) { put(length.count()); }
@@ -72,7 +72,7 @@ class json_writer {
   /// A member whose value is JSON text already; "" = null.
   json_writer& raw_field(std::string_view name, std::string_view json);
   void raw(std::string_view json);
-  /// What is JSON goes in as it is, anything else as a string.
+  /// JSON text goes in unchanged, any other text as a string.
   void put_json_or_text(const std::string& text);
 
   std::string take() { return std::move(out_); }

@@ -16,7 +16,7 @@ using any_acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::st
 
 struct listening_port {
   std::string host;       ///< as given, brackets kept
-  std::uint16_t port = 0; ///< in use
+  std::uint16_t port = 0; ///< the port in use
   bool is_loopback = false;
 };
 

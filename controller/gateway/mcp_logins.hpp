@@ -1,4 +1,4 @@
-// /v1/mcp: the configured MCP servers, and logins there. For the router.
+// /v1/mcp: the configured MCP servers and the logins there. For the router.
 #pragma once
 
 #include "controller/gateway/exchange.hpp"

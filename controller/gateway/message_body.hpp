@@ -12,14 +12,14 @@
 namespace quell::controller::http {
 
 struct message_request {
-  turns::message_order order; ///< without who asks
+  turns::message_order order; ///< without the author
   bool cancel_on_disconnect = true;
   milliseconds merge_text{0};
 };
 
 tl::expected<message_request, problem> read_message(std::string_view text);
-/// `{"reason","by"}` of an approval or a denial.
-/// With the answer to a question, if it is about one: its reason and person are the decision's.
+/// `{"reason","by"}` of an approval or a denial, and the answer to a question if there is one: its reason and person
+/// are those of the decision.
 struct read_word {
   decision word;
   std::optional<human_answer> answer;

@@ -1,4 +1,4 @@
-// What the gateway counts for /metrics. Belongs to the io thread, but for `heard`.
+// The gateway's counters for /metrics. Belongs to the io thread, except `heard`.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@ namespace quell::controller::http {
 
 class metrics_book {
  public:
-  /// More settled cancels than this between two looks are not timed: their rows would have to be read.
+  /// Settled cancels beyond this number between two scrapes are not timed, since each costs the read of a row.
   static constexpr std::size_t most_untimed = 10'000;
 
-  /// A committed event. Any thread, in commit order.
+  /// Counts a committed event. Any thread, in commit order.
   void heard(const storage::event_record& event);
-  /// Settled cancels whose times have not been taken yet; they are taken by asking.
+  /// Returns the settled cancels whose times have not been taken yet, and forgets them.
   std::vector<cancel_id> take_settled();
-  /// The times of a settled cancel.
+  /// Adds the times of a settled cancel.
   void settled(const storage::report_counts& report);
-  /// A request of this route (its pattern) was answered.
+  /// Counts an answered request of this route (its pattern).
   void answered(std::string_view method, std::string_view route, double seconds);
 
   std::map<std::string, std::uint64_t> events_by_type() const;

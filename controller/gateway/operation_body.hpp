@@ -14,7 +14,7 @@ tl::expected<create_order, problem> read_create(std::string_view body);
 
 inline constexpr std::size_t max_batch = 1000;
 
-/// The same for each item of a batch; a bad item spoils no other.
+/// The same for each item of a batch; a bad item does not affect the others.
 tl::expected<std::vector<tl::expected<create_order, problem>>, problem> read_creates(std::string_view body);
 
 } // namespace quell::controller::http

@@ -11,17 +11,18 @@
 
 namespace quell::controller::http {
 
-/// What the store knows of ids that clients chose.
+/// The store's knowledge of ids that clients chose.
 struct known_ids {
   std::map<operation_id, storage::operation_record> operations;
-  std::set<operation_id> cancels; ///< those that are a cancel's
+  std::set<operation_id> cancels; ///< those that belong to a cancel
 };
 awaitable<known_ids> look_up(core& gw, std::vector<operation_id> ids);
 
-/// Rights, ids and words against what exists; fills in who asks. Throws. The row, if the same create was made before.
+/// Checks rights, ids and references against existing rows and fills in the caller. Throws. Returns the row if the same
+/// create was made before.
 awaitable<std::optional<storage::operation_record>> check_create(exchange& x, create_order& order,
                                                                  const known_ids& known);
-/// Why the ledger refused it.
+/// The problem for a create that the ledger refused.
 awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent);
 
 } // namespace quell::controller::http

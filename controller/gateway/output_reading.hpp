@@ -1,4 +1,4 @@
-// Reading a task's output for answers: slices on the reader threads, waiting for more, and when a stream is over.
+// Reads a task's output for answers: slices on the reader threads, waits for more, and detects the end of a stream.
 #pragma once
 
 #include "controller/gateway/exchange.hpp"
@@ -6,15 +6,15 @@
 namespace quell::controller::http {
 
 inline constexpr std::size_t output_slice_bytes = 256 * 1024;
-/// An ended task whose streams never said their end is followed this long after the last byte. The output store itself
-/// gives up on bytes that do not come after 15 s, so this is for what it does not know.
+/// How long an ended task whose streams have no recorded end is followed after the last byte. The output store itself
+/// gives up after 15 s without bytes, so this covers only streams that it does not know.
 inline constexpr std::chrono::seconds output_linger{17};
 
 /// A slice; an operation without output gives an empty one.
 awaitable<output_store::slice> read_output(core& gw, operation_id id, stream which, std::uint64_t offset,
                                            std::size_t limit);
 
-/// Wakes `wake` once when there is more output than was seen; forgets the wish when it dies.
+/// Notifies `wake` once when there is more output than was seen; its destruction cancels the request.
 class output_watch {
  public:
   output_watch(core& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
@@ -33,7 +33,7 @@ class output_watch {
   std::uint64_t ticket_ = 0;
 };
 
-/// Decides when to give up on a stream that does not say its end.
+/// Decides when to give up on a stream without a recorded end.
 class output_patience {
  public:
   output_patience(core& gw, operation_id id) : gw_(gw), id_(id) {}
@@ -41,11 +41,11 @@ class output_patience {
     quiet_since_ = std::chrono::steady_clock::now();
     idle_rounds_ = 0;
   }
-  /// Called when there is nothing new: true if the operation has ended and nothing came for a while.
+  /// Call it when there is nothing new: true if the operation has ended and nothing came for a while.
   awaitable<bool> is_over();
-  /// Until when to wait for more before asking again.
+  /// The instant of the next check, until which to wait for more.
   patience next_look() const;
-  /// A watch may fire at once for something that is no progress; the pause keeps that from becoming a busy loop.
+  /// A watch can fire at once without progress; the pause keeps that from becoming a busy loop.
   awaitable<> pause_if_idle(signal& wake);
 
  private:
@@ -56,7 +56,7 @@ class output_patience {
   patience quiet_since_ = std::chrono::steady_clock::now();
 };
 
-/// Both streams' reads are allowed to the same people: whoever sees the operation.
+/// The row, checked for the right to read its output: every caller who sees the operation can read both streams.
 awaitable<storage::operation_record> output_owner(exchange& x);
 
 } // namespace quell::controller::http

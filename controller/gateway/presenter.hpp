@@ -1,5 +1,5 @@
-// From committed rows to what is shown: the live overlay, the words of the cancel that stops an operation, titles in
-// reports.
+// Builds the client's view of committed rows: the live overlay, the reason of the cancel that stops an operation,
+// titles in reports.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,18 @@
 
 namespace quell::controller::http {
 
-/// Rows with their overlay. A row that ended since it was read is read again, so that a live status is never stale.
+/// Rows with their overlay. A row whose operation ended since it was read is read again, so that a live status is never
+/// stale.
 awaitable<std::vector<shown_operation>> present(core& gw, std::vector<storage::operation_record> rows);
 awaitable<shown_operation> present_one(core& gw, storage::operation_record row);
 /// The committed row, nullopt if there is none.
 awaitable<std::optional<storage::operation_record>> find_row(core& gw, operation_id id, lane where = lane::rows);
-/// Those of these that there are, in their order.
+/// The existing ones of these rows, in the order of the ids.
 awaitable<std::vector<storage::operation_record>> find_rows(core& gw, std::vector<operation_id> ids);
 std::string operation_text(const core& gw, const shown_operation& op);
 
-/// A cancel as it is now: the controller's word while it is open, else the committed row; nullopt if there is none.
+/// The present state of a cancel: the controller's view while it is open, else the committed row; nullopt if there is
+/// none.
 awaitable<std::optional<cancel_view>> find_cancel(core& gw, cancel_id id, lane where = lane::rows);
 /// A settled (or otherwise committed) cancel as a view.
 cancel_view view_of_row(storage::cancel_record row);
@@ -30,8 +32,8 @@ cancel_view view_of_row(storage::cancel_record row);
 awaitable<> fill_titles(core& gw, cancel_view& view, std::size_t most);
 awaitable<std::string> cancel_text(core& gw, cancel_view view, std::size_t most_unproven);
 
-/// The JSON of events, built once for all watchers: operations and cancels as they are now, the status of an end as the
-/// event says.
+/// The JSON of events, built once for all watchers: operations and cancels in their present state, the status of an end
+/// as the event has it.
 awaitable<std::vector<rendered_event>> render_events(core& gw, std::vector<storage::event_record> events);
 
 inline constexpr std::size_t max_unproven_listed = 100;

@@ -1,4 +1,4 @@
-// Errors as people and programs get them: RFC 9457 problem documents (SURFACE 4 and 5).
+// Errors as RFC 9457 problem documents (SURFACE 4 and 5).
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace quell::controller::http {
 
-/// One bad field. `code` decides the problem's code; only pointer and message are shown.
+/// One bad field. `code` decides the problem's code; only pointer and message are sent.
 struct field_error {
   std::string code;
   std::string pointer;
   std::string message;
 };
 
-/// What an error answer says. Thrown by the gateway's own handlers to end a request early; the router turns it into the
+/// The content of an error answer. The gateway's handlers throw it to end a request early; the router turns it into the
 /// answer, so it never leaves this folder.
 struct problem {
   std::string code;
@@ -31,7 +31,7 @@ struct problem {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// One row of the list of all codes.
+/// One row of the table of all codes.
 struct problem_kind {
   std::string_view code;
   unsigned status;

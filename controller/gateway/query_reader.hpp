@@ -1,4 +1,4 @@
-// Reads query parameters, noting every bad and every unknown one.
+// Reads query parameters and reports every bad and every unknown one.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ class query_reader {
   std::uint32_t limit();
   /// `order=asc|desc`: true for oldest first.
   bool ascending();
-  /// `cursor` of a listing in this order: the seq behind which to continue, 0 = from the start.
+  /// `cursor` of a listing in this order: the seq after which to continue, 0 = from the start.
   std::uint64_t cursor(bool is_ascending);
   void complain(const char* name, std::string message, std::string code = "invalid_field");
   /// Throws the problem if anything was wrong or unknown.
@@ -71,7 +71,8 @@ class query_reader {
   std::vector<field_error> errors_;
 };
 
-/// An opaque cursor for "continue behind `seq` in this order", and back; nullopt for one that we did not write.
+/// An opaque cursor for "continue after `seq` in this order", and the reverse; nullopt for a cursor that quell did not
+/// write.
 struct seq_cursor {
   bool ascending = false;
   std::uint64_t seq = 0;

@@ -1,4 +1,4 @@
-// A map that remembers the last so many entries: for words that never change and are cheap to look up again.
+// A map that keeps only the last entries: for values that never change and are cheap to look up again.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// One HTTP request and its answer as plain values; what the session reads and writes and every handler sees.
+// One HTTP request and its answer as plain values: the session reads and writes them, every handler uses them.
 #pragma once
 
 #include <functional>
@@ -26,19 +26,19 @@ struct request {
   std::string origin, asked_method; ///< of a web page: Origin, Access-Control-Request-Method
   std::string host, cookie, accept_encoding, if_none_match;
   std::string body;
-  // Only of requests to `/v1/chat/…`, whose services sign what they send:
-  std::string raw_query;           ///< behind `?`, undecoded
+  // Only for requests to `/v1/chat/…`, which chat services sign as a whole:
+  std::string raw_query;           ///< after `?`, undecoded
   std::vector<name_value> headers; ///< all of them, names in lower case
   bool is_relayed = false;         ///< it came over the Unix socket
-  boot_time received{};            ///< when the last byte of it had been read
-  client_link* client = nullptr;   ///< lives as long as the answer is made; none in tests
+  boot_time received{};            ///< when its last byte had been read
+  client_link* client = nullptr;   ///< valid while the answer is made; null in tests
 
   bool wants_event_stream() const;
 };
 
-/// The channel that the client says it is: `Quell-Channel`, else `cli` for our CLI, else `api`.
+/// The channel named by the client: `Quell-Channel`, else `cli` for our CLI, else `api`.
 std::string channel_of(const request& req);
-/// Splits and decodes a request target. Faults: `bad_request` (bad %XX, no UTF-8, NUL, no leading slash).
+/// Splits and decodes a request target. Faults: `bad_request` (bad %XX, invalid UTF-8, NUL, no leading slash).
 result<void> read_target(std::string_view target, request& into);
 /// %XX and `+` decoded; nullopt for a broken escape.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);

@@ -1,4 +1,4 @@
-// Who asks and what they may: tokens to callers, the table of SURFACE 10, and who sees which operation.
+// Callers and their rights: tokens to callers, the table of SURFACE 10, and the visibility of operations.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace quell::controller::http {
 
-/// What a role may do inside its scope (SURFACE 10). `tree`: for a task's token, itself and below.
+/// The rights of a role inside its scope (SURFACE 10). `tree`: for a task's token, its operation and everything below.
 enum class right : std::uint8_t {
   read,
   cancel,
@@ -48,7 +48,7 @@ constexpr bool may(role who, right what) {
 /// Sets `x.who` from the Authorization header. Throws `unauthenticated`.
 awaitable<> authenticate(exchange& x);
 
-/// Throws `forbidden` with what the role lacks.
+/// Throws `forbidden` with the missing right.
 void need(const exchange& x, right what);
 /// Administration of the whole cluster: an admin without a scope. Throws `forbidden`.
 void need_whole_cluster(const exchange& x);
@@ -57,12 +57,13 @@ void need_scope(const exchange& x, const scope_path& named);
 /// Throws `forbidden` if the role may not speak for others.
 void need_to_act_for_others(const exchange& x, std::string_view field);
 
-/// Whether the caller sees this operation: inside the token's scope, and for a task's token it or below it.
+/// True if the caller sees this operation: it is inside the token's scope, and for a task's token it is the task or
+/// below it.
 awaitable<bool> sees(exchange& x, storage::operation_record row);
 /// The row of `id` if it exists and the caller sees it. Throws `operation_not_found`.
 awaitable<storage::operation_record> visible_row(exchange& x, operation_id id);
-/// Whether the caller sees this cancel: its target lies inside the token's scope (or is, for a task's token, it or
-/// below it).
+/// True if the caller sees this cancel: its target is inside the token's scope, and for a task's token it is the task
+/// or below it.
 awaitable<bool> sees(exchange& x, storage::cancel_record cancel);
 
 problem no_such_operation(const operation_id& id);

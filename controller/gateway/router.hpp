@@ -1,4 +1,4 @@
-// From a request to its handler, and from whatever happens there to an answer.
+// Leads a request to its handler, and turns every outcome into an answer.
 #pragma once
 
 #include "controller/gateway/exchange.hpp"

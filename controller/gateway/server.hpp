@@ -37,19 +37,20 @@ struct gateway_options {
   bool metrics_public = false;
   std::vector<std::string> cors_origins; ///< web pages that may call; exact
   std::vector<std::string> hosts;        ///< names by which requests may call this quelld; lower case
-  // What `POST /v1/workers` writes into a join line:
+  // Written into the join lines of `POST /v1/workers`:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
-  /// Called about every second, on the gateway's thread: looks whether somebody changed the controller's key, and
+  /// Called about every second on the gateway's thread: checks whether somebody changed the controller's key, and
   /// returns the public half of the new one. May be empty.
   std::function<std::optional<std::string>()> look_at_keys;
-  scope_path default_scope;          ///< of a create without scope and parent
-  milliseconds default_timeout{0};   ///< of a create without timeout_ms; 0 = none
-  milliseconds keep_operations{0};   ///< what ended longer ago is dropped; 0 = nothing is
-  milliseconds worker_lease{10'000}; ///< shown for tasks that asked for none of their own
+  scope_path default_scope;          ///< for a create without scope and parent
+  milliseconds default_timeout{0};   ///< for a create without timeout_ms; 0 = none
+  milliseconds keep_operations{0};   ///< operations that ended longer ago are dropped; 0 = none are
+  milliseconds worker_lease{10'000}; ///< shown for tasks without a lease of their own
   // Limits:
-  double requests_per_second = 0; ///< of one token, twice as many at once; 0 = no limit. Cancels always pass
-  double bytes_per_day = 0; ///< of requests' bodies of one token, as many at once; 0 = no limit. Cancels always pass
+  double requests_per_second = 0; ///< of one token, with bursts of twice as many; 0 = no limit. Cancels always pass
+  double bytes_per_day =
+      0; ///< of one token's request bodies, all of them possibly at once; 0 = no limit. Cancels always pass
   std::size_t max_connections = 4096;
   std::size_t streams_per_token = 1000; ///< event streams, output streams and long polls; 0 = no limit
   std::size_t max_header_bytes = 32 * 1024;
@@ -60,17 +61,18 @@ struct gateway_options {
   milliseconds comment_interval{15'000};           ///< of event streams
   std::size_t max_lag_events = 10'000;             ///< of one watcher
   unsigned readers = 2;                            ///< threads for reads of the store
-  std::function<journal_meter::numbers()> journal; ///< for metrics; none: they leave it out
-  /// A chat service calls: false, and no answer, if none of that name is connected. None: there are no such routes.
+  std::function<journal_meter::numbers()> journal; ///< for metrics; empty: they leave it out
+  /// Takes a call from a chat service: false, and no answer, if no service with this name is connected. Empty: these
+  /// routes do not exist.
   std::function<bool(const std::string& name, integrations::chat::web_call call,
                      std::function<void(integrations::chat::web_answer)> done)>
       chat;
-  /// Whether this text, said where the bot has these names, may stop something: then no rate refuses it.
+  /// True if this text, in a place where the bot has these names, can be a stop: then no rate limit refuses it.
   std::function<bool(const std::string& text, const std::vector<std::string>& bot_names)> is_stop_word;
-  turns::swarm* turns = nullptr; ///< who answers messages; outlives the gateway. None: there are no routes
+  turns::swarm* turns = nullptr; ///< answers messages and outlives the gateway; null: these routes do not exist
 };
 
-/// Kept events as watchers see them.
+/// Stored events in the form that watchers get.
 struct kept_events {
   struct one {
     std::uint64_t id = 0;
@@ -78,9 +80,9 @@ struct kept_events {
     std::string json; ///< the envelope
   };
   std::vector<one> events;
-  std::uint64_t looked_to = 0; ///< nothing that the filter wants is missing up to here
-  bool is_whole = true;        ///< false: there may be more
-  std::uint64_t lost = 0;      ///< events behind `after` that are no longer kept, wanted or not
+  std::uint64_t looked_to = 0; ///< nothing that the filter matches is missing up to here
+  bool is_whole = true;        ///< false: there can be more
+  std::uint64_t lost = 0;      ///< events after `after` that are no longer kept, matching or not
 };
 
 class gateway {
@@ -94,11 +96,11 @@ class gateway {
   /// Base URL with the port in use, `http://127.0.0.1:7710`.
   virtual std::string url() const = 0;
   virtual std::uint16_t port() const = 0;
-  /// What is kept behind `filter.after`, at most `filter.limit`. Any thread; answers once, on the gateway's own, unless
-  /// it stops first.
+  /// The stored events after `filter.after`, at most `filter.limit`. Any thread; answers once, on the gateway's own,
+  /// unless it stops first.
   virtual void read_events(storage::event_filter filter, std::function<void(result<kept_events>)> done) = 0;
-  /// Closes the listeners, ends event streams and long polls, waits at most 3 s for what runs, and joins. Called by the
-  /// destructor too.
+  /// Closes the listeners, ends event streams and long polls, waits at most 3 s for running requests, and joins. The
+  /// destructor calls it, too.
   virtual void stop() = 0;
 };
 

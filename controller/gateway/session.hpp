@@ -1,4 +1,4 @@
-// One HTTP/1.1 connection: reads requests, writes answers, keeps alive, notices when the client goes.
+// One HTTP/1.1 connection: reads requests, writes answers, keeps the connection alive, notices a disconnect.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class connection {
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
-  /// What ends it when it must make room; none = not yet, or no longer.
+  /// Closes the connection if it must make room; empty = not yet, or no longer, possible.
   std::function<void()> close;
   bool must_go = false; ///< it had to make room
   bool is_reserved = false;
@@ -40,7 +40,7 @@ awaitable<> serve_plain(std::shared_ptr<core> gw, any_socket socket, std::shared
 awaitable<> serve_tls(std::shared_ptr<core> gw, any_socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
                       std::shared_ptr<connection> place);
 
-/// Who sends: an IPv4 address, the network of an IPv6 one, or `local` for a Unix socket.
+/// The sender: an IPv4 address, the network of an IPv6 one, or `local` for a Unix socket.
 std::string peer_of(const any_socket& socket);
 
 } // namespace quell::controller::http

@@ -40,8 +40,8 @@ namespace beast = boost::beast;
 
 using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
 
-/// Notices a client that goes while we only write. It waits on a duplicate of the descriptor, so that it never meddles
-/// with the stream.
+/// Detects a client that disconnects while the server only writes. It waits on a duplicate of the descriptor, so that
+/// it never interferes with the stream.
 struct hangup {
   explicit hangup(boost::asio::io_context& io) : probe(io) {}
   any_socket probe;
@@ -72,7 +72,7 @@ class session_loop final : public client_link {
   session_loop(const session_loop&) = delete;
   session_loop& operator=(const session_loop&) = delete;
 
-  /// Whether our certificate is of that name; none without TLS.
+  /// True if our certificate covers that name; empty without TLS.
   std::function<bool(const std::string& host)> is_certified;
 
   awaitable<> run() {
@@ -120,7 +120,7 @@ class session_loop final : public client_link {
   auto patience_of_io() { return gw_->options.idle_timeout; }
   static auto token(beast::error_code& error) { return boost::asio::redirect_error(boost::asio::use_awaitable, error); }
 
-  /// False: the connection is over (an answer to a broken request has been written).
+  /// False: the connection has ended (a broken request got its answer).
   awaitable<bool> read_request(request& req) {
     beast::error_code error;
     place_->move(connection::phase::idle);
@@ -163,7 +163,7 @@ class session_loop final : public client_link {
     co_return true;
   }
 
-  /// What signatures are about: everything as it was sent.
+  /// Keeps everything exactly as it was sent, since signatures cover it.
   void keep_whole(request& req, const parser::value_type& message) {
     const auto target = message.target();
     if (const auto mark = target.find('?'); mark != beast::string_view::npos)
@@ -177,8 +177,8 @@ class session_loop final : public client_link {
     req.is_relayed = is_local();
   }
 
-  /// Header and body into the parser. The clock of each runs from its first byte and is not wound up by further ones: a
-  /// client that drips holds its connection no longer than one that is silent.
+  /// Reads header and body into the parser. The time limit of each starts at its first byte and is not extended by
+  /// further ones: a client that sends byte by byte holds its connection no longer than a silent one.
   awaitable<> read_bytes(beast::error_code& error) {
     if (buffer_.size() == 0) {
       beast::get_lowest_layer(stream_).expires_after(gw_->options.idle_timeout);
@@ -201,7 +201,7 @@ class session_loop final : public client_link {
   }
 
   std::optional<problem> look_at_head() {
-    if (is_local()) return std::nullopt; // relayed: it says the host that the task knows
+    if (is_local()) return std::nullopt; // relayed: it has the host name that the task knows
     const auto& message = parser_->get();
     request_head head;
     const auto all = [&](beast::http::field name, std::vector<std::string>& into) {
@@ -222,7 +222,7 @@ class session_loop final : public client_link {
     return !error && here.protocol().family() == AF_UNIX;
   }
 
-  /// Answers what could not be read, if it was a request at all.
+  /// Answers a request that could not be parsed, if it was a request at all.
   awaitable<> refuse(beast::error_code error, request_id id) {
     problem p;
     if (error == beast::http::error::body_limit)
@@ -247,7 +247,7 @@ class session_loop final : public client_link {
     co_await drain_input();
   }
 
-  /// Reads on for a moment, so that a client that is still sending sees the answer and not a reset.
+  /// Reads on for a moment, so that a client that is still sending sees the answer instead of a reset.
   awaitable<> drain_input() {
     beast::error_code error;
     beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(2));
@@ -265,7 +265,7 @@ class session_loop final : public client_link {
   }
 
   awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
-    place_->move(connection::phase::writing); // it is the client's turn: to read
+    place_->move(connection::phase::writing); // the server now waits for the client to read
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
     if (!head_only) text += answer.body;
     const bool alive = co_await write_all(std::move(text));
@@ -296,7 +296,7 @@ class session_loop final : public client_link {
     std::shared_ptr<hangup> end_;
   };
 
-  /// A client that sends on (pipelining) is not gone: then the writes will tell.
+  /// A client that sends more (pipelining) is still there: then only the writes can detect a disconnect.
   static awaitable<> watch_hangup(std::shared_ptr<hangup> end) {
     beast::error_code error;
     while (end->probe.is_open()) {
@@ -315,9 +315,9 @@ class session_loop final : public client_link {
   std::shared_ptr<hangup> start_watch() {
     auto end = std::make_shared<hangup>(*gw_->io);
     const int duplicate = ::fcntl(beast::get_lowest_layer(stream_).socket().native_handle(), F_DUPFD_CLOEXEC, 0);
-    if (duplicate < 0) return end; // out of descriptors: then only writes tell
+    if (duplicate < 0) return end; // out of descriptors: then only writes detect a disconnect
     beast::error_code error;
-    // For waiting the family does not matter.
+    // The protocol family does not matter for waiting.
     end->probe.assign(boost::asio::generic::stream_protocol(AF_UNIX, 0), duplicate, error);
     if (error)
       ::close(duplicate);
@@ -350,13 +350,13 @@ class session_loop final : public client_link {
     }
     end->finish();
     watch_.reset();
-    // Half a stream must not look like a whole one: without the last chunk the client sees that it was cut.
+    // A partial stream must not look complete: without the last chunk the client sees that it was cut.
     if (!complete || end->gone || !chunked) co_return false;
     alive = co_await write_all(std::move(last_chunk));
     co_return alive&& keep_alive && !gw_->stopping;
   }
 
-  /// To make room: whatever waits for the socket fails, and whoever waits for something else is woken.
+  /// Makes room: all waits for the socket fail, and every other waiter is woken.
   void close() {
     beast::error_code ignored;
     auto& lowest = beast::get_lowest_layer(stream_);
@@ -370,7 +370,7 @@ class session_loop final : public client_link {
   std::shared_ptr<core> gw_;
   Stream& stream_;
   std::shared_ptr<connection> place_;
-  std::shared_ptr<hangup> watch_; ///< while somebody asks
+  std::shared_ptr<hangup> watch_; ///< while a handler watches the client
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::optional<problem> wrong_head_;

@@ -1,4 +1,4 @@
-// Pages of a list that is in memory: workers and tokens, each with a key of its own.
+// Pages of a list in memory (workers, tokens), whose entries have unique keys.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 namespace quell::controller::http {
 
 struct small_list {
-  std::string what; ///< whose list it is: a cursor of another is refused
+  std::string what; ///< the name of the list: the cursor of another list is refused
   std::uint32_t limit = 100;
-  bool backward = false;            ///< from the largest key on
-  std::optional<std::string> after; ///< continue behind this key
+  bool backward = false;            ///< from the largest key downwards
+  std::optional<std::string> after; ///< continue after this key
 };
 
-/// `limit`, `order` and `cursor`, and nothing else. `backward`: the order where none is asked for. Throws the problem.
+/// Reads `limit`, `order` and `cursor`, and accepts nothing else. `backward`: the default order. Throws the problem.
 small_list read_small_list(const request& of, std::string what, bool backward);
-/// The cursor of the page behind `last_key`.
+/// The cursor of the page after `last_key`.
 std::string next_cursor(const small_list& list, const std::string& last_key);
 
-/// Leaves in `all` the page that `list` asks for, in its order. The cursor of the next one if there is more.
+/// Reduces `all` to the page that `list` requests, in its order. Returns the cursor of the next page if there is one.
 template <class T, class Key>
 std::optional<std::string> cut_page(std::vector<T>& all, const small_list& list, Key key) {
   std::sort(all.begin(), all.end(),

@@ -1,4 +1,4 @@
-// Threads that read the store, so that the io thread never waits for a disk: one for what a cancel needs, two for
+// Threads that read the store, so that the io thread never waits for a disk: one for reads that a cancel needs, two for
 // single rows and output, and some, of lower priority, for lists.
 #pragma once
 
@@ -17,20 +17,20 @@
 namespace quell::controller::http {
 
 enum class lane : std::uint8_t {
-  urgent, ///< what decides whether a cancel is performed: single rows by id, and nothing else
+  urgent, ///< reads that decide whether a cancel is performed: single rows by id, nothing else
   rows    ///< rows by id, output files
 };
 
 inline constexpr std::size_t most_waiting_lists = 32; ///< of one token
 
-/// On whose behalf a list is read.
+/// The caller for whom a list is read.
 struct list_share {
-  std::string who; ///< the token; lists of one wait for each other, not others for them
-  std::shared_ptr<const std::atomic<bool>> abandoned; ///< the client has gone; null = nobody tells
+  std::string who; ///< the token; lists of one token wait for each other and do not delay those of others
+  std::shared_ptr<const std::atomic<bool>> abandoned; ///< the client has disconnected; null = unknown
   std::size_t most_waiting = most_waiting_lists;
 };
 
-/// Part of a list, and behind which seq or event id it goes on if its time was over before it was complete.
+/// Part of a list, with the seq or event id after which it continues if its time ended before it was complete.
 template <class T>
 struct list_part {
   std::vector<T> rows;
@@ -38,7 +38,7 @@ struct list_part {
 };
 
 [[noreturn]] void throw_read_fault(const fault& f);
-/// Throws that the store did not answer in time.
+/// Throws the problem that the store did not answer in time.
 [[noreturn]] void give_up_reading();
 
 /// Each job runs with a `storage::queries` of its own.
@@ -52,18 +52,18 @@ class store_reader {
 
   using job = std::function<void(storage::queries&)>;
   using list_job = std::function<void(storage::limited_queries&)>;
-  /// Runs the rows that are queued, lets lists fail, and joins.
+  /// Runs the queued row reads, lets list reads fail, and joins.
   void stop();
   /// Queues a job. Any thread.
   void run(lane where, job what);
-  /// Queues the read of a list, or calls `refused`: too many lists of this token wait, or its client has gone. Any
-  /// thread.
+  /// Queues the read of a list, or calls `refused`: too many lists of this token wait, or its client has disconnected.
+  /// Any thread.
   void run_list(list_share whose, list_job what, std::function<void(fault)> refused);
 
-  /// Waits for what `job` finds; its fault becomes the problem `storage_unavailable`.
+  /// Waits for the result of `job`; its fault becomes the problem `storage_unavailable`.
   template <class T>
   awaitable<T> read(lane where, std::function<result<T>(storage::queries&)> job) {
-    // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a one twice.
+    // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a temporary twice.
     std::function<void(std::function<void(result<T>)>)> start =
         [this, where, job = std::move(job)](std::function<void(result<T>)> reply) {
           run(where, [job, reply = std::move(reply)](storage::queries& q) { reply(job(q)); });

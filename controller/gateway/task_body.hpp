@@ -9,11 +9,10 @@
 
 namespace quell::controller::http {
 
-/// The longest lease that a task or an external operation may ask for: a week.
+/// The longest lease that a task or an external operation can request: a week.
 inline constexpr std::uint64_t max_lease_ms = 7ULL * 24 * 3600 * 1000;
 
-/// The task in `object`, which stands at `/task` of the body. What is wrong is added to `errors`, one entry for each
-/// field.
+/// Reads the task in `object`, which is at `/task` of the body. Adds each error to `errors`, one entry per field.
 task_spec read_task(const nlohmann::json& object, std::vector<field_error>& errors);
 
 } // namespace quell::controller::http

@@ -1,4 +1,4 @@
-// The certificate and key that HTTPS is served with.
+// Loads the certificate and key for HTTPS.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace quell::controller::http {
 
 using tls_context = std::shared_ptr<boost::asio::ssl::context>;
 
-/// Both paths empty: null, no TLS. Fault `bad_tls`: a file that cannot be used, or a key of another certificate.
+/// Both paths empty: null, no TLS. Fault `bad_tls`: an unusable file, or a key that does not belong to the certificate.
 result<tls_context> load_tls(const std::string& certificate, const std::string& key);
 
 } // namespace quell::controller::http

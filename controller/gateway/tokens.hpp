@@ -16,13 +16,13 @@ namespace quell::controller {
 
 /// QUELL_TOKEN of a task: "qt_", the id as 32 hex digits, and HMAC-SHA256(key, id) as base64url. Pure; needs no store.
 std::string mint_task_token(const operation_id& id, std::string_view key);
-/// The operation that `token` was minted for with this key; nullopt for anything else. Whether it still lives is
-/// another question.
+/// The operation for which `token` was minted with this key; nullopt for any other text. Does not check whether the
+/// operation is still live.
 std::optional<operation_id> verify_task_token(std::string_view token, std::string_view key);
 
 /// A fresh secret "qk_" and 32 random bytes as base64url. Fault `internal` without randomness.
 result<std::string> fresh_token_secret();
-/// What is stored of a secret: SHA-256, hex.
+/// The stored form of a secret: SHA-256, hex.
 std::string token_hash(std::string_view secret);
 
 /// The stored tokens in memory, by hash. One thread.
@@ -30,13 +30,13 @@ class token_book {
  public:
   void put(storage::token_record record);
   void drop(const token_id& id);
-  /// The token of this secret if it is not expired at `now`; notes its use.
+  /// The token of this secret if it is not expired at `now`; records its use.
   const storage::token_record* find(std::string_view secret, wall_time now);
   /// The token of this secret, if there is one and it has expired.
   const storage::token_record* find_expired(std::string_view secret, wall_time now) const;
-  /// Whether the token is still there and not expired.
+  /// True if the token still exists and is not expired.
   bool is_good(const token_id& id, wall_time now) const;
-  /// The record with its last use, if what is stored of that is more than a minute old (it is then taken as stored).
+  /// The record with its last use, if the stored time of use is more than a minute old (it then counts as stored).
   std::optional<storage::token_record> use_to_store(const token_id& id);
   const storage::token_record* by_id(const token_id& id) const;
   /// Newest first.
