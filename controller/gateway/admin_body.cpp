@@ -11,7 +11,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// A worker's name travels in paths: it has the alphabet of one scope segment.
+/// A worker's name is part of paths, so it has the alphabet of one scope segment.
 bool is_worker_name(const std::string& name) {
   constexpr std::string_view extra = "._-";
   return name != "." && name != ".." && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -79,7 +79,7 @@ tl::expected<token_request, problem> read_token(std::string_view text) {
   request.scope = fields.scope("scope");
   request.owner = fields.person("owner");
   request.expires_at = fields.instant("expires_at");
-  // In milliseconds on both sides: in nanoseconds an instant after 2262 would lie in the past.
+  // In milliseconds on both sides: in nanoseconds an instant after 2262 would overflow into the past.
   if (request.expires_at && *request.expires_at <= std::chrono::floor<milliseconds>(std::chrono::system_clock::now()))
     fields.complain("expires_at", "lies in the past: such a token would never be valid");
   fields.finish();

@@ -1,4 +1,4 @@
-// POST …/approve and …/deny: a human's word on a call that waits for it.
+// POST …/approve and …/deny: a human's decision on a call that waits for it.
 #include "controller/gateway/audited.hpp"
 #include "controller/gateway/message_body.hpp"
 #include "controller/gateway/presenter.hpp"
@@ -8,7 +8,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Whether the same word was given before, by the row.
+/// True if the same decision was made before, according to the row.
 bool was_decided_so(const storage::operation_record& row, bool approved) {
   const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
   const bool was_asked = row.block.find(R"("approval":")") != std::string::npos;
@@ -17,8 +17,8 @@ bool was_decided_so(const storage::operation_record& row, bool approved) {
   return was_asked && goes_on && denied != approved;
 }
 
-/// The same by its event, which tells an approved call that was then cancelled from one that was cancelled first.
-/// Nothing if it is not kept any more.
+/// The same according to its event, which distinguishes a call that was approved and then cancelled from one that was
+/// cancelled first. nullopt if the event is no longer kept.
 awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved,
                                            const std::optional<operation_id>& about) {
   storage::event_filter told;
@@ -26,7 +26,7 @@ awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool 
   told.types = {"approval_resolved"};
   const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
   const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
-  // One call may have waited to begin, and asked several questions after that.
+  // One call can have waited to begin and then asked several questions.
   const auto is_about_it = [&](const std::string& data) {
     return (data.find(question) != std::string::npos) == about.has_value();
   };
@@ -40,7 +40,7 @@ awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool 
   }
 }
 
-/// Whoever claims to be behind a chat bot's token counts for nothing: the token itself must be allowed to decide.
+/// The person named by a chat bot's token does not count: the token itself must have the right to decide.
 void need_to_decide(const exchange& x) {
   need(x, right::converse);
   const auto role_of = x.who.role;
@@ -52,7 +52,7 @@ void need_to_decide(const exchange& x) {
                           (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
 }
 
-/// The human behind the token, as claimed.
+/// The human for whom the token claims to act.
 caller decider(caller by_token, const storage::person& who) {
   by_token.owner = who;
   return by_token;

@@ -1,4 +1,4 @@
-// The audit as pages and as a stream. Entries are numbered without gaps, so that a copy goes on where it ended.
+// The audit as pages and as a stream. Entries are numbered without gaps, so that a copy can continue where it ended.
 #include "controller/gateway/audit_list.hpp"
 
 #include <limits>
@@ -30,7 +30,7 @@ std::function<result<entries>(storage::queries&)> behind(std::uint64_t after, st
   return [after, limit](storage::queries& store) { return store.audit(after, limit); };
 }
 
-/// A stream reads as a list of its token, and is never refused for those that wait.
+/// A stream reads like a list of its token, but the limit on waiting lists does not apply to it.
 awaitable<entries> read_behind(core& gw, std::string who, std::uint64_t after) {
   auto job = behind(after, entries_at_once);
   list_share share{std::move(who), nullptr, std::numeric_limits<std::size_t>::max()};

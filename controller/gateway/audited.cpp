@@ -1,4 +1,5 @@
-// An answer of the controller leaves once all that was ordered before it is durable: any question will do for waiting.
+// An answer of the controller leaves only when everything ordered before it is durable, so any query serves for
+// waiting.
 #include "controller/gateway/audited.hpp"
 
 namespace quell::controller::http {

@@ -1,4 +1,4 @@
-// JSON bodies: parsing with limits and reading fields with all their errors.
+// JSON bodies: parses with limits and reads fields, reporting all errors.
 #include "controller/gateway/body.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Deepest nesting of brackets outside strings. One pass, so that a hostile body costs no stack.
+/// The deepest nesting of brackets outside strings, in one pass, so that a hostile body costs no stack.
 std::size_t nesting(std::string_view text) {
   std::size_t depth = 0, deepest = 0;
   bool in_string = false;
@@ -33,7 +33,7 @@ std::size_t nesting(std::string_view text) {
   return deepest;
 }
 
-/// The first byte at which `text` stops being UTF-8.
+/// The position of the first byte that is not valid UTF-8.
 std::size_t first_bad_byte(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -53,8 +53,8 @@ std::string position(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + " (byte " + std::to_string(byte) + ")";
 }
 
-/// nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …" without its own
-/// prefix.
+/// The message of nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …" without
+/// its prefix.
 std::string reason(std::string_view what) {
   if (const auto at = what.find("syntax error"); at != std::string_view::npos)
     what = what.substr(at);
@@ -105,7 +105,7 @@ tl::expected<nlohmann::json, problem> parse_body(std::string_view text, null_mem
 
 std::string fingerprint_of(nlohmann::json body, std::initializer_list<const char*> without) {
   for (const char* name : without) body.erase(name);
-  return sha256_hex(body.dump()); // members are sorted by name: the order in which they were sent does not matter
+  return sha256_hex(body.dump()); // members are sorted by name, so the order in which they were sent does not matter
 }
 
 std::string pointer_part(std::string_view text) {

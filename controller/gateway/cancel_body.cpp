@@ -19,7 +19,7 @@ void read_common(body_reader& fields, cancel_request& into) {
       fields.duration("wait_ms", static_cast<std::uint64_t>(max_wait.count())).value_or(milliseconds{30'000});
 }
 
-/// The one target that the body names.
+/// Reads the one target in the body.
 void read_target(body_reader& fields, storage::cancel_target& into, std::vector<field_error>& errors) {
   const auto before = errors.size();
   const auto operation = fields.id<operation_id>("operation");
@@ -68,7 +68,7 @@ tl::expected<cancel_request, problem> read_cancel_of(const operation_id& id, std
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   request.order.target = storage::target_operation{id};
   request.order.must_exist = true;
-  (*body)["operation"] = id.text(); // so that both ways to say it have one fingerprint
+  (*body)["operation"] = id.text(); // so that both forms of the request have one fingerprint
   request.order.fingerprint = fingerprint_of(std::move(*body), {"id", "wait", "wait_ms"});
   return request;
 }

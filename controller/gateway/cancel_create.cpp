@@ -1,4 +1,4 @@
-// POST /v1/cancels and POST /v1/operations/{id}/cancel: from request to fence by the shortest way.
+// POST /v1/cancels and POST /v1/operations/{id}/cancel: from the request to the fence on the shortest way.
 #include <algorithm>
 
 #include "controller/gateway/cancel_perform.hpp"
@@ -28,9 +28,9 @@ void check_rights(exchange& x, cancel_order& order) {
   }
 }
 
-/// Nothing is recorded for finished work, and whatever stopped it was somebody's cancel of something else: the answer
-/// is about this target and this caller's words, with nothing covered. But an id that the client chose is kept, so that
-/// it can be looked at and repeated.
+/// A cancel of finished work records nothing, and the cancel that stopped that work had another target. So the answer
+/// has this target and this caller's reason, with nothing covered. A client-chosen id is recorded, so that it can be
+/// read and repeated.
 awaitable<response> already_finished(exchange& x, cancel_order order) {
   auto& gw = x.gw;
   if (order.id && !order.dry_run) {
@@ -58,7 +58,7 @@ awaitable<response> already_finished(exchange& x, cancel_order order) {
   co_return json_answer(to.take());
 }
 
-/// A cancel whose id the client chose and that is in the store already.
+/// Answers a cancel with a client-chosen id that is already in the store.
 awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& order) {
   if (!order.id || order.dry_run) co_return std::nullopt;
   auto known = co_await find_cancel(x.gw, *order.id, lane::urgent);
@@ -73,7 +73,7 @@ awaitable<std::optional<response>> repeated(exchange& x, const cancel_order& ord
   co_return json_answer(std::move(text), status_code);
 }
 
-/// An id names one object: a cancel's is not that of an operation, not even of one that is still to come.
+/// An id names one object: a cancel must not have the id of an operation, not even of a future one.
 awaitable<> check_own_id(exchange& x, const cancel_order& order) {
   if (!order.id || order.dry_run) co_return;
   const operation_id same{order.id->bytes};
@@ -104,8 +104,8 @@ awaitable<response> dry_run(exchange& x, cancel_view view) {
   co_return json_answer(dry_run_json(view, shown));
 }
 
-/// The ledger knows all that lives, so it is asked first, and whether the caller sees the target is its to judge: such
-/// a cancel waits for no read of the store. Nullopt: the target is not live.
+/// Asks the ledger first, which knows all live operations and checks whether the caller sees the target: such a cancel
+/// waits for no read of the store. Nullopt: the target is not live.
 awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request& asked) {
   auto& gw = x.gw;
   auto answered = co_await order_cancel(gw, asked.order, service::may_target::live_target);
@@ -118,14 +118,14 @@ awaitable<std::optional<response>> cancel_live(exchange& x, const cancel_request
   co_return co_await answer_performed(x, asked, std::move(*answered));
 }
 
-/// What is not live has ended, or was never here.
+/// Cancels a target that is not live: it has ended, or never existed.
 awaitable<response> cancel_absent(exchange& x, cancel_request asked, operation_id id) {
   auto& gw = x.gw;
   auto& order = asked.order;
   auto row = co_await find_row(gw, id, lane::urgent);
   if (!row && order.must_exist) throw no_such_operation(id);
   const bool visible = row && co_await sees(x, *row);
-  // A dry run does not tell what others have: for the ledger, too, there is none.
+  // A dry run must not reveal other callers' operations: for the ledger, too, the target does not exist.
   const bool is_hidden = row && !visible && order.dry_run && !order.must_exist && !x.who.task;
   if (row && !visible && !is_hidden) throw no_such_operation(id);
   if (visible) {
@@ -133,7 +133,7 @@ awaitable<response> cancel_absent(exchange& x, cancel_request asked, operation_i
       throw problem{.code = "forbidden",
                     .detail = "a task's token may cancel what is below its operation, not the operation itself"};
     if (is_terminal(row->hot.now)) co_return co_await already_finished(x, order);
-    order.must_exist = true; // it ended between the two looks: that must not leave a tombstone
+    order.must_exist = true; // it ended between the two checks: that must not leave a tombstone
   }
   auto answered = co_await order_cancel(gw, order);
   if (!answered) {

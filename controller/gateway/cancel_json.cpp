@@ -51,7 +51,7 @@ void write_report(json_writer& to, const cancel_view& view, std::size_t most_unp
   to.close_object();
 }
 
-/// Everything up to and including the report.
+/// Writes everything up to and including the report.
 void write_members(json_writer& to, const cancel_view& view, std::size_t most_unproven, recorded what, bool dry_run) {
   const auto& record = view.record;
   const bool is_recorded = what == recorded::yes;
@@ -127,7 +127,7 @@ void write_cancel_reference(json_writer& to, const storage::cancel_record& recor
 }
 
 unsigned cancel_http_status(const cancel_view& view) {
-  // A tombstone waits for what may still come (SURFACE 3), though nothing is live and its record is settled.
+  // A tombstone waits for a later create (SURFACE 3), although nothing is live and its record is settled.
   if (view.record.outcome == cancel_outcome::unknown_id) return 202;
   if (view.record.status == cancel_status::settled) return 200;
   switch (view.record.outcome) {

@@ -13,7 +13,7 @@ bool has_reached(const cancel_view& view, cancel_status wanted) {
   return static_cast<int>(view.record.status) >= static_cast<int>(wanted);
 }
 
-/// Waits until the cancel has reached `wanted` or the time is over; `view` is as of then.
+/// Waits until the cancel has reached `wanted` or the time is over; `view` then has the state of that moment.
 awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, patience until) {
   if (has_reached(view, wanted)) co_return;
   auto& gw = x.gw;
@@ -25,7 +25,7 @@ awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, patie
   while (!gw.stopping) {
     auto fresh = co_await find_cancel(gw, id);
     if (fresh) view = std::move(*fresh);
-    view.record.outcome = first_outcome; // `joined` is about this request, not about the cancel
+    view.record.outcome = first_outcome; // `joined` describes this request, not the cancel
     if (has_reached(view, wanted)) break;
     const bool woken = co_await x.wait(wake, until);
     if (!woken) break;

@@ -27,7 +27,7 @@ awaitable<cancel_view> visible_cancel(exchange& x, cancel_id id) {
 
 struct cancel_list {
   storage::cancel_filter filter;
-  std::optional<cancel_status> exact; ///< as it is now
+  std::optional<cancel_status> exact; ///< the present state
   std::uint32_t limit = 100;
 };
 
@@ -42,7 +42,7 @@ cancel_list read_cancel_list(const exchange& x) {
     else if (list.exact = parse_name<cancel_status>(*text); !list.exact)
       query.complain("status", "must be open, fenced, signalled or settled");
   }
-  // Rows may lag behind the ledger while a cancel is open: only `settled` is the store's to decide.
+  // Rows can be behind the ledger while a cancel is open: the store decides only `settled`.
   if (list.exact == cancel_status::settled)
     filter.status = list.exact;
   else if (list.exact)
@@ -106,7 +106,7 @@ awaitable<response> list_cancels(exchange& x) {
     }
     ++taken;
     last_seq = row.seq;
-    // A tombstone's target has no row and no scope to go by: it is shown to the token that left it.
+    // A tombstone's target has no row and no scope to check, so only the token that left it can see it.
     if (x.who.task || (x.who.prefix && row.outcome == cancel_outcome::unknown_id)) {
       const bool visible = co_await sees(x, row);
       if (!visible) continue;

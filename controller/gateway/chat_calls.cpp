@@ -1,5 +1,5 @@
-// Requests that chat services make: handed to their connector as they are. The service's signature, which the connector
-// checks, is what lets them in; a task's relay is no way to here.
+// Requests from chat services, passed to their connector unchanged. The service's signature, which the connector
+// checks, authorises them; they cannot come through a task's relay.
 #include "controller/gateway/exchange.hpp"
 
 namespace quell::controller::http {
@@ -12,7 +12,7 @@ problem nothing_here(const exchange& x) {
                     "; the sections of the configuration say which are connected"};
 }
 
-/// What a connector may answer that the front itself has no word for is not passed on.
+/// Drops parts of a connector's answer that the gateway itself would not send.
 response as_response(integrations::chat::web_answer answer) {
   response made;
   made.status = answer.status;
@@ -27,7 +27,7 @@ response as_response(integrations::chat::web_answer answer) {
 awaitable<response> chat_call(exchange& x) {
   const auto& chat = x.gw.options.chat;
   if (!chat || x.req.is_relayed || x.gw.stopping) throw nothing_here(x);
-  // The name and the path are compared as they were sent: an escape is never another way to write one.
+  // Compares name and path exactly as they were sent: an escaped form is never equivalent.
   const std::string_view rest = std::string_view(x.req.path).substr(std::string_view("/v1/chat/").size());
   const auto slash = rest.find('/');
   const std::string name(rest.substr(0, slash));

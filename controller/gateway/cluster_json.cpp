@@ -1,4 +1,4 @@
-// JSON of what is no operation and no cancel.
+// JSON of everything except operations and cancels.
 #include "controller/gateway/cluster_json.hpp"
 
 #include <map>
@@ -12,7 +12,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Every name of the enum, 0 where the map has none.
+/// Writes every name of the enum, 0 if the map does not have it.
 template <class Enum>
 void write_by_name(json_writer& to, std::string_view key, const std::map<std::string, std::uint64_t>& counts,
                    std::size_t names) {
@@ -24,7 +24,7 @@ void write_by_name(json_writer& to, std::string_view key, const std::map<std::st
   to.close_object();
 }
 
-/// `write_fields(*value)` inside an object, or null.
+/// Writes `write_fields(*value)` inside an object, or null.
 template <class Value, class Write>
 void write_object_or_null(json_writer& to, std::string_view key, const std::optional<Value>& value,
                           Write write_fields) {
@@ -38,7 +38,7 @@ void write_object_or_null(json_writer& to, std::string_view key, const std::opti
   to.close_object();
 }
 
-constexpr std::size_t live_statuses = 4; // pending, running, paused, cancelling stand first in the vocabulary
+constexpr std::size_t live_statuses = 4; // pending, running, paused, cancelling come first in the vocabulary
 static_assert(is_terminal(static_cast<status>(live_statuses)) && !is_terminal(static_cast<status>(live_statuses - 1)));
 
 } // namespace

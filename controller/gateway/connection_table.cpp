@@ -1,4 +1,4 @@
-// Connections by what they do, and who makes room.
+// Groups connections by their activity, and chooses which one makes room.
 #include "controller/gateway/connection_table.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ connection_table::id connection_table::enter(std::string peer, place where, std:
 
 void connection_table::leave(id which) {
   const auto found = entries_.find(which);
-  if (found == entries_.end()) return; // it made room
+  if (found == entries_.end()) return; // it has made room
   unlist(which, found->second);
   reserved_.erase(which);
   entries_.erase(found);

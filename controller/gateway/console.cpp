@@ -1,4 +1,4 @@
-// Serves the console: nothing of another origin may run in it, be loaded by it or show it in a frame.
+// Serves the console: content of another origin must not run in it, be loaded by it, or show it in a frame.
 #include "controller/gateway/console.hpp"
 
 #include <sstream>
@@ -67,7 +67,7 @@ awaitable<response> get_console(exchange& x) {
   add_safeguards(answer);
   answer.headers.emplace_back("ETag", file.etag);
   answer.headers.emplace_back("Vary", "Accept-Encoding");
-  // Names of assets hold a hash of what is in them; everything else is asked for again each time.
+  // Names of assets contain a hash of their content; all other files are revalidated each time.
   const bool is_fixed = found->first.starts_with("/assets/");
   answer.headers.emplace_back("Cache-Control", is_fixed ? "public, max-age=31536000, immutable" : "no-cache");
   if (x.req.if_none_match.find(file.etag) != std::string::npos) {

@@ -27,7 +27,7 @@ std::optional<response> preflight_answer(const gateway_options& options, const r
 
 void add_cors_headers(const gateway_options& options, const request& req, response& to) {
   if (options.cors_origins.empty()) return;
-  to.headers.emplace_back("Vary", "Origin"); // a cache must not hand one page's answer to another
+  to.headers.emplace_back("Vary", "Origin"); // a cache must not give one page's answer to another
   if (!is_allowed(options, req.origin)) return;
   to.headers.emplace_back("Access-Control-Allow-Origin", req.origin);
   to.headers.emplace_back("Access-Control-Expose-Headers",

@@ -15,7 +15,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// What these digits say, without padding; nullopt for any other character.
+/// Decodes these digits, which have no padding; nullopt for any other character.
 std::optional<std::string> bytes_of_digits(std::string_view text, std::string_view digits) {
   std::string bytes;
   std::uint32_t bits = 0;

@@ -15,7 +15,7 @@ bool ends_an_operation(const std::string& type) {
   return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
 }
 
-/// Takes one waiter out again when the ticket dies.
+/// Removes one waiter when its ticket is destroyed.
 template <class Map>
 std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomic<int>& interested) {
   ++interested;
@@ -32,8 +32,8 @@ bool passes(const storage::event_filter& filter, bool sees_audit, const storage:
   if (event.type == "audit" && !sees_audit) return false;
   if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end())
     return false;
-  // Whose rights end at a scope sees only what lies in one, live as in the store: a resume must not differ from having
-  // stayed.
+  // A caller limited to a scope sees only events with a scope, live as in the store: a resumed stream must not differ
+  // from an uninterrupted one.
   if (filter.within && !(event.scope && event.scope->is_at_or_below(*filter.within))) return false;
   if (filter.scopes.empty()) return true;
   return event.scope && std::any_of(filter.scopes.begin(), filter.scopes.end(),
@@ -89,7 +89,7 @@ void event_hub::drain() {
     if (anybody_wants(event)) unrendered_.push_back(std::move(event));
   }
   if (unrendered_.size() > max_unrendered) {
-    // Nobody could follow this.
+    // No watcher could keep up with this.
     lose_all();
   }
   if (!unrendered_.empty()) fresh_.notify();

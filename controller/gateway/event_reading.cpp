@@ -1,4 +1,4 @@
-// One look at the store.
+// Performs one read of the store.
 #include "controller/gateway/event_reading.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct look {
 awaitable<kept_events> read_shown_events(core& gw, storage::event_filter filter) {
   auto job = [filter](storage::queries& q) -> result<std::vector<look>> {
     look seen;
-    // Before the events: what comes in between is seen the next time.
+    // Read before the events: an event that comes in between is seen next time.
     auto newest = q.newest_event();
     if (!newest) return tl::unexpected(newest.error());
     seen.newest = *newest;

@@ -1,4 +1,5 @@
-// Replay, then the watcher's queue, until the client goes, lags, or has seen the end that it waits for.
+// Replays stored events, then writes the watcher's queue, until the client disconnects, lags, or has received the end
+// that it waits for.
 #include "controller/gateway/event_stream.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ awaitable<> event_stream::run() {
   bool alive = co_await to_.write("retry: 1000\n\n" + how_.first);
   if (alive) alive = co_await replay();
   while (alive && !to_.closed() && !gw_.stopping) {
-    if (has_ended_ || watcher_->lagging) co_return; // who lags resumes by id
+    if (has_ended_ || watcher_->lagging) co_return; // a client that lags resumes by id
     if (watcher_->queue.empty()) {
       const bool woken = co_await watcher_->arrived.wait_until(wake_up());
       if (woken) continue;
@@ -93,8 +94,8 @@ awaitable<> event_stream::run() {
   }
 }
 
-/// What is kept behind `last_`, page by page, until there is no more. New events gather in the watcher's queue
-/// meanwhile; if they are too many they are dropped there, because they are in the store too.
+/// Writes the stored events after `last_`, page by page, until there are no more. New events collect in the watcher's
+/// queue meanwhile; if there are too many they are dropped there, because they are in the store, too.
 awaitable<bool> event_stream::replay() {
   auto filter = asked_.filter;
   filter.limit = replay_page;
@@ -154,7 +155,7 @@ awaitable<bool> event_stream::lies_below(const storage::event_record& event) {
 }
 
 void event_stream::append(std::string& frames, const rendered_event& event) {
-  if (has_ended_) return; // what comes late of what lies below
+  if (has_ended_) return; // a late event of an operation below
   last_ = std::max(last_, event.record.id);
   if (how_.merge_text.count() > 0) {
     const bool was_empty = merged_.is_empty();

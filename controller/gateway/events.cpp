@@ -1,4 +1,4 @@
-// GET /v1/events and /v1/operations/{id}/events: as SSE from any kept event on, or as JSON pages of what is kept.
+// GET /v1/events and /v1/operations/{id}/events: as SSE from any stored event on, or as JSON pages of stored events.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -64,7 +64,7 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
     const auto last = event_id(x.req.last_event_id);
     if (!last)
       throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
-    asked.after = last; // a reconnecting client knows better than the address it first used
+    asked.after = last; // on a reconnect this is newer than the parameter in the original address
   }
   for (const auto& scope : asked.filter.scopes) need_scope(x, scope);
   asked.filter.within = x.who.prefix;
@@ -78,7 +78,7 @@ events_request read_request(const exchange& x, std::optional<operation_id> below
   return asked;
 }
 
-/// Throws `events_expired` if something behind `after` is no longer kept.
+/// Throws `events_expired` if an event after `after` is no longer kept.
 awaitable<> need_kept(core& gw, std::uint64_t after) {
   if (after == 0) co_return;
   const auto oldest =

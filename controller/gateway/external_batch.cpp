@@ -8,14 +8,14 @@ namespace quell::controller::http {
 
 namespace {
 
-/// What is settled before the controller is asked; nullopt: it is to be asked.
+/// The answer if it is known without the controller; nullopt: the controller must be asked.
 awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, const known_ids& known,
                                             std::vector<storage::operation_record>& repeated) {
   std::optional<item_answer> answer;
   try {
     auto same = co_await check_create(x, order, known);
     if (same) {
-      answer.emplace(); // its row is shown with the others
+      answer.emplace(); // its row is added with the others
       repeated.push_back(std::move(*same));
     }
   } catch (problem& p) {
@@ -37,9 +37,9 @@ awaitable<response> create_batch(exchange& x) {
   const auto known = co_await look_up(gw, std::move(chosen));
 
   std::vector<item_answer> answers(items.size());
-  std::vector<std::optional<operation_id>> shown_as(items.size()); // whose row is the answer
+  std::vector<std::optional<operation_id>> shown_as(items.size()); // the operations whose rows are the answers
   std::vector<create_order> orders;
-  std::vector<std::size_t> place; // of each order among the items
+  std::vector<std::size_t> place; // the index of each order's item
   std::vector<storage::operation_record> rows;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!items[i]) {

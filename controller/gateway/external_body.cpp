@@ -1,4 +1,4 @@
-// Checks what owners of external operations send, field by field. A result is kept as it came, with its nulls.
+// Checks requests from owners of external operations, field by field. A result is kept as sent, with its nulls.
 #include "controller/gateway/external_body.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// POST /v1/operations/{id}/heartbeat and POST /v1/operations/heartbeat: the owner lives, and hears what is to stop.
+// POST /v1/operations/{id}/heartbeat and POST /v1/operations/heartbeat: the owner is alive, and receives pending stops.
 #include "controller/gateway/admin_body.hpp"
 #include "controller/gateway/external_body.hpp"
 #include "controller/gateway/external_json.hpp"

@@ -1,4 +1,4 @@
-// Distribution of stops to owners.
+// Distributes stops to owners.
 #include "controller/gateway/external_hub.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void external_hub::drain() {
     const std::lock_guard lock(mutex_);
     fresh.swap(inbox_);
   }
-  // Many signals meet many watchers when a large scope is cancelled: each looks up its own.
+  // When a large scope is cancelled, many signals meet many watchers, so each watcher is looked up by its key.
   std::unordered_map<operation_id, std::vector<signal_watcher*>> by_operation;
   std::unordered_map<std::string, std::vector<signal_watcher*>> by_session;
   for (auto* w : watchers_) {

@@ -1,5 +1,5 @@
-// POST /v1/operations/{id}/start, complete, fail, stopped, and POST /v1/operations/end: the table of SURFACE 9. What
-// lives is judged by the ledger, what has ended by its row.
+// POST /v1/operations/{id}/start, complete, fail, stopped, and POST /v1/operations/end: the table of SURFACE 9. The
+// ledger decides for live operations, the row for ended ones.
 #include <map>
 
 #include "controller/gateway/admin_body.hpp"
@@ -29,7 +29,7 @@ problem has_ended(core& gw, const shown_operation& op) {
           .members = {{"operation", shown_text(gw, op)}}};
 }
 
-/// It was cancelled before it had started: what a start is told, whether or not that is recorded already.
+/// It was cancelled before it had started: the same answer to a start, whether or not that is recorded already.
 awaitable<problem> was_stale(core& gw, shown_operation op) {
   problem p{.code = "stale_start",
             .detail = "operation " + op.row.id.text() + " was cancelled before it was started. Nothing was started.",
@@ -45,7 +45,7 @@ awaitable<problem> was_stale(core& gw, shown_operation op) {
   co_return p;
 }
 
-/// The rows that the caller sees, shown, by id.
+/// The rows that the caller sees, in their client form, by id.
 awaitable<std::map<operation_id, shown_operation>> shown_rows(exchange& x, std::vector<operation_id> ids) {
   auto& gw = x.gw;
   auto rows = co_await find_rows(gw, std::move(ids));
@@ -69,7 +69,7 @@ problem lost_between(const operation_id& id) {
           .headers = {{"Retry-After", "1"}}};
 }
 
-/// What one report comes to, given what the ledger said and the row.
+/// The answer to one report, from the ledger's outcome and the row.
 item_answer judged(core& gw, const owner_report& report, const outcome<operation_id>& said,
                    const std::map<operation_id, shown_operation>& rows) {
   const auto at = rows.find(report.operation);
@@ -91,7 +91,7 @@ item_answer judged(core& gw, const owner_report& report, const outcome<operation
   return refused(has_ended(gw, op));
 }
 
-/// Answers in order; one commit.
+/// Ends them in one commit and answers in order.
 awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
   auto& gw = x.gw;
   auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };

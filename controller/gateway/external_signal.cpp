@@ -1,7 +1,7 @@
-// GET /v1/operations/{id}/signal (long poll, or SSE) and GET /v1/signals?session=… (SSE): the owners' ears.
+// GET /v1/operations/{id}/signal (long poll, or SSE) and GET /v1/signals?session=… (SSE): signals for owners.
 //
-// A stream first says what is being stopped as it begins, then what comes: an owner that reconnects misses nothing, and
-// needs no number to resume from.
+// A stream first sends all open stops, then new ones: an owner that reconnects misses nothing and needs no number to
+// resume from.
 #include <unordered_map>
 
 #include "controller/gateway/cancel_body.hpp"
@@ -59,7 +59,7 @@ class signal_stream {
   }
 
  private:
-  /// Everything that is being stopped now.
+  /// Sends all open stops.
   awaitable<bool> say_all() {
     watcher_->lagging = false;
     watcher_->queue.clear();
@@ -93,7 +93,7 @@ class signal_stream {
   }
 
   awaitable<bool> may_hear(external_signal s) {
-    if (watcher_->operation) co_return true; // judged as it began
+    if (watcher_->operation) co_return true; // checked when the stream began
     if (who_.prefix && !s.scope.is_at_or_below(*who_.prefix)) co_return false;
     if (!who_.task) co_return true;
     const auto id = s.operation, task = *who_.task;

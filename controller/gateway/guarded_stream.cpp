@@ -1,5 +1,5 @@
-// A stored token and the bootstrap token are looked at before each write, and all of them once a second for as long as
-// they have streams: a task's by asking the controller, once for all streams of that task.
+// Checks a stored token and the bootstrap token before each write, and all tokens once a second while they have
+// streams: for a task's token it asks the controller, once for all streams of that task.
 #include "controller/gateway/guarded_stream.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::chrono::seconds token_look_interval{1};
 
-/// Who opened a stream: a stored token, a task's, or the bootstrap token with this hash.
+/// The opener of a stream: a stored token, a task's, or the bootstrap token with this hash.
 struct holder {
   std::optional<token_id> token;
   std::optional<operation_id> task;
   std::string admin_hash;
-  std::string signed_in; ///< the sign-in of a browser; "" = it came with the token itself
+  std::string signed_in; ///< the sign-in of a browser; "" = the token itself was sent
 
   std::string key() const {
     return (token ? token->text() : task ? task->text() : "admin " + admin_hash) + ' ' + signed_in;
@@ -52,7 +52,7 @@ struct token_watch {
   bool token_ended = false;
 };
 
-/// Passes on until the token ends; from then on the client counts as gone.
+/// Passes writes on until the token ends; from then on the client counts as disconnected.
 class token_watch::writer final : public stream_writer {
  public:
   writer(const core& gw, holder who, stream_writer& to, std::shared_ptr<token_watch> watch)
@@ -85,7 +85,7 @@ class token_watch::writer final : public stream_writer {
   holder who_;
   stream_writer& to_;
   std::shared_ptr<token_watch> watch_;
-  std::shared_ptr<signal> wake_; ///< of the stream's own waiting
+  std::shared_ptr<signal> wake_; ///< for the waits of the stream itself
 };
 
 namespace {
@@ -97,7 +97,7 @@ awaitable<> look_again_and_again(core& gw, holder who, std::shared_ptr<token_wat
       if (ended) watch->token_ended = true;
       if (!ended) co_await watch->last_stream_over.wait_until(std::chrono::steady_clock::now() + token_look_interval);
     }
-  } catch (const problem& p) { // the controller did not answer: then nobody knows whether the token is good
+  } catch (const problem& p) { // the controller did not answer, so the state of the token is unknown
     spdlog::warn("streams are ended, as their token could not be looked at: {}", p.detail);
     watch->token_ended = true;
   }
@@ -106,7 +106,7 @@ awaitable<> look_again_and_again(core& gw, holder who, std::shared_ptr<token_wat
     for (auto* stream : watch->streams) stream->wake();
 }
 
-/// The watch over this token's streams.
+/// The watch for this token's streams.
 std::shared_ptr<token_watch> watch_of(core& gw, const holder& who) {
   auto& watch = gw.watched_tokens[who.key()];
   if (!watch) watch = std::make_shared<token_watch>(*gw.io);

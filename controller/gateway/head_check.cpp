@@ -1,4 +1,4 @@
-// The rules of heads.
+// Implements the checks of request heads.
 #include "controller/gateway/head_check.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Streams and long polls: counted for each token, so that one cannot take the connections of all.
+// Counts streams and long polls for each token, so that no token can take all connections.
 #include <spdlog/spdlog.h>
 
 #include "controller/gateway/exchange.hpp"

@@ -1,4 +1,4 @@
-// POST /v1/operations/{id}/input and …/resize: what a person types and the size of the window.
+// POST /v1/operations/{id}/input and …/resize: the user's input and the size of the window.
 #include "controller/gateway/admin_body.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/query_reader.hpp"
@@ -8,7 +8,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// The operation if it runs now and the caller may steer it.
+/// The operation if it is running and the caller may send input to it.
 awaitable<shown_operation> running_task(exchange& x, operation_id id) {
   need(x, right::steer);
   auto row = co_await visible_row(x, id);
@@ -32,8 +32,8 @@ void need_started(const shown_operation& op) {
 constexpr std::chrono::seconds hand_over_patience{5};
 constexpr std::chrono::milliseconds longest_pause{50};
 
-/// Waits until the worker has handed to the task what was taken here: what is not, a crash of ours would lose, so that
-/// the client must still have it. Bounded: a task may read as slowly as it likes.
+/// Waits until the worker has handed the accepted input to the task: a crash of quelld would lose the rest, so the
+/// client must keep it until then. Bounded, since a task can read as slowly as it likes.
 awaitable<output_store::input_progress> handed_over(core& gw, operation_id id, std::uint64_t taken) {
   const auto until = std::chrono::steady_clock::now() + hand_over_patience;
   auto reached = gw.output.input_reached(id, taken);

@@ -1,4 +1,4 @@
-// Instants as text, without locale and without time zones of this machine.
+// Instants as text, independent of locale and of this machine's time zone.
 #include "controller/gateway/instant.hpp"
 
 #include <array>
@@ -9,7 +9,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Reads exactly `digits` digits at `at` and moves on; -1 if they are not there.
+/// Reads exactly `digits` digits at `at` and advances `at`; -1 if they are not there.
 int number(std::string_view text, std::size_t& at, std::size_t digits) {
   if (text.size() < at + digits) return -1;
   int value = 0;

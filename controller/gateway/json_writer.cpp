@@ -13,7 +13,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Bytes of the UTF-8 sequence at the front of `text`, 0 if it is none.
+/// The length of the UTF-8 sequence at the front of `text`, 0 if it is not valid.
 std::size_t sequence_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -62,7 +62,7 @@ void escape(std::string& out, std::string_view text, bool valid) {
 } // namespace
 
 void json_writer::comma() {
-  // What ends a value never looks like an opener or a colon: strings end with a quotation mark.
+  // The last byte of a value is never an opener or a colon: strings end with a quotation mark.
   if (!out_.empty() && out_.back() != '{' && out_.back() != '[' && out_.back() != ':') out_ += ',';
 }
 

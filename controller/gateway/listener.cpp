@@ -1,4 +1,4 @@
-// Binding of the gateway's listening sockets.
+// Binds the gateway's listening sockets.
 #include "controller/gateway/listener.hpp"
 
 #include <charconv>
@@ -22,7 +22,7 @@ tl::unexpected<fault> bad_address(const std::string& address, const std::string&
                  "cannot listen on " + address + ": " + why + "; give HOST:PORT, such as 127.0.0.1:7710 or [::1]:7710");
 }
 
-/// True if somebody answers on this Unix socket.
+/// True if a process answers on this Unix socket.
 bool is_alive(boost::asio::execution_context& context, const boost::asio::local::stream_protocol::endpoint& at) {
   boost::asio::local::stream_protocol::socket probe(static_cast<boost::asio::io_context&>(context));
   error_code error;

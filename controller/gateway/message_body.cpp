@@ -1,4 +1,4 @@
-// Field by field, as SURFACE 6 names them.
+// Checks messages field by field, as in SURFACE 6.
 #include "controller/gateway/message_body.hpp"
 
 #include "controller/gateway/body.hpp"

@@ -1,5 +1,5 @@
-// POST /v1/messages: a message is a stop, a turn or nothing; the decision is answered as JSON, or streamed with what
-// follows from it as SSE.
+// POST /v1/messages: a message is a stop, a turn or neither. The decision is returned as JSON, or streamed as SSE with
+// the events that follow.
 #include "controller/gateway/event_stream.hpp"
 #include "controller/gateway/message_body.hpp"
 #include "controller/gateway/presenter.hpp"
@@ -9,7 +9,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Whoever streams a turn owns it: `owned` is stopped when the client hangs up before its end.
+/// The client that streams a turn owns it: `owned` is stopped if the client disconnects before its end.
 awaitable<> stream_events(core& gw, events_request asked, std::uint64_t after, stream_manner manner,
                           std::optional<operation_id> owned, stream_writer& to) {
   ++gw.event_streams;
@@ -17,7 +17,7 @@ awaitable<> stream_events(core& gw, events_request asked, std::uint64_t after, s
   auto watcher = gw.hub.watch(asked.filter, false);
   event_stream events(gw, asked, after, std::move(watcher), to, std::move(manner));
   co_await events.run();
-  // A stream that ends because we end is no hang-up.
+  // A stream that ends because quelld ends is not a disconnect.
   if (owned && !events.has_ended() && !gw.stopping) gw.options.turns->disconnected(*owned);
 }
 

@@ -1,4 +1,4 @@
-// GET /metrics: the Prometheus text of everything that is counted (docs/operating.md lists it).
+// GET /metrics: the Prometheus text of all counters (docs/operating.md lists them).
 #include <filesystem>
 #include <fstream>
 
@@ -12,7 +12,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Takes the times of what has settled since the last look.
+/// Takes the times of the cancels that have settled since the last scrape.
 awaitable<> time_settled_cancels(core& gw) {
   auto ids = gw.metrics.take_settled();
   if (ids.empty()) co_return;

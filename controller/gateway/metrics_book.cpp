@@ -1,4 +1,4 @@
-// Counting. The times of a cancel stand in its row, which is read when somebody looks: a cancel itself pays nothing.
+// Counts. The times of a cancel are in its row, which is read when metrics are requested: a cancel itself pays nothing.
 #include "controller/gateway/metrics_book.hpp"
 
 #include <utility>
@@ -7,7 +7,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// The `reason` of a turn_abort's data; it is one of a few words that we wrote ourselves.
+/// The `reason` in a turn_abort's data, one of a few words that quell writes itself.
 std::string reason_of(const std::string& data) {
   constexpr std::string_view key = "\"reason\":\"";
   const auto at = data.find(key);

@@ -1,4 +1,4 @@
-// Embeds openapi.json as it is. The assembler reads the file from the include path; the build knows of it.
+// Embeds openapi.json unchanged. The assembler reads the file from the include path; the build declares the dependency.
 #include "controller/gateway/openapi.hpp"
 
 asm(".pushsection .rodata\n"

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t min_lease_ms = 1000;
 constexpr milliseconds default_external_lease{30'000};
 
-/// What `ps` shows when no name was given: the program without its directory.
+/// The default name, as in `ps`: the program without its directory.
 std::string program_name(const task_spec& task) {
   if (task.command.empty()) return {};
   auto name = std::filesystem::path(task.command.front()).filename().string();
@@ -74,7 +74,7 @@ tl::expected<create_order, problem> read_order(const nlohmann::json& body) {
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   order.kind = *kind;
   order.name = name.value_or(is_external ? std::string("external") : program_name(order.task));
-  // Without secrets: they come to it with a key (`seal_secrets`), so that no hash in the store can be guessed open.
+  // Without secrets: `seal_secrets` adds them with a key, so that no hash in the store can be brute-forced.
   if (order.task.secrets.empty()) {
     order.fingerprint = fingerprint_of(body, {"id"});
   } else {

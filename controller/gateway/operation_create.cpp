@@ -17,8 +17,8 @@ namespace quell::controller::http {
 
 namespace {
 
-/// A task's token creates below itself only, and cannot let its children outlive it. A parent that it names lies below
-/// it: external work that it registered may have children of its own.
+/// A task's token creates only below its task and cannot let its children outlive it. A parent that it names must lie
+/// below it: external work that it registered can have its own children.
 awaitable<> confine_to_task(exchange& x, create_order& order) {
   const auto task = *x.who.task;
   if (order.on_parent_end == on_parent_end::detach)
@@ -34,7 +34,7 @@ awaitable<> confine_to_task(exchange& x, create_order& order) {
                             " only; leave out /parent, or name an operation below it"};
 }
 
-/// Scopes below `quell` are for work of quell's own (MCP servers); what such work starts inherits its scope.
+/// Scopes below `quell` are for quell's own work (MCP servers); operations that such work starts inherit its scope.
 void keep_out_of_reserved(const exchange& x, const create_order& order) {
   if (!order.scope || x.who.task) return;
   const auto& text = order.scope->text();
@@ -42,13 +42,13 @@ void keep_out_of_reserved(const exchange& x, const create_order& order) {
   throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
 }
 
-/// What the create leaves open.
+/// Fills in the fields that the create leaves open.
 void fill_in_defaults(const exchange& x, create_order& order) {
   if (!order.scope && !order.parent && !x.who.task) order.scope = x.gw.options.default_scope;
   if (!order.timeout) order.timeout = x.gw.options.default_timeout;
 }
 
-/// From here on they are sealed; the same secrets give the same fingerprint.
+/// Seals the secrets; equal secrets give the same fingerprint.
 void seal_secrets(const exchange& x, create_order& order) {
   if (order.task.secrets.empty()) return;
   const auto& key = x.gw.options.task_token_key;
@@ -75,7 +75,7 @@ void check_rights(exchange& x, create_order& order) {
     need_scope(x, scope_path{});
 }
 
-/// An id that is in the store already, ended or not; the ledger knows only what lives.
+/// Checks an id that is already in the store, ended or not; the ledger knows only live ones.
 void check_existing(const storage::operation_record& row, bool visible, const create_order& order) {
   if (!visible)
     throw problem{.code = "id_conflict", .detail = "the id " + row.id.text() + " is taken; choose a fresh one"};
@@ -86,7 +86,7 @@ void check_existing(const storage::operation_record& row, bool visible, const cr
                           "); choose a fresh id, or send the same body"};
 }
 
-/// The ledger knows only live parents; an ended one gets the reason of its end.
+/// The ledger knows only live parents; for an ended one this gives the reason of its end.
 awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_id parent) {
   const auto row = co_await find_row(x.gw, parent);
   if (!row || !is_terminal(row->hot.now)) co_return std::nullopt;
@@ -111,14 +111,14 @@ awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_
   co_return stale;
 }
 
-/// The tighter of two limits, where 0 is none.
+/// The tighter of two limits; 0 is no limit.
 template <class Number>
 Number tighter(Number a, Number b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-/// What a task of some user starts is that user's: its token must not open the worker's own user to it. Nor does each
-/// of them get more than the task itself.
+/// Operations that a task with a user starts get the same user: its token must not give access to the worker's own
+/// user. Nor does any of them get higher limits than the task itself.
 awaitable<> keep_user(exchange& x, create_order& order) {
   const auto own = co_await find_row(x.gw, *x.who.task);
   if (!own) co_return;
@@ -196,7 +196,8 @@ awaitable<std::optional<storage::operation_record>> check_create(exchange& x, cr
 
 awaitable<problem> explain_refusal(exchange& x, refusal refused, std::optional<operation_id> parent) {
   if (parent && (refused.error.code == "stale_start" || refused.error.code == "parent_ended")) {
-    // The ledger remembers how a parent ended, not whose it was: what the token may not see does not exist.
+    // The ledger remembers how a parent ended, but not who may see it: an operation invisible to the token must look
+    // absent.
     const auto row = co_await find_row(x.gw, *parent);
     const bool is_hidden = row && !co_await sees(x, *row);
     if (is_hidden)

@@ -18,7 +18,7 @@ awaitable<response> get_operation(exchange& x) {
   auto wake = std::make_shared<signal>(*gw.io);
   std::shared_ptr<void> ticket, held;
   if (wait) held = x.hold();
-  if (wait) ticket = gw.hub.watch(id, wake); // before the row is read: an end in between wakes us
+  if (wait) ticket = gw.hub.watch(id, wake); // before the row is read, so that an end in between wakes this handler
   auto row = co_await visible_row(x, id);
   auto shown = co_await present_one(gw, std::move(row));
   while (wait && !is_terminal(shown.row.hot.now) && !gw.stopping) {

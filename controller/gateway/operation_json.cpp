@@ -46,7 +46,7 @@ void write_error(json_writer& to, const std::optional<storage::operation_error>&
   to.close_object();
 }
 
-/// Of a limit: null = the worker's.
+/// Writes a limit: null = the worker's.
 template <class Number>
 std::optional<Number> asked(Number limit) {
   return limit == 0 ? std::nullopt : std::optional(limit);
@@ -65,7 +65,7 @@ void write_task(json_writer& to, const storage::operation_record& row, milliseco
   to.field("on", row.task.on).field("user", row.task.user);
   to.field("memory_bytes", asked(row.task.memory_bytes)).field("pids", asked(row.task.pids));
   to.field("cpu", row.task.cpu_millis == 0 ? std::nullopt : std::optional(row.task.cpu_millis / 1000.0));
-  to.key("secret_names").open_array(); // as with env
+  to.key("secret_names").open_array(); // names only, as with env
   for (const auto& [name, sealed] : row.task.secrets) to.put(name);
   to.close_array();
   to.key("output").open_object();

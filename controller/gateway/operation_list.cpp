@@ -1,4 +1,4 @@
-// GET /v1/operations: pages of committed rows, overlaid and filtered by what is true now.
+// GET /v1/operations: pages of committed rows, overlaid and filtered with their present state.
 #include <algorithm>
 
 #include "controller/gateway/presenter.hpp"
@@ -9,7 +9,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Pages of the store that one request may go through before it hands back a cursor.
+/// The most pages of the store that one request reads before it returns a cursor.
 constexpr int max_pages = 20;
 constexpr std::uint32_t page_rows = 500;
 
@@ -88,7 +88,7 @@ operation_list_request read_operation_list(const exchange& x) {
 awaitable<response> list_operations(exchange& x) {
   auto& gw = x.gw;
   auto list = read_operation_list(x);
-  // An operation or cancel named in the request that the caller cannot see is as if it did not exist.
+  // An operation or cancel in the request that the caller cannot see is treated as missing.
   if (list.filter.below) co_await visible_row(x, *list.filter.below);
   if (list.filter.covered_by) {
     auto cancel = co_await find_cancel(gw, *list.filter.covered_by);
@@ -105,7 +105,7 @@ awaitable<response> list_operations(exchange& x) {
   bool more = true;
   for (int page = 0; page < max_pages && more && found < list.limit; ++page) {
     auto filter = list.filter;
-    // One more than wanted tells whether there is more; with a filter that only the ledger can judge, whole pages.
+    // One more than requested shows whether there are more; with a filter that only the ledger can decide, whole pages.
     filter.limit = list.statuses.empty() ? list.limit - found + 1 : page_rows;
     if (last_seq > 0) filter.after_seq = last_seq;
     auto job = [filter](storage::queries& q) { return q.operations(filter); };
@@ -124,7 +124,7 @@ awaitable<response> list_operations(exchange& x) {
       write_operation(to, op, gw.options.worker_lease);
       ++found;
     }
-    if (part.cut_at && found < list.limit) { // the client goes on from here, behind others who wait
+    if (part.cut_at && found < list.limit) { // the client continues from here, after others who wait
       last_seq = *part.cut_at;
       break;
     }

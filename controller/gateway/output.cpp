@@ -1,4 +1,4 @@
-// GET /v1/operations/{id}/output: raw bytes of one stream, as they are or followed.
+// GET /v1/operations/{id}/output: raw bytes of one stream, as stored or followed.
 #include <algorithm>
 
 #include "controller/gateway/output_reading.hpp"
@@ -36,8 +36,9 @@ output_request read_output_request(const exchange& x) {
   return asked;
 }
 
-/// Writes [offset, until) or, with `follow`, all that comes until the stream's end, which the trailer `Quell-End: true`
-/// then tells; a followed answer without it was cut (a gap, a stop of quelld) and is to be asked for again.
+/// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
+/// confirms. A followed answer without the trailer was cut (a gap, a stop of quelld), and the client must request the
+/// rest.
 awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until,
                          bool follow, stream_writer& to) {
   auto wake = std::make_shared<signal>(*gw.io);
@@ -49,7 +50,8 @@ awaitable<> write_output(core& gw, operation_id id, stream which, std::uint64_t 
     if (want == 0) co_return;
     auto slice = co_await read_output(gw, id, which, offset, want);
     if (!slice.bytes.empty()) {
-      // Bytes are missing here. Who follows asks again from where it is, and learns of the gap by Quell-Offset.
+      // Bytes are missing here. A following client requests again from its offset and learns of the gap from
+      // Quell-Offset.
       if (follow && slice.offset > offset) co_return;
       offset = slice.offset + slice.bytes.size();
       if (!follow && offset > until)
@@ -91,7 +93,7 @@ awaitable<output_store::slice> read_output(core& gw, operation_id id, stream whi
         }
         return read;
       });
-  if (slice.end && slice.size == 0) { // what has not been sent to a worker yet has no stream that could have ended
+  if (slice.end && slice.size == 0) { // an operation not yet sent to a worker has no stream that could have ended
     const auto row = co_await find_row(gw, id);
     slice.end = !row || is_terminal(row->hot.now);
   }
@@ -140,7 +142,7 @@ awaitable<response> get_output(exchange& x) {
     const auto last = co_await read_output(gw, id, asked.which, until, 1);
     end = last.end && last.bytes.empty();
   }
-  // Nothing will come any more of what never ran.
+  // An operation that never ran will have no output.
   if (!end && now.size == 0 && is_terminal(row.hot.now)) end = true;
   response answer;
   answer.content_type = "application/octet-stream";
@@ -155,7 +157,7 @@ awaitable<response> get_output(exchange& x) {
   const auto which = asked.which;
   const bool follow = asked.follow;
   if (follow) answer.headers.emplace_back("Trailer", "Quell-End");
-  start = std::max(start, first.offset); // what is missing at the front is told by the head
+  start = std::max(start, first.offset); // the head reports the bytes missing at the front
   until = std::max(until, start);
   answer.stream = [&gw, id, which, start, until, follow](stream_writer& to) {
     return write_output(gw, id, which, start, until, follow, to);

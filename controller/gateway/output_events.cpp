@@ -1,5 +1,5 @@
 // GET /v1/operations/{id}/output as SSE: `output` events of both streams in the order received. The event id is the
-// number of the piece, so that Last-Event-ID resumes behind it.
+// number of the piece, so that Last-Event-ID resumes after it.
 #include <algorithm>
 #include <charconv>
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t event_bytes = 64 * 1024;
 
 struct events_request {
   std::optional<stream> only;
-  std::uint64_t after = 0; ///< piece
+  std::uint64_t after = 0; ///< number of the piece
   std::optional<std::uint64_t> tail_bytes;
   bool follow = true;
 };
@@ -54,7 +54,7 @@ awaitable<std::vector<piece>> read_order(core& gw, operation_id id, std::uint64_
   co_return pieces;
 }
 
-/// Bytes to leave out at the front so that the last `tail` remain.
+/// The number of bytes to leave out at the front so that the last `tail` remain.
 awaitable<std::uint64_t> bytes_before_tail(core& gw, operation_id id, events_request asked) {
   std::uint64_t total = 0, after = asked.after;
   while (true) {
@@ -67,7 +67,7 @@ awaitable<std::uint64_t> bytes_before_tail(core& gw, operation_id id, events_req
   co_return total > *asked.tail_bytes ? total - *asked.tail_bytes : 0;
 }
 
-/// One SSE client: where it is and how to write the next piece.
+/// One SSE client: its position, and the writing of the next piece.
 class output_events_stream {
  public:
   output_events_stream(core& gw, storage::operation_record row, events_request asked, stream_writer& to)
@@ -91,7 +91,7 @@ class output_events_stream {
         patience.progress();
         continue;
       }
-      // Sizes and ends first, then the order once more: what came in between is in it.
+      // Reads sizes and ends first, then the order once more: it includes pieces that came in between.
       const bool complete = co_await look_at_ends();
       const auto more = co_await read_order(gw_, row_.id, position_, 1);
       if (!more.empty()) continue;
@@ -132,7 +132,7 @@ class output_events_stream {
       auto slice = co_await read_output(gw_, row_.id, p.which, offset, std::min(event_bytes, end - offset));
       if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile
       const auto next = slice.offset + slice.bytes.size();
-      // The id stands with the last part only: a resume never leaves out half a piece.
+      // Only the last part has the id: a resume never leaves out half a piece.
       auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
       frame += "event: output\ndata: " + envelope(p, slice.offset, slice.bytes) + "\n\n";
       offset = next;
@@ -158,9 +158,9 @@ class output_events_stream {
   storage::operation_record row_;
   events_request asked_;
   stream_writer& to_;
-  std::uint64_t position_; ///< pieces before it are written
+  std::uint64_t position_; ///< all pieces before it are written
   std::uint64_t skip_ = 0;
-  std::array<std::uint64_t, 2> seen_{}; ///< sizes of the streams when last looked at
+  std::array<std::uint64_t, 2> seen_{}; ///< sizes of the streams at the last check
   std::shared_ptr<signal> wake_;
 };
 

@@ -1,4 +1,4 @@
-// Puts together rows, live views and words for answers.
+// Combines rows, live views and reasons for answers.
 #include "controller/gateway/presenter.hpp"
 
 #include "controller/turns/swarm.hpp"
@@ -11,11 +11,11 @@ namespace {
 
 using storage::cancel_record;
 
-/// Less output than this is never pruned.
+/// Output smaller than this is never pruned.
 constexpr std::uint64_t may_be_pruned_bytes = 1 << 20;
 using storage::operation_record;
 
-/// Learns reason and author of the cancels that stop these operations.
+/// Reads reason and author of the cancels that stop these operations.
 awaitable<> learn_reasons(core& gw, const std::vector<shown_operation>& shown) {
   std::vector<cancel_id> unknown;
   for (const auto& op : shown)
@@ -36,7 +36,7 @@ awaitable<> learn_reasons(core& gw, const std::vector<shown_operation>& shown) {
   auto rows = co_await gw.read<std::vector<cancel_record>>(job);
   for (auto& row : rows) gw.cancel_reasons.put(row.id, {row.reason, row.by});
   for (const auto& id : unknown) {
-    if (gw.cancel_reasons.find(id)) continue; // not on disk: a cancel performed on a full one
+    if (gw.cancel_reasons.find(id)) continue; // not on disk: a cancel performed while the disk was full
     auto open = co_await gw.answer<std::optional<cancel_view>>(
         [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
     if (open) gw.cancel_reasons.put(id, {open->record.reason, open->record.by});
@@ -98,8 +98,8 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
     }
   }
   co_await learn_reasons(gw, shown);
-  // The row learns what a task has written when it ends; until then the files know. Of much output they may have let go
-  // of old parts.
+  // The row gets the size of a task's output when the task ends; until then the files have it. Of a large output they
+  // can have dropped old parts.
   for (auto& op : shown) {
     auto& output = op.row.hot.output;
     if (op.row.kind != kind::task || !op.row.hot.started_at) continue;
@@ -117,7 +117,7 @@ awaitable<std::vector<shown_operation>> present(core& gw, std::vector<operation_
   for (auto& op : shown) {
     if (op.row.kind != kind::tool_call || op.row.hot.now != status::paused) continue;
     op.block = turns::shown_call_block(op.row.block, op.row.hot.result);
-    op.row.hot.result.clear(); // it has none yet
+    op.row.hot.result.clear(); // a live operation has no result yet
   }
   for (auto& op : shown) {
     if (!op.row.hot.stop) continue;

@@ -66,7 +66,7 @@ std::string reply_head(const response& answer, body_form form) {
   if (form == body_form::chunked || form == body_form::chunked_and_close) head += "Transfer-Encoding: chunked\r\n";
   if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";
   for (const auto& [name, value] : answer.headers) {
-    if (value.find_first_of("\r\n") != std::string::npos) continue; // nothing of a request may add a header
+    if (value.find_first_of("\r\n") != std::string::npos) continue; // no part of a request can add a header
     head += name + ": " + value + "\r\n";
   }
   head += "\r\n";

@@ -21,7 +21,7 @@ constexpr std::size_t max_parameters = 256;
 } // namespace
 
 bool request::wants_event_stream() const {
-  constexpr std::string_view wanted = "text/event-stream"; // media types are compared without case
+  constexpr std::string_view wanted = "text/event-stream"; // media types are case-insensitive
   const auto same = [](char given, char lower) { return (given >= 'A' && given <= 'Z' ? given + 32 : given) == lower; };
   return std::search(accept.begin(), accept.end(), wanted.begin(), wanted.end(), same) != accept.end();
 }

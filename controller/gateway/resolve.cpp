@@ -1,4 +1,4 @@
-// POST …/resolve: an admin's word that something is dead.
+// POST …/resolve: an admin declares an operation dead.
 #include "controller/gateway/cancel_body.hpp"
 #include "controller/gateway/presenter.hpp"
 #include "controller/gateway/rights.hpp"

@@ -1,4 +1,4 @@
-// Tokens to callers, and what callers may and see.
+// Tokens to callers, and the rights and visibility of callers.
 #include "controller/gateway/rights.hpp"
 
 #include <chrono>
@@ -43,7 +43,7 @@ problem unauthenticated(std::string detail) {
 
 wall_time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
-/// A task's token is good while its operation lives.
+/// A task's token is valid while its operation lives.
 awaitable<> authenticate_task(exchange& x, operation_id id) {
   auto& gw = x.gw;
   const auto views = co_await gw.answer<std::vector<std::optional<live_view>>>(
@@ -164,7 +164,7 @@ awaitable<bool> sees(exchange& x, storage::cancel_record cancel) {
   if (!x.who.prefix && !x.who.task) co_return true;
   if (const auto* operation = std::get_if<storage::target_operation>(&cancel.target)) {
     auto row = co_await find_row(x.gw, operation->id);
-    // A tombstone has no operation: the token that left it may look at it.
+    // A tombstone has no operation: only the token that left it can see it.
     if (!row) co_return !cancel.via_token_id.empty() && cancel.via_token_id == x.who.token_id;
     const bool visible = co_await sees(x, std::move(*row));
     co_return visible;

@@ -1,4 +1,4 @@
-// The table of routes, and the one place where problems and exceptions of handlers become answers.
+// The table of routes, and the only place where problems and exceptions of handlers become answers.
 #include "controller/gateway/router.hpp"
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace {
 enum class access : std::uint8_t { open, token };
 /// `small`: JSON of a few fields.
 enum class body_kind : std::uint8_t { none, small, json, bytes };
-/// What a token's rate means for a route. Cancels are never refused for load.
+/// How a token's rate limit applies to a route. Cancels are never refused for load.
 enum class load : std::uint8_t { counted, may_be_cancel, cancel };
 
 struct route {
   std::string_view method;
-  std::string_view path; ///< segments; `*` takes one and hands it to the handler
+  std::string_view path; ///< segments; `*` matches one and passes it to the handler
   handler handle;
   access who = access::token;
   body_kind body = body_kind::none;
@@ -93,7 +93,7 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/openapi.json", get_openapi, access::open},
     {"GET", "/healthz", get_health, access::open},
     {"GET", "/readyz", get_ready, access::open},
-    {"GET", "/metrics", get_metrics, access::open}, // asks for the token itself, unless public
+    {"GET", "/metrics", get_metrics, access::open}, // checks the token itself, unless public
 });
 
 /// The decoded wildcards if `path` matches `pattern`.
@@ -120,7 +120,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
 
 constexpr route console_route{"GET", "/", get_console, access::open};
 
-/// The route, its arguments into `x`. Throws `not_found` or `method_not_allowed`.
+/// Finds the route and puts its arguments into `x`. Throws `not_found` or `method_not_allowed`.
 const route& find_route(exchange& x) {
   std::string allowed;
   for (const auto& candidate : routes) {
@@ -149,7 +149,7 @@ const route& find_route(exchange& x) {
                 .headers = {{"Allow", allowed}}};
 }
 
-/// An empty content type with an empty body is fine: there is nothing to misread.
+/// An empty content type with an empty body is accepted, because there is nothing to misread.
 void check_content_type(const exchange& x, const route& to) {
   if (to.body == body_kind::small && x.req.body.size() > large_body_bytes)
     throw problem{.code = "too_large",
@@ -166,8 +166,8 @@ void check_content_type(const exchange& x, const route& to) {
                           "; send JSON with the header Content-Type: application/json"};
 }
 
-/// Refuses, or lets the handler refuse, what a token asks too often. The bootstrap token is that of who owns the
-/// machine and has no limit.
+/// Refuses a request beyond the token's rate, or lets the handler refuse it. The bootstrap token belongs to the owner
+/// of the machine and has no limit.
 void check_rate(exchange& x, const route& to) {
   auto& gw = x.gw;
   if (gw.options.requests_per_second <= 0 || to.rate == load::cancel || (!x.token && !x.who.task)) return;
@@ -183,7 +183,7 @@ void check_rate(exchange& x, const route& to) {
   x.too_often = std::move(p);
 }
 
-/// While all connections are at work the few that are left are for cancels.
+/// While all ordinary connections are at work, the reserved ones serve only cancels.
 void check_reserve(exchange& x, const route& to) {
   if (to.rate == load::cancel || !x.req.client || !x.req.client->is_reserved()) return;
   problem p{.code = "rate_limited",
@@ -195,7 +195,7 @@ void check_reserve(exchange& x, const route& to) {
   x.too_often = std::move(p);
 }
 
-/// A day's bytes are there at once and come back steadily.
+/// A day's bytes are available at once and refill steadily.
 void check_bytes(exchange& x, const route& to) {
   auto& gw = x.gw;
   if (gw.options.bytes_per_day <= 0 || x.req.body.empty() || to.rate == load::cancel || (!x.token && !x.who.task))
@@ -220,7 +220,7 @@ awaitable<response> handle(exchange& x) {
   if (to.who == access::token) co_await authenticate(x);
   check_content_type(x, to);
   if (to.body == body_kind::json || to.body == body_kind::small)
-    query_reader(x.req).finish(); // whoever writes ?dry_run=true must not be misunderstood
+    query_reader(x.req).finish(); // so that a mistaken ?dry_run=true is refused instead of ignored
   check_rate(x, to);
   check_bytes(x, to);
   auto answer = co_await to.handle(x);

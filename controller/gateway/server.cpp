@@ -47,8 +47,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// At most half of the descriptors go into connections (a stream takes two): the store, output files and workers need
-/// theirs.
+/// At most half of the descriptors go to connections (a stream takes two): the store, output files and workers need the
+/// others.
 gateway_options within_limits(gateway_options o) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY) return o;
@@ -161,7 +161,7 @@ class running_gateway : public gateway {
     }
   }
 
-  /// `tls_in_use`: what new connections get, as it may be renewed; null for a listener without TLS.
+  /// `tls_in_use`: the context for new connections, since it can be renewed; null for a listener without TLS.
   awaitable<> accept(std::shared_ptr<core> gw, any_acceptor& acceptor, const tls_context* tls_in_use,
                      [[maybe_unused]] std::shared_ptr<void> here) {
     auto silent_until = std::chrono::steady_clock::now();
@@ -172,8 +172,9 @@ class running_gateway : public gateway {
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
       const auto tls = tls_in_use ? *tls_in_use : nullptr;
       if (error) {
-        // Out of descriptors, most likely: who has only waited for a while makes room, and after a pause the listener
-        // goes on. Who has just come is about to speak, and the next one loses nothing in the listener's queue.
+        // Descriptors have probably run out: the connection that has been idle longest makes room, and the listener
+        // continues after a pause. A new connection is about to send its request; the next one can wait in the accept
+        // queue.
         if (const auto now = std::chrono::steady_clock::now(); now >= silent_until) {
           silent_until = now + std::chrono::seconds(10);
           spdlog::warn("HTTP connections cannot be accepted and wait ({}); with too many open files, raise ulimit -n",
@@ -185,14 +186,14 @@ class running_gateway : public gateway {
         continue;
       }
       const auto where = place_for_another(*gw);
-      if (!where) continue; // the socket closes: a client that retries finds room or does not
+      if (!where) continue; // the socket closes; a client that retries can find room
       auto peer = peer_of(socket);
       auto entered = connection::enter(gw, std::move(peer), *where);
       boost::asio::co_spawn(*gw->io, serve(gw, std::move(socket), tls, std::move(entered)), boost::asio::detached);
     }
   }
 
-  /// Beyond the limit there are places for cancels alone.
+  /// Beyond the limit there are places only for cancels.
   std::optional<connection_table::place> place_for_another(core& gw) {
     auto& all = gw.connections;
     if (!all.is_full()) return connection_table::place::ordinary;
@@ -219,7 +220,7 @@ class running_gateway : public gateway {
       co_await serve_plain(gw, std::move(socket), std::move(place));
   }
 
-  /// While the ticket lives there is a coroutine that `stop` waits for.
+  /// While the ticket lives, `stop` waits for its coroutine.
   std::shared_ptr<void> counted() {
     const std::lock_guard lock(mutex_);
     ++running_;
@@ -244,7 +245,7 @@ class running_gateway : public gateway {
     if (failed) done(tl::unexpected(*failed));
   }
 
-  /// Takes a certificate with its key, and a bootstrap token, that somebody put in the place of those in use.
+  /// Loads a replaced certificate with its key, and a replaced bootstrap token.
   awaitable<> renew(std::shared_ptr<core> gw, [[maybe_unused]] std::shared_ptr<void> here) {
     const auto& o = gw->options;
     const auto token_file = o.admin_token.empty() ? "" : o.state_directory + "/admin.token";
@@ -266,7 +267,7 @@ class running_gateway : public gateway {
 
   void take_tls(const gateway_options& o) {
     auto fresh = load_tls(o.tls_cert, o.tls_key);
-    if (!fresh) { // most likely one of the two is still to come
+    if (!fresh) { // probably one of the two files is still to come
       spdlog::warn("the certificate in use stays, as the new files do not serve: {}", fresh.error().detail);
       return;
     }
@@ -295,14 +296,14 @@ class running_gateway : public gateway {
   std::shared_ptr<core> core_;
   any_acceptor tcp_, unix_;
   tls_context tls_;
-  signal renewal_{*io_}; ///< wakes the look at files for the end
+  signal renewal_{*io_}; ///< wakes the check of files when the gateway ends
   listening_port bound_;
   std::unique_ptr<retention> retention_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable all_ended_;
   std::size_t running_ = 0;
-  std::chrono::steady_clock::time_point silent_about_limit_until_{}; ///< the io thread's
+  std::chrono::steady_clock::time_point silent_about_limit_until_{}; ///< used only on the io thread
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// A connection's place among all of them.
+// A connection's place in the table.
 #include "controller/gateway/session.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::string peer_of(const any_socket& socket) {
   }
   if (raw.ss_family != AF_INET6) return "local";
   auto network = reinterpret_cast<const sockaddr_in6&>(raw).sin6_addr;
-  // Who has one address of a /64 has all of them; an IPv4 address written as IPv6 is whole.
+  // A peer with one address of a /64 has all of them; an IPv4 address written as IPv6 is kept whole.
   if (!IN6_IS_ADDR_V4MAPPED(&network)) std::fill(network.s6_addr + 8, network.s6_addr + 16, std::uint8_t{0});
   ::inet_ntop(AF_INET6, &network, text, sizeof text);
   return text;

@@ -1,4 +1,4 @@
-// /v1/sessions: a token, or a link that works once, against the cookie of a browser. EventSource cannot send
+// /v1/sessions: exchanges a token, or a link that works once, for a browser's cookie. EventSource cannot send
 // Authorization, and a page that keeps no token cannot lose one.
 #include "controller/gateway/sign_in_handlers.hpp"
 
@@ -42,13 +42,13 @@ problem foreign_page() {
               "console's own pages, so use a token: Authorization: Bearer TOKEN"};
 }
 
-/// On disk before it is answered: who signs out stays so. A disk that refuses is no reason to keep anybody out.
+/// On disk before the answer, so that a signed-out browser stays signed out. A disk that refuses keeps nobody out.
 awaitable<> keep_sign_ins(core& gw) {
   const auto number = ++gw.sign_in_changes;
   auto job = [path = file_of(gw), text = gw.sign_ins.text(), number,
               file = gw.sign_in_writes](storage::queries&) -> result<bool> {
     const std::lock_guard lock(file->one_at_a_time);
-    if (number < file->written) return true; // a later one was faster
+    if (number < file->written) return true; // a later write was faster
     file->written = number;
     const auto done = write_private_file(path, text);
     if (!done) spdlog::warn("sign-ins of browsers are not kept over a restart: {}", done.error().detail);
@@ -57,7 +57,7 @@ awaitable<> keep_sign_ins(core& gw) {
   co_await gw.read<bool>(job);
 }
 
-/// Throws unless the page that asks is ours.
+/// Throws unless the requesting page is ours.
 void need_own_page(const exchange& x) {
   if (!is_same_origin(x.req.origin, x.req.host)) throw foreign_page();
 }
@@ -72,7 +72,7 @@ void act_for(exchange& x, const storage::token_record& record) {
   x.token = record.id;
 }
 
-/// Whether the token of this id is still the same and good; then `x` acts for it.
+/// Acts for the token with this id if it is unchanged and valid: then `x` has its rights.
 bool act_for(exchange& x, const std::string& token, const std::string& hash) {
   auto& gw = x.gw;
   if (token == bootstrap) {
@@ -110,7 +110,7 @@ void write_session(json_writer& to, const exchange& x, const sign_in* in) {
   to.close_object();
 }
 
-/// `Secure` where the page came by https, also through a proxy that ends TLS.
+/// `Secure` if the page came by https, including through a proxy that terminates TLS.
 std::string cookie_text(const exchange& x, std::string_view value, std::chrono::seconds age) {
   return cookie_name(x.req.host) + '=' + std::string(value) +
          "; Path=/; HttpOnly; SameSite=Strict; Max-Age=" + std::to_string(age.count()) +
@@ -148,7 +148,7 @@ bool authenticate_by_cookie(exchange& x) {
   const auto secret = cookie_in(x.req.cookie, cookie_name(x.req.host));
   if (secret.empty() || secret.size() > most_secret) return false;
   const bool changes = x.req.method != "GET" && x.req.method != "HEAD";
-  // A reading request of our own page says no Origin; one from a page of another port of this host does.
+  // A GET from our own page sends no Origin; one from a page on another port of this host does.
   if (changes || !x.req.origin.empty()) need_own_page(x);
   const auto* found = x.gw.sign_ins.find(secret, wall());
   if (!found) return false;

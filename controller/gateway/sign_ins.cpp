@@ -1,4 +1,4 @@
-// The book of sign-ins.
+// The table of sign-ins.
 #include "controller/gateway/sign_ins.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ sign_in sign_in_book::open(std::string id, std::string_view secret, std::string 
 }
 
 const sign_in* sign_in_book::find(std::string_view secret, wall_time now) const {
-  // By the hash of what was sent: the time of the lookup tells nothing about another's secret.
+  // Looks up by the hash of the sent secret: the time of the lookup reveals nothing about another's secret.
   const auto id = by_hash_.find(sha256_hex(secret));
   if (id == by_hash_.end()) return nullptr;
   const auto found = open_.find(id->second);

@@ -10,7 +10,7 @@ namespace quell::controller::http {
 
 namespace {
 
-/// Begins what a cursor of scopes says: a cursor of another list is none of ours.
+/// The beginning of every cursor of scopes: a cursor of another list is refused.
 constexpr std::string_view cursor_mark = "scope ";
 
 awaitable<cluster_view> look_at_cluster(core& gw) {
@@ -68,8 +68,8 @@ awaitable<response> get_health(exchange&) { co_return json_answer("{\"healthy\":
 awaitable<response> get_ready(exchange& x) {
   if (x.gw.stopping)
     throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
-  // The controller answers when its books stand and it takes orders: with a million live operations seconds after the
-  // port is open.
+  // The controller answers once its tables are built and it takes orders: with a million live operations that is
+  // seconds after the port is open.
   bool is_ready = false;
   try {
     co_await look_at_cluster(x.gw);

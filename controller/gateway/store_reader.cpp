@@ -21,9 +21,9 @@ namespace {
 using clock = storage::read_budget::clock;
 
 constexpr std::chrono::milliseconds list_time{250};
-/// A list whose single slice takes longer than this is refused.
+/// A list is refused if one slice of it takes longer than this.
 constexpr std::chrono::milliseconds most_list_time{10'000};
-/// Threads that read lists yield the processors to those who serve everybody.
+/// Threads that read lists give priority to the threads that serve all callers.
 constexpr int niceness_of_lists = 10;
 constexpr unsigned row_threads = 2;
 
@@ -58,7 +58,8 @@ struct store_reader::threads {
   }
 
   void serve_lists(storage::limited_queries& store) {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists); // without it they are only less fair
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
+                  niceness_of_lists); // without it, they are only less fair
     std::unique_lock lock(mutex);
     while (true) {
       auto next = lists->take();
@@ -75,7 +76,7 @@ struct store_reader::threads {
       next->second.read(store);
       lock.lock();
       lists->done(next->first, static_cast<std::uint64_t>((clock::now() - begun).count()));
-      list_came.notify_one(); // one who waited for this caller's share may go on
+      list_came.notify_one(); // a job that waited for this caller's share can run now
     }
   }
 };
@@ -108,7 +109,7 @@ result<std::unique_ptr<store_reader>> store_reader::open(const std::string& dire
                                                          std::shared_ptr<io_context> io) {
   auto reader = std::unique_ptr<store_reader>(new store_reader(std::move(io)));
   auto& t = *reader->threads_;
-  t.lists.emplace(std::max(1U, list_threads - 1)); // others find a thread at once
+  t.lists.emplace(std::max(1U, list_threads - 1)); // so that other callers find a free thread at once
   for (unsigned i = 0; i < 1 + row_threads + list_threads; ++i) {
     auto opened = storage::limited_queries::open(directory);
     if (!opened) return tl::unexpected(opened.error());
@@ -140,7 +141,7 @@ void store_reader::run(lane where, job what) {
   const bool is_urgent = where == lane::urgent;
   {
     const std::lock_guard lock(threads_->mutex);
-    if (threads_->stopping) return; // nobody waits any more
+    if (threads_->stopping) return; // nobody waits for it any more
     (is_urgent ? threads_->urgent : threads_->rows).push_back(std::move(what));
   }
   (is_urgent ? threads_->urgent_came : threads_->row_came).notify_one();

@@ -82,7 +82,7 @@ std::optional<std::string> read_directory(body_reader& fields, const char* name)
   return path;
 }
 
-/// Of the whole tree; what is absent or 0 is the worker's.
+/// Limits of the whole tree; absent or 0: the worker's.
 void read_limits(body_reader& fields, task_spec& task) {
   if (const auto bytes = fields.number("memory_bytes", 0, max_seq)) {
     task.memory_bytes = *bytes;
@@ -104,7 +104,7 @@ bool is_secret_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), plain);
 }
 
-/// A text, or `{"base64": "…"}`. What is wrong with one is said without it.
+/// A text, or `{"base64": "…"}`. Error messages never contain it.
 std::optional<std::string> secret_contents(const nlohmann::json& given) {
   if (given.is_string()) return given.get<std::string>();
   const auto coded = given.is_object() && given.size() == 1 ? given.find("base64") : given.end();

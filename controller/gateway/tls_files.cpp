@@ -1,4 +1,4 @@
-// Reading PEM files into a context of their own, so that a connection keeps what it began with.
+// Reads PEM files into a new context each time, so that a connection keeps the one with which it began.
 #include "controller/gateway/tls_files.hpp"
 
 #include <openssl/ssl.h>

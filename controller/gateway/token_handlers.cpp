@@ -12,12 +12,12 @@ namespace quell::controller::http {
 
 namespace {
 
-/// An admin with a scope handles tokens of that scope and below; one without, all.
+/// An admin with a scope manages tokens of that scope and below; an admin without a scope, all tokens.
 bool handles(const exchange& x, const storage::token_record& token) {
   return !x.who.prefix || (token.scope && token.scope->is_at_or_below(*x.who.prefix));
 }
 
-/// By id: another token may have the same name.
+/// By id, since another token can have the same name.
 std::string token_text(const storage::token_record& token) { return "token " + token.id.text() + " " + token.name; }
 
 } // namespace
@@ -82,12 +82,12 @@ awaitable<response> delete_token(exchange& x) {
     throw problem{.code = "token_not_found",
                   .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
   const auto kept = *record;
-  // First here: from now on nobody gets in with it, and no note of its use is written behind its end.
+  // Dropped here first: from now on nobody gets in with it, and no record of its use is written after its end.
   gw.tokens.drop(id);
   const auto done =
       co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
   if (!done) {
-    gw.tokens.put(kept); // on disk it is still good
+    gw.tokens.put(kept); // on disk it is still valid
     throw from_fault(done.error());
   }
   gw.sign_ins.end_token(id.text());

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view task_prefix = "qt_";
 constexpr std::string_view stored_prefix = "qk_";
 constexpr std::size_t id_digits = 32;
-/// A use is worth a write at most this often.
+/// A use is written at most this often.
 constexpr std::chrono::minutes use_note_interval{1};
 
 std::string bare_hex(const operation_id& id) {
@@ -64,7 +64,7 @@ void token_book::drop(const token_id& id) {
 }
 
 const storage::token_record* token_book::find(std::string_view secret, wall_time now) {
-  // Looked up by the hash of what was sent: the time of the lookup tells nothing about a secret that somebody else has.
+  // Looked up by the hash of the sent token: the time of the lookup reveals nothing about another caller's secret.
   const auto hash = token_hash(secret);
   const auto found = by_hash_.find(hash);
   if (found == by_hash_.end() || !http::equal_in_constant_time(found->second.hash, hash)) return nullptr;

@@ -1,4 +1,4 @@
-// GET /v1/tree: what stands directly below a scope or an operation, with counts, from the live ledger.
+// GET /v1/tree: the children of a scope or an operation, with counts, from the live ledger.
 #include <sstream>
 
 #include "controller/gateway/encoding.hpp"

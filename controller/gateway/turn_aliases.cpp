@@ -1,4 +1,4 @@
-// Turn aliases for existing clients (SURFACE 11): /api/turns/active and /api/turns/{id}/abort, in exactly their words.
+// Turn aliases for existing clients (SURFACE 11): /api/turns/active and /api/turns/{id}/abort, in exactly their format.
 #include <nlohmann/json.hpp>
 
 #include "controller/gateway/cancel_perform.hpp"
@@ -40,13 +40,13 @@ void write_turn(json_writer& to, const shown_operation& op) {
   to.close_object();
 }
 
-/// Its own work is over, and not by a stop: what is left of it are processes that still end.
+/// True if its own work has ended, and not by a stop: only processes that are still ending remain.
 bool has_completed(const storage::operation_record& row) {
   return row.hot.own_end ? *row.hot.own_end != status::cancelled
                          : is_terminal(row.hot.now) && row.hot.now != status::cancelled;
 }
 
-/// Cancels the turn. False: it had ended before that came.
+/// Cancels the turn. False: it had already ended.
 awaitable<bool> cancel_turn(exchange& x, operation_id id) {
   auto& gw = x.gw;
   cancel_order order;
@@ -112,7 +112,7 @@ awaitable<response> abort_turn(exchange& x) {
   bool is_cancelled = row->hot.now == status::cancelled;
   if (!is_cancelled) {
     is_cancelled = co_await cancel_turn(x, *id);
-    row = co_await find_row(x.gw, *id, lane::urgent); // it may have ended while we asked
+    row = co_await find_row(x.gw, *id, lane::urgent); // it can have ended during the request
     if (row && has_completed(*row)) co_return no_such_turn();
   }
   co_return is_cancelled || (row && row->hot.now == status::cancelled) ? aborted(*id) : no_such_turn();
