@@ -1,5 +1,5 @@
-// Frames of the bulk socket to files, feeds and relayed connections. A peer can only touch operations that run on its
-// own worker.
+// Leads frames of the bulk socket to files, feeds and relayed connections. A peer can only affect operations that run
+// on its own worker.
 #include "controller/bulk/bulk_server.hpp"
 
 #include <spdlog/spdlog.h>
@@ -10,7 +10,7 @@
 namespace quell::controller {
 
 namespace {
-constexpr std::uint64_t feed_window_bytes = 256 * 1024; ///< what a worker buffers for one task
+constexpr std::uint64_t feed_window_bytes = 256 * 1024; ///< the buffer of a worker for one task
 constexpr std::size_t input_piece_bytes = 64 * 1024;
 constexpr std::size_t most_feeds = 100'000;
 constexpr std::size_t most_waiting_bytes = 16 << 20;
@@ -24,7 +24,7 @@ bulk_server::bulk_server(std::unique_ptr<server_socket> socket, output_files::op
   thread_ = std::jthread([this] {
     socket_->run([this](const peer& from, std::string_view bytes) { received(from, bytes); },
                  [this](std::string_view key) {
-                   // Strangers may come with ever new keys, so all of them together count as one.
+                   // Strangers can use ever new keys, so all of them together count as one peer.
                    complain("strangers", "bulk connection refused: key " + std::string(key) + " is not enrolled");
                  });
   });
@@ -57,12 +57,12 @@ void bulk_server::received(const peer& from, std::string_view bytes) {
     return;
   }
   if (const auto* hello = std::get_if<wire::bulk_hello>(&*message)) {
-    // An honest worker says one per connection and session; one that is dropped is said again with the next session.
+    // An honest worker sends one hello per connection and session; a dropped one is sent again with the next session.
     if (hellos_.take(from.public_key, 1, clock_now().boot)) said_hello(from, hello->session);
     return;
   }
   if (const auto worker = worker_on(from.route)) handle(from, *worker, std::move(*message));
-  // Else it never said hello, or its session is not live: it will say hello again.
+  // Otherwise it never sent a hello, or its session is not live: it will send one again.
 }
 
 void bulk_server::complain(const std::string& about, const std::string& what) {
@@ -88,7 +88,7 @@ void bulk_server::handle(const peer& from, const std::string& worker, wire::bulk
     const auto reached = files_.append(*piece);
     if (reached)
       send(from.route, wire::output_ack{piece->operation, piece->which, *reached, false});
-    else // unacknowledged: the worker sends it again, or drops it by its own bound
+    else // unacknowledged: the worker sends it again, or drops it at its own limit
       complain(from.public_key, reached.error().detail);
   } else if (const auto* ack = std::get_if<wire::input_ack>(&message)) {
     std::lock_guard lock(mutex_);
@@ -118,18 +118,18 @@ void bulk_server::said_hello(const peer& from, const session_id& session) {
       return;
     }
     auto& route = route_by_worker_[*worker];
-    // A new hello, also on the same route: connection numbers begin anew.
+    // A new hello, even on the same route: connection numbers begin anew.
     if (!route.empty()) {
       worker_by_route_.erase(route);
       relay_->drop_route(route);
     }
     route = from.route;
-    // Files are looked at on the relay's thread: the caller is the controller's own, which must not wait for a disk.
+    // The relay's thread reads the files: the caller is the controller's own thread, which must not wait for a disk.
     relay_->post([this, from, worker = *worker] { welcome(from, worker); });
   });
 }
 
-/// Tells the worker where its streams go on, and takes what it sent before it could know, in order.
+/// Tells the worker the offsets at which its streams continue, and processes the frames that it sent before, in order.
 void bulk_server::welcome(const peer& from, const std::string& worker) {
   for (const auto& p : files_.positions(worker)) {
     send(from.route, wire::output_ack{p.id, stream::out, p.out, false});
@@ -144,7 +144,7 @@ void bulk_server::welcome(const peer& from, const std::string& worker) {
   for (;;) {
     std::vector<std::string> kept;
     {
-      // Until the room is empty the socket's thread goes on putting frames into it, so none overtakes another.
+      // Until the room is empty the socket's thread keeps adding frames to it, so that none overtakes another.
       std::lock_guard lock(mutex_);
       const auto room = waiting_.find(from.route);
       if (room == waiting_.end()) return;
@@ -173,7 +173,7 @@ result<std::uint64_t> bulk_server::input(const operation_id& id, const std::stri
       it = files_.worker_of(it->first) ? std::next(it) : feeds_.erase(it);
   const auto [it, fresh] = feeds_.try_emplace(id);
   auto& f = it->second;
-  // After a restart of ours the client knows better than we do how far it was; the worker skips what it has.
+  // After a restart of quelld the client knows its position better; the worker skips bytes that it already has.
   if (fresh) f.sent = f.acknowledged = offset;
   if (f.closed) return failure("invalid_field", "the task reads no more input");
   if (offset > f.sent)

@@ -1,5 +1,5 @@
-// The bulk socket of the controller: takes output into files, sends input, carries relayed HTTP. So a cancel never
-// queues behind any of it.
+// The bulk socket of the controller: takes output into files, sends input, carries relayed HTTP. A separate socket, so
+// that a cancel never queues behind any of it.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,18 @@ namespace quell::controller {
 
 class bulk_server final : public output_store {
  public:
-  /// Is (key, session) a live session? Answers, on any thread, with the worker's name or nullopt.
+  /// Checks whether (key, session) is a live session; answers, on any thread, with the worker's name or nullopt.
   using session_check =
       std::function<void(std::string public_key, session_id session, std::function<void(std::optional<std::string>)>)>;
 
-  /// Takes over the bound socket and runs it on a thread of its own until destroyed.
+  /// Takes over the bound socket and runs it on its own thread until destroyed.
   bulk_server(std::unique_ptr<server_socket> socket, output_files::options files, std::string gateway_socket,
               session_check check);
   ~bulk_server() override;
 
   output_files& files() { return files_; }
   server_socket& socket() { return *socket_; }
-  /// About once a second, from any thread.
+  /// Call about once a second, from any thread.
   void tick(boot_time now) { files_.give_up(now); }
 
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override {
@@ -60,8 +60,8 @@ class bulk_server final : public output_store {
     bool end_handed = false; ///< the worker has answered since the end was sent
   };
 
-  /// Frames of a connection whose session is being looked up. They are not dropped: a hole in a stream would read as
-  /// bytes lost.
+  /// Frames of a connection whose session is being looked up. They are kept, because a gap in a stream would read as
+  /// lost bytes.
   struct waiting_room {
     std::vector<std::string> frames;
     std::size_t bytes = 0;
@@ -71,7 +71,7 @@ class bulk_server final : public output_store {
   void received(const peer& from, std::string_view bytes);
   void complain(const std::string& about, const std::string& what);
   void handle(const peer& from, const std::string& worker, wire::bulk_message message);
-  /// True if the frame was kept for later (or the connection is unknown and the frame dropped).
+  /// True if the frame was kept for later, or dropped because the connection is unknown.
   bool keep_waiting(const std::string& route, std::string_view bytes);
   void said_hello(const peer& from, const session_id& session);
   void welcome(const peer& from, const std::string& worker);
@@ -89,7 +89,7 @@ class bulk_server final : public output_store {
   std::map<operation_id, feed> feeds_;
   std::map<std::string, waiting_room> waiting_; ///< by route
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  peer_budgets hellos_{{100, 5}}; ///< of the socket's thread: each hello looks at all streams of its worker
+  peer_budgets hellos_{{100, 5}}; ///< of the socket's thread: each hello costs a look at all streams of its worker
   log_rate_limiter log_;
   std::unique_ptr<relay> relay_;
   std::jthread thread_;

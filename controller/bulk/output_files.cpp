@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds patience{15};
 constexpr std::uint64_t most_offset = 1ULL << 53; // as a JSON number; no arithmetic on offsets can overflow
 
-/// The offset in a segment's name; nullopt for a file that is none of ours.
+/// The offset in a segment's name; nullopt for any other file.
 std::optional<std::uint64_t> offset_in(std::string_view name, std::string_view prefix) {
   constexpr std::size_t digits = 16;
   if (!name.starts_with(prefix) || name.size() != prefix.size() + digits) return std::nullopt;
@@ -70,7 +70,7 @@ std::string output_files::folder(const operation_id& id) const {
 
 wall_time output_files::now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
-/// What stands in the folder. Called with the lock held; small folders, a few files.
+/// Reads the contents of the folder. Called with the lock held, since folders are small (a few files).
 output_files::entry output_files::load(const operation_id& id, pieces wanted) const {
   entry e;
   e.loaded = true;
@@ -91,7 +91,7 @@ output_files::entry output_files::load(const operation_id& id, pieces wanted) co
     auto& t = e.streams[static_cast<int>(which)];
     std::sort(t.segments.begin(), t.segments.end(),
               [](const segment& a, const segment& b) { return a.start < b.start; });
-    // What lies over another segment was not written here: the first one counts.
+    // A segment that overlaps an earlier one was not written here: the first one counts.
     std::uint64_t reached = 0;
     std::erase_if(t.segments, [&reached](const segment& s) {
       if (s.start < reached) return true;
@@ -169,7 +169,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
       std::error_code ignored;
       if (t.segments.empty()) fs::create_directories(dir, ignored);
       if (!write_all(dir + "/" + segment_name(piece.which, start), bytes, fresh ? O_TRUNC : 0)) {
-        // What did get in would stand before the repeat: cut the file back to what is acknowledged.
+        // Bytes that were written would precede their repeat, so the file is cut back to the acknowledged size.
         const std::string why = std::strerror(errno);
         if (!fresh)
           fs::resize_file(dir + "/" + segment_name(piece.which, start), t.segments.back().length, ignored);
@@ -181,7 +181,7 @@ result<std::uint64_t> output_files::append(const wire::output& piece, wall_time 
       if (fresh) t.segments.push_back({offset, 0});
       t.segments.back().length += bytes.size();
       t.size = offset + bytes.size();
-      // Pieces are never extended: a reader may have consumed one already.
+      // Pieces are never extended, because a reader can have consumed one already.
       e.pieces.push_back({piece.which, offset, bytes.size(), at});
       note_time(piece.operation, e, {piece.which, offset, at});
       if (e.pieces.size() > options_.most_pieces) {
@@ -231,7 +231,7 @@ void output_files::close(const operation_id& id, boot_time now) {
     std::lock_guard lock(mutex_);
     const auto it = live_.find(id);
     if (it == live_.end()) {
-      // Never started: those who follow must hear that nothing comes.
+      // Never started: followers must learn that nothing will come.
       wake(id, load(id, pieces::without), calls);
     } else {
       auto& e = opened(id, it->second);
@@ -249,11 +249,11 @@ void output_files::drop(const operation_id& id) {
     std::lock_guard lock(mutex_);
     if (live_.contains(id)) return;
   }
-  std::error_code ignored; // what cannot be removed now is met again by nobody, and harms nobody
+  std::error_code ignored; // a file that cannot be removed now is never read again and harms nothing
   fs::remove_all(folder(id), ignored);
 }
 
-/// True when the operation is terminal and its streams are complete: it can leave the memory.
+/// True when the operation is terminal and its streams are complete: its entry can be freed.
 bool output_files::settle(const operation_id&, entry& e, bool force) {
   if (!e.closed_at) return false;
   const std::array<std::uint64_t, 2> due = {e.final_counts ? e.final_counts->stdout_bytes : 0,

@@ -1,6 +1,6 @@
-// Output of tasks in files: `output/XX/ID/stdout.OFFSET`, segments that begin at their offset, so that a gap (dropped
-// bytes) is simply a segment that begins later. Outside the journal: a lost tail is sent again by the worker, which
-// keeps what is not acknowledged.
+// Output of tasks in files: `output/XX/ID/stdout.OFFSET`, segments named by their first offset, so that a gap (dropped
+// bytes) is simply a segment that begins later. Outside the journal: the worker sends a lost tail again, since it keeps
+// everything that is not acknowledged.
 #pragma once
 
 #include <deque>
@@ -12,42 +12,42 @@
 
 namespace quell::controller {
 
-/// Thread safe. Files are written by the bulk thread and read by the front's pool.
+/// Thread-safe. The bulk thread writes the files, the gateway's threads read them.
 class output_files {
  public:
   struct options {
-    std::string directory; ///< made if missing
+    std::string directory; ///< created if missing
     std::uint64_t segment_bytes = 8 << 20;
     std::uint64_t keep_bytes_per_stream = 64 << 20; ///< older segments are deleted
-    std::size_t keep_segments_per_stream = 1024;    ///< a worker that leaves gaps makes many small ones
-    std::size_t most_pieces = 500'000;              ///< of one operation, for the order of both streams
+    std::size_t keep_segments_per_stream =
+        1024;                          ///< limits small segments, since a worker that leaves gaps creates many
+    std::size_t most_pieces = 500'000; ///< of one operation, for the order of both streams
   };
   explicit output_files(options o);
 
-  /// The operation runs (or is adopted): from now on its streams are open.
+  /// The operation runs (or is adopted): its streams are open from now on.
   void expect(const operation_id& id, const std::string& worker);
-  /// The worker that may write this operation's output; nullopt = not expected (any more).
+  /// The worker that may write this operation's output; nullopt = not expected, or no longer.
   std::optional<std::string> worker_of(const operation_id& id) const;
-  /// Operations expected from this worker, with what is there of each stream.
+  /// Operations expected from this worker, with the position in each stream.
   struct position {
     operation_id id;
     std::uint64_t out = 0, err = 0;
   };
   std::vector<position> positions(const std::string& worker) const;
 
-  /// Takes a piece; overlaps are skipped, gaps counted as dropped. Returns the offset up to which everything is there
-  /// or known lost.
-  /// `at`: when the piece came.
+  /// Adds a piece; skips overlaps, counts gaps as dropped. Returns the offset up to which every byte is stored or known
+  /// to be lost. `at`: when the piece came.
   result<std::uint64_t> append(const wire::output& piece, wall_time at = now());
-  /// What the worker counted in the end, if the operation is its own. The streams are complete when that much is there.
+  /// The worker's final counts, if the operation is its own. The streams are complete once they have that many bytes.
   void counted(const operation_id& id, const std::string& worker, const output_counts& counts);
-  /// The operation is terminal: complete at once if nothing more can come, else when the counted bytes are there (or
-  /// `give_up` says so).
+  /// The operation is terminal: complete at once if no more bytes can come, else when the counted bytes are there (or
+  /// after `give_up`).
   void close(const operation_id& id, boot_time now);
-  /// Completes what was closed more than 15 s ago and is still short: those bytes are lost.
+  /// Completes streams that were closed more than 15 s ago and are still short: those bytes are lost.
   void give_up(boot_time now);
 
-  /// Removes the folder of an operation that ended long ago; open streams are left alone.
+  /// Removes the folder of an operation that ended long ago; does nothing while streams are open.
   void drop(const operation_id& id);
 
   result<output_store::slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes);
@@ -67,7 +67,7 @@ class output_files {
     std::uint64_t dropped = 0; ///< in gaps and pruned segments
     bool ended = false;
   };
-  /// Where a stream stood at an instant; kept in the file `times`, about one for each second with output.
+  /// The size of a stream at an instant; kept in the file `times`, about one per second with output.
   struct mark {
     stream which = stream::out;
     std::uint64_t offset = 0;
@@ -76,10 +76,10 @@ class output_files {
   struct entry {
     std::string worker;
     std::array<track, 2> streams;
-    std::array<std::optional<mark>, 2> first; ///< of each stream; written with the second one
+    std::array<std::optional<mark>, 2> first; ///< of each stream; written together with the second one
     std::array<wall_time, 2> marked_at{};
     std::deque<output_store::piece> pieces;
-    std::uint64_t pieces_gone = 0; ///< how many stood before the first of `pieces`
+    std::uint64_t pieces_gone = 0; ///< the number of pieces before the first of `pieces`
     std::optional<output_counts> final_counts;
     std::optional<boot_time> closed_at;
     bool loaded = false;

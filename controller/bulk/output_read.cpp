@@ -1,4 +1,4 @@
-// Reading output back: slices of a stream, counts, and the order of both streams.
+// Reads output: slices of a stream, counts, and the order of both streams.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace quell::controller {
 
 namespace {
 
-/// Up to `limit` bytes of a file from `from`; empty if it is gone (pruned meanwhile).
+/// Up to `limit` bytes of a file from `from`; empty if the file is gone (pruned meanwhile).
 std::string read_piece(const std::string& path, std::uint64_t from, std::size_t limit) {
   std::string bytes(limit, '\0');
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ std::vector<output_store::piece> output_files::order(const operation_id& id, std
   const auto& from = it == live_.end() ? ended : opened(id, it->second);
   const auto end = from.pieces_gone + from.pieces.size();
   std::vector<output_store::piece> found;
-  // What is gone still has its place in the count, by which readers resume.
+  // Pruned pieces keep their numbers, since readers resume by number.
   for (auto i = after_piece; i < end && found.size() < limit; ++i)
     found.push_back(i < from.pieces_gone ? output_store::piece{stream::out, 0, 0} : from.pieces[i - from.pieces_gone]);
   return found;

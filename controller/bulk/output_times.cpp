@@ -1,5 +1,5 @@
-// When output came: marks in the file `times` of an operation's folder, one line each: stream, offset, milliseconds
-// since 1970. A stream that came within a second needs none: its file's own time says it.
+// Times of output: marks in the file `times` of an operation's folder, one line each: stream, offset, milliseconds
+// since 1970. A stream that came within a second needs none: its file's own time is enough.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void output_files::note_time(const operation_id& id, entry& e, mark m) const {
   const bool is_second = e.marked_at[i] == e.first[i]->at;
   e.marked_at[i] = m.at;
   const file out(std::fopen((folder(id) + times_name).c_str(), "ae"));
-  if (!out) return; // the file's own time is then all that is known
+  if (!out) return; // only the file's own time is known then
   const auto write = [&](const mark& one) {
     std::fprintf(out.get(), "%d %" PRIu64 " %" PRId64 "\n", static_cast<int>(one.which), one.offset,
                  static_cast<std::int64_t>(one.at.time_since_epoch().count()));
@@ -54,7 +54,7 @@ void output_files::note_time(const operation_id& id, entry& e, mark m) const {
   write(m);
 }
 
-/// Pieces of an earlier life, from segments and marks: to about a second in the order in which they came.
+/// Restores the pieces of an earlier life from segments and marks, in the order of arrival to about a second.
 void output_files::order_pieces(const std::string& folder, entry& e) {
   std::array<std::vector<mark>, 2> marks;
   if (const file in(std::fopen((folder + times_name).c_str(), "re")); in) {

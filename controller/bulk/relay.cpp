@@ -121,7 +121,8 @@ void relay::handle(const std::string& route, const wire::bulk_message& message) 
     const key k{route, d->connection};
     const auto it = connections_.find(k);
     if (it == connections_.end() || it->second.worker_done) return;
-    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes) return close(k, true); // it ignores its window
+    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes)
+      return close(k, true); // the worker ignores its window
     it->second.outgoing += d->bytes;
     flush(k, it->second);
   } else if (const auto* c = std::get_if<wire::relay_credit>(&message)) {
@@ -168,7 +169,7 @@ void relay::close(const key& k, bool tell) {
   if (tell) send_(k.first, wire::relay_close{k.second, false});
 }
 
-/// Bytes from the worker into the gateway's socket.
+/// Writes bytes from the worker into the gateway's socket.
 void relay::flush(const key& k, connection& c) {
   while (!c.outgoing.empty()) {
     const auto n = ::send(c.fd, c.outgoing.data(), c.outgoing.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -185,7 +186,7 @@ void relay::flush(const key& k, connection& c) {
   if (c.outgoing.empty() && c.worker_done) ::shutdown(c.fd, SHUT_WR);
 }
 
-/// Bytes from the gateway to the worker, as far as its credit goes.
+/// Sends bytes from the gateway to the worker, as far as its credit allows.
 void relay::pump(const key& k, connection& c) {
   std::string bytes(std::min<std::uint64_t>(c.credit, chunk_bytes), '\0');
   if (bytes.empty()) return;

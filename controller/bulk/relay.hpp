@@ -1,6 +1,6 @@
-// The controller's end of relayed HTTP: connections that tasks made to their worker's relay, carried over the bulk
-// socket, end in the gateway's own Unix-domain listener. One thread of its own; frames of different connections do not
-// wait for each other.
+// The controller's end of relayed HTTP: connections that tasks made to their worker's relay are carried over the bulk
+// socket and end in the gateway's own Unix-domain listener. Runs on its own thread; frames of different connections do
+// not wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace quell::controller {
 
 class relay {
  public:
-  /// Sends a bulk message to a connected worker (thread safe).
+  /// Sends a bulk message to a connected worker (thread-safe).
   using sender = std::function<void(const std::string& route, const wire::bulk_message&)>;
 
   relay(std::string gateway_socket, sender send);
   ~relay();
 
-  /// A relay_* message from a worker's bulk connection (any thread). A worker that has far more under way than its
+  /// Takes a relay_* message from a worker's bulk connection (any thread). A worker that sends far more than its
   /// windows allow loses all its relayed connections.
   void take(const std::string& route, wire::bulk_message message);
-  /// The worker's bulk connection is void: all its relayed connections are closed.
+  /// The worker's bulk connection is gone: closes all its relayed connections.
   void drop_route(const std::string& route);
 
-  /// Runs a job of the bulk socket that may wait for a disk on the relay's thread, in order with the others.
+  /// Runs a job of the bulk socket that can wait for a disk on the relay's thread, in order with the others.
   void post(std::function<void()> job);
 
   static constexpr std::size_t window_bytes = 256 * 1024;
@@ -43,7 +43,7 @@ class relay {
   struct connection {
     int fd = -1;
     std::string outgoing;                ///< to the gateway
-    std::uint64_t credit = window_bytes; ///< bytes that may still go to the worker
+    std::uint64_t credit = window_bytes; ///< bytes that can still go to the worker
     std::uint64_t consumed = 0;          ///< since the last relay_credit
     bool worker_done = false;            ///< no more bytes from the worker
     bool gateway_done = false;

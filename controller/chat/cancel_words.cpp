@@ -1,5 +1,5 @@
-// A message is read word by word. Behind each word two questions are open: may the cancel word still come (all so far
-// were lead-ins), and has it come (all since may follow it)? Where neither is so the message is no cancel.
+// Reads a message word by word. After each word two states are possible: the cancel word can still come (all words so
+// far were lead-ins), or it has come (all words since can follow it). If neither holds, the message is not a cancel.
 #include "controller/chat/cancel_words.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::size_t most_words_in_phrase = 16;
 
 using word_list = std::vector<std::u32string>;
 
-/// One code point, and how many bytes it took. What is no UTF-8 counts as a letter of its own, that no word has.
+/// One code point and its length in bytes. Invalid UTF-8 counts as a separate letter that no known word contains.
 struct code_point {
   char32_t value = 0xFFFD;
   std::size_t bytes = 1;
@@ -35,7 +35,7 @@ code_point first_of(std::string_view text) {
   return {value, length};
 }
 
-/// Simple case mapping of all scripts, whatever the process's own locale is.
+/// Simple case mapping of all scripts, independent of the process's locale.
 char32_t lower(char32_t c) {
   if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
   static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
@@ -55,13 +55,13 @@ class word_reader {
   explicit word_reader(std::string_view text) : left_(text) {
     while (!left_.empty() && is_blank(first_of(left_).value)) skip();
   }
-  /// The next word in lower case; nothing at the end of the text, or before final marks.
+  /// The next word in lower case; nullopt at the end of the text, or before final punctuation.
   std::optional<std::u32string> next() {
     std::u32string word;
     while (!left_.empty()) {
       const char32_t c = first_of(left_).value;
       if (is_blank(c) || is_comma(c) || is_final_mark(c)) break;
-      if (word.size() == longest_word) break; // no word that we know is as long: what comes next is none either
+      if (word.size() == longest_word) break; // no known word is this long, so what follows cannot match either
       word += lower(c);
       skip();
     }
@@ -69,7 +69,7 @@ class word_reader {
     while (!left_.empty() && (is_blank(first_of(left_).value) || is_comma(first_of(left_).value))) skip();
     return word;
   }
-  /// Whether nothing but final marks and blanks is left.
+  /// True if only final punctuation and blanks are left.
   bool is_over() const {
     auto rest = left_;
     while (!rest.empty()) {
@@ -95,7 +95,7 @@ word_list words_of(const std::string& phrase) {
 
 struct phrase {
   word_list words;
-  std::string said; ///< as it was configured
+  std::string said; ///< as configured
 };
 
 void add(std::vector<phrase>& to, const std::string& text) {
@@ -103,7 +103,7 @@ void add(std::vector<phrase>& to, const std::string& text) {
   if (!p.words.empty() && p.words.size() <= most_words_in_phrase) to.push_back(std::move(p));
 }
 
-/// Names are written "clanky", "@clanky" and "clanky:".
+/// Names appear as "clanky", "@clanky" and "clanky:".
 void add_name(std::vector<phrase>& to, const std::string& name) {
   add(to, name);
   add(to, name + ":");
@@ -113,7 +113,7 @@ void add_name(std::vector<phrase>& to, const std::string& name) {
   }
 }
 
-/// What is still possible at a place between two words.
+/// The states that are possible at a position between two words.
 struct open_ways {
   bool word_may_come = false;
   const phrase* has_come = nullptr;
@@ -121,8 +121,8 @@ struct open_ways {
   bool any() const { return word_may_come || has_come; }
 };
 
-/// The words that were read last, and the ways that are open behind the next ones: a phrase is looked for from each
-/// place, so that only as many as the longest one has are kept.
+/// The words read last, and the states after the next ones: phrases can begin at each position, so as many states are
+/// kept as the longest phrase has words.
 class ways {
  public:
   ways() { at(0).word_may_come = true; }
@@ -140,7 +140,7 @@ class ways {
   std::size_t now_ = 0;
 };
 
-/// Words ahead of the place that is looked at; read as far as a phrase needs them.
+/// Words after the current position; read as far as a phrase needs them.
 class lookahead {
  public:
   explicit lookahead(std::string_view text) : reader_(text) {}
@@ -152,7 +152,7 @@ class lookahead {
     }
     return std::equal(words.begin(), words.end(), ahead_.begin());
   }
-  /// False at the end of the words.
+  /// Moves to the next word. False at the end.
   bool step() {
     if (ahead_.empty()) {
       if (!reader_.next()) return false;

@@ -1,5 +1,5 @@
-// Is this message a cancel word? A fixed rule, never a model: lead-ins or the bot's name, then one cancel word, then a
-// few words that may follow. Pure.
+// Decides whether a message is a cancel word, by a fixed rule and never by a model: lead-ins or the bot's name, then
+// one cancel word, then a few words that can follow it. Pure.
 #pragma once
 
 #include <memory>
@@ -10,31 +10,31 @@
 
 namespace quell::controller::chat {
 
-/// Words may be phrases. Upper and lower case are the same, in every script.
+/// Words can be phrases. Case-insensitive in every script.
 struct vocabulary {
-  std::vector<std::string> lead_ins;  ///< any number of them, in any order, before the word
-  std::vector<std::string> words;     ///< exactly one; the blanks in "forget it" may be left out
-  std::vector<std::string> followers; ///< any number, behind the word
+  std::vector<std::string> lead_ins;  ///< any number of them, in any order, before the cancel word
+  std::vector<std::string> words;     ///< exactly one; the blanks in "forget it" can be omitted
+  std::vector<std::string> followers; ///< any number, after the cancel word
 };
 
-/// English; what a configuration names comes on top, so that "stop" stops everywhere.
+/// English. A configuration adds to these words, so that "stop" stops everywhere.
 const vocabulary& built_in_words();
 
 /// Any thread.
 class cancel_words {
  public:
-  /// `more`: beside the built-in ones. `bot_names`: how the bot is called everywhere.
+  /// `more`: in addition to the built-in words. `bot_names`: names of the bot that apply everywhere.
   cancel_words(const vocabulary& more, const std::vector<std::string>& bot_names);
   ~cancel_words();
   cancel_words(cancel_words&&) noexcept;
 
   struct found {
     std::string word;
-    bool names_bot = false; ///< the bot's name stands among the lead-ins
+    bool names_bot = false; ///< the bot's name is among the lead-ins
   };
   std::optional<found> look(std::string_view text, const std::vector<std::string>& bot_names) const;
-  /// The word, as it is configured, if `text` is nothing but a cancel. `bot_names`: how the bot is called here, too.
-  /// Time is linear in the text, and what cannot be a cancel any more is not read on.
+  /// The cancel word as configured, if `text` is nothing but a cancel. `bot_names`: additional names of the bot in this
+  /// place. Takes linear time, and stops reading a text that can no longer be a cancel.
   std::optional<std::string> find(std::string_view text, const std::vector<std::string>& bot_names) const;
 
  private:

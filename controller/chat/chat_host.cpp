@@ -28,7 +28,7 @@ caller acting(const scope_path& scope, const said_in::person& who) {
   return by;
 }
 
-/// The id of the cancel that this delivery asks for: the same for every copy of it.
+/// The id of the cancel for this delivery: the same for every copy of it.
 cancel_id id_of(const said_in::signed_stop& once) {
   std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(once.signature.data()), once.signature.size(), digest.data());
@@ -150,7 +150,7 @@ class real_host final : public said_in::host, public said_in::signed_stops {
       if (v)
         return done(
             said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
-      // A button under an answer that has ended long ago.
+      // A button below an answer that ended long ago.
       if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
       done(tl::unexpected(v.error().error));
     });

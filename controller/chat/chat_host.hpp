@@ -1,5 +1,5 @@
-// quelld for its connectors: what was said goes to the swarm, what was pressed to the controller, each inside the
-// scopes of the service that it comes from.
+// The host of chat connectors in quelld: passes messages to the turn scheduler and button presses to the controller,
+// each limited to the scopes of its service.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class swarm;
 
 namespace quell::controller::chat {
 
-/// Both outlive it.
+/// Both must outlive it.
 std::unique_ptr<integrations::chat::host> make_host(service& controller, turns::swarm& swarm);
 
 } // namespace quell::controller::chat

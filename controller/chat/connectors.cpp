@@ -1,4 +1,4 @@
-// Who of the chat services is told what.
+// Decides which chat services receive an event.
 #include "controller/chat/connectors.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::size_t most_kept = 4096;
 
 std::string_view first_segment(std::string_view scope) { return scope.substr(0, scope.find('/')); }
 
-/// What the store leaves out, because it is shown as of when it is asked for: here the cancel that it is about.
+/// The store leaves out data that is rendered when it is read: here the cancel of the event.
 std::string data_of(const storage::event_record& e) {
   if (!e.data.empty()) return e.data;
   return e.cancel ? R"({"cancel":")" + e.cancel->text() + R"("})" : "{}";
@@ -45,7 +45,7 @@ integrations::chat::connector* connectors::find(std::string_view name) const {
 }
 
 void connectors::told(const storage::event_record& e) {
-  if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it may concern any service
+  if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it can concern any service
     for (const auto& c : all_)
       if (const auto scope = scope_path::parse(c->name())) c->told({e.id, e.type, *scope, {}, {}, data_of(e)});
   if (!e.scope) return;
@@ -82,7 +82,7 @@ struct event_tap::state {
 event_tap::event_tap() : state_(std::make_unique<state>()) {}
 event_tap::~event_tap() = default;
 
-// Under the lock throughout, so that the order is kept while it is opened. The listener only hands over.
+// Holds the lock throughout, so that the order is kept while the tap is opened. The listener only passes the event on.
 void event_tap::told(const storage::event_record& e) {
   const std::lock_guard lock(state_->mutex);
   if (state_->is_closed) return;

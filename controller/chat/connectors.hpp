@@ -1,4 +1,5 @@
-// All connected chat services: started together, told what concerns them, asked on behalf of their services.
+// All connected chat services: starts them together, passes them their events, and passes on the requests of their
+// services.
 #pragma once
 
 #include <functional>
@@ -16,24 +17,24 @@ namespace quell::controller::chat {
 
 class connectors {
  public:
-  /// Starts what is configured. Fault: the first one that cannot work at all (what is merely not reachable connects
-  /// later). Everything in `tools` outlives the connectors.
+  /// Starts the configured connectors. Fault: the first one that cannot work at all (one that is only unreachable
+  /// connects later). Everything in `tools` must outlive the connectors.
   static result<std::unique_ptr<connectors>> start(const chat_settings& settings, const connector_tools& tools);
   ~connectors();
   connectors(const connectors&) = delete;
   connectors& operator=(const connectors&) = delete;
 
-  /// One more, before anything is told or called.
+  /// Adds a connector, before any event or request.
   void add(std::unique_ptr<integrations::chat::connector> one) { all_.push_back(std::move(one)); }
-  /// A committed event goes to the connector whose name begins its scope; others are passed by. Any thread, in commit
+  /// Passes a committed event to the connector whose name begins its scope; ignores other events. Any thread, in commit
   /// order.
   void told(const storage::event_record& e);
   /// A request to `/v1/chat/<name>/<path>`; false, and `done` is not called, if no connector has that name. Any thread.
   bool called(std::string_view name, integrations::chat::web_call call,
               std::function<void(integrations::chat::web_answer)> done);
-  /// Name and state of each, for people.
+  /// Name and state of each connector, for display.
   std::vector<std::pair<std::string, std::string>> states() const;
-  /// Twice does no harm.
+  /// Idempotent.
   void stop();
 
  private:
@@ -42,15 +43,15 @@ class connectors {
   std::vector<std::unique_ptr<integrations::chat::connector>> all_;
 };
 
-/// Committed events on their way to connectors that start later: those that come before `open` are kept, at most 4,096,
-/// the oldest dropped, and told first.
+/// Buffers committed events for connectors that start later: events before `open` are kept, at most 4,096, the oldest
+/// dropped, and delivered first.
 class event_tap {
  public:
   event_tap();
   ~event_tap();
   void told(const storage::event_record& e);
   void open(std::function<void(const storage::event_record&)> listener);
-  /// Nothing is told afterwards.
+  /// No event is delivered afterwards.
   void close();
 
  private:

@@ -16,7 +16,7 @@ configured_connector read_discord(section_reader& from) {
   auto& keys = from.keys;
   auto& lines = from.lines;
   s.token = from.secret("token", true);
-  // No secret: everybody may check what Discord signed.
+  // Not a secret: anyone may check what Discord signed.
   const auto digits = keys.text("public_key", 256);
   const auto key = integrations::chat::discord::from_hex(digits);
   if (!digits.empty() && (!key || digits.size() != key_digits))

@@ -27,7 +27,7 @@ configured_connector read_irc(section_reader& from) {
     keys.wrong("sasl_external", "stands beside sasl_user; keep the one by which the server knows us");
   from.texts("channels", s.channels, 256, 256 * 64);
   from.texts("users", s.users, 4096, 4096 * 64);
-  // By channel, the variables that hold their keys: a key is a secret.
+  // By channel, the variables that hold the channel keys, which are secrets.
   s.keys = from.secrets("channel_keys_env", 256);
   from.flag("only_addressed", s.only_addressed);
   read_pace_and_patience(from, s);

@@ -1,4 +1,5 @@
-// Whole or not at all, and never a reason to stop: without it a restart leaves old buttons behind.
+// Written completely or not at all. A failure never stops quelld: without the memory a restart only leaves old buttons
+// behind.
 #include "controller/chat/memory_file.hpp"
 
 #include <spdlog/spdlog.h>
@@ -40,7 +41,7 @@ integrations::chat::memory memory_file(const std::string& state_directory, const
   return {[path] { return read(path); },
           [folder, path, name, is_broken](const std::string& text) {
             const auto written = write(folder, path, text);
-            // Said once for each time that it begins to fail.
+            // Logged once each time that writing begins to fail.
             if (!is_broken->exchange(!written) && !written)
               spdlog::warn("chat: what {} remembers cannot be kept: {}", name, written.error().detail);
           }};

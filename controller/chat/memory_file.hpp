@@ -1,4 +1,4 @@
-// What a connector remembers over restarts: a private file of the state directory, `chat/<name>.json`.
+// A connector's memory over restarts: a private file of the state directory, `chat/<name>.json`.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace quell::controller::chat {
 
-/// What is larger than 4 MiB is not kept.
+/// A memory larger than 4 MiB is not kept.
 integrations::chat::memory memory_file(const std::string& state_directory, const std::string& name);
-/// The same for whoever is named.
+/// The same for the connector with the given name.
 std::function<integrations::chat::memory(const std::string& name)> memories_in(std::string state_directory);
 
 } // namespace quell::controller::chat

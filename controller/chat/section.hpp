@@ -1,4 +1,4 @@
-// One section of the configuration that connects a chat service: how it is read, and what it makes.
+// One section of the configuration that connects a chat service: its reader, and the connector that it makes.
 //
 // Each service has a reader in `<service>_settings.cpp` (declared in sections.hpp), and a row in the table of
 // sections.cpp. For .cpp files that read TOML.
@@ -19,41 +19,40 @@
 
 namespace quell::controller::chat {
 
-/// What every connector is given when it starts.
+/// Objects that every connector gets when it starts.
 struct connector_tools {
   integrations::chat::host& at;
-  /// True if the text is a cancel by the configured words; `bot_names` beside the configured ones. Any thread.
+  /// True if the text is a cancel by the configured words; `bot_names` in addition to the configured ones. Any thread.
   std::function<bool(std::string_view text, const std::vector<std::string>& bot_names)> is_cancel;
-  /// A sentence for the log. Any thread.
+  /// Writes a sentence to the log. Any thread.
   std::function<void(const std::string&)> log;
-  /// What the connector of that name remembers.
+  /// The memory of the connector with this name.
   std::function<integrations::chat::memory(const std::string& name)> memory_of;
 };
 
-/// A section that was read: its connector is started later.
+/// A section that was read; its connector is started later.
 struct configured_connector {
-  std::string name; ///< the section's, and the first segment of its scopes
+  std::string name; ///< the section's name, which is the first segment of its scopes
   std::string text; ///< the keys as TOML lines, without the `[section]` and without secrets
   std::function<result<std::unique_ptr<integrations::chat::connector>>(const connector_tools&, const std::string& name)>
       start;
 };
 
-/// A table of the file, with its secrets. What is wrong is said through `keys.wrong`; `keys.end()` is called by who
-/// called the reader.
+/// A table of the file, with its secrets. Report errors with `keys.wrong`; the caller of the reader calls `keys.end()`.
 struct section_reader {
   turns::toml_table& keys;
   const std::map<std::string, std::string>& environment;
-  turns::toml_lines& lines; ///< what --print-config shows of the section
+  turns::toml_lines& lines; ///< the section as --print-config shows it
 
-  /// The secret called `key` in `<key>_env` (a variable of quelld) or `<key>_file` (a file's first 16 KiB, trimmed),
-  /// and writes the one that is used to `lines`. "" if neither is there, which is wrong if it is needed. The value
-  /// itself is never told to anybody.
+  /// The secret `key`, from `<key>_env` (a variable of quelld) or `<key>_file` (a file's first 16 KiB, trimmed); writes
+  /// the one that is used to `lines`. "" if neither is set, which is an error if the secret is needed. The value itself
+  /// is never written anywhere.
   std::string secret(const char* key, bool is_needed);
   /// A base URL, http or https, without a slash at its end.
   std::string url(const char* key, const std::string& otherwise);
-  /// Secrets by name: `key` is a table of names and the variables that hold their values.
+  /// Secrets by name: `key` is a table of names and of the variables that hold their values.
   std::map<std::string, std::string> secrets(const char* key, std::size_t most);
-  // What is absent leaves the value as it is.
+  // An absent key leaves the value unchanged.
   void text(const char* key, std::string& value);
   void texts(const char* key, std::vector<std::string>& value, std::size_t most, std::size_t most_bytes);
   void flag(const char* key, bool& value);
@@ -65,7 +64,7 @@ struct section_reader {
   }
 };
 
-/// How fast a service of lines is spoken to, and how long it is waited for.
+/// The rate of messages to a line-based service, and the time to wait for it.
 template <class Settings>
 void read_pace_and_patience(section_reader& from, Settings& s) {
   from.time("pace", s.pace, milliseconds{0});
@@ -76,7 +75,7 @@ void read_pace_and_patience(section_reader& from, Settings& s) {
   from.time("retry_most", s.retry_most, milliseconds{10});
 }
 
-/// The connector of these settings, which `start` makes of them once there is a host.
+/// The connector of these settings; `start` makes it once there is a host.
 template <class Settings, class Start>
 configured_connector connected_by(Settings settings, Start start) {
   return {{}, {}, [settings = std::move(settings), start](const connector_tools& tools, const std::string& name) {

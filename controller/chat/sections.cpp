@@ -1,4 +1,4 @@
-// The table of sections. A service is part of quelld once it has its row here.
+// The table of sections. A service is part of quelld once it has a row here.
 #include "controller/chat/sections.hpp"
 
 namespace quell::controller::chat {

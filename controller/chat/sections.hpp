@@ -1,4 +1,4 @@
-// The readers of the sections, one per service, each in a file of its own.
+// The readers of the sections, one per service, each in its own file.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ configured_connector read_discord(section_reader& from);  // discord_settings.cp
 configured_connector read_irc(section_reader& from);      // irc_settings.cpp
 configured_connector read_xmpp(section_reader& from);     // xmpp_settings.cpp
 
-// Of lists of tables, called for each: webhook_settings.cpp
+// For lists of tables; called for each table: webhook_settings.cpp
 void read_outgoing(section_reader& from, chat_settings& to);
 void read_incoming(section_reader& from, chat_settings& to);
 
 /// A row of the table of sections; one of the two readers is set.
 struct section {
   std::string name;
-  configured_connector (*connector)(section_reader&) = nullptr; ///< of `[name]`
-  void (*entry)(section_reader&, chat_settings&) = nullptr;     ///< of each `[[name]]`
+  configured_connector (*connector)(section_reader&) = nullptr; ///< for `[name]`
+  void (*entry)(section_reader&, chat_settings&) = nullptr;     ///< for each `[[name]]`
 };
 const std::vector<section>& sections();
 

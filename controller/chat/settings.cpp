@@ -1,4 +1,4 @@
-// The sections of chat services, read from the configuration file one by one.
+// Reads the sections of chat services from the configuration file one by one.
 #include "controller/chat/settings.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace quell::controller::chat {
 namespace {
 
-constexpr std::size_t most_entries = 64; ///< of [[webhooks]]
+constexpr std::size_t most_entries = 64; ///< for [[webhooks]]
 
 void read_table(const toml::table& table, const section& s, const std::string& head,
                 const std::map<std::string, std::string>& environment, turns::file_trouble& trouble,
@@ -61,7 +61,7 @@ const std::vector<std::string>& chat_sections() {
 
 namespace {
 
-/// So that --print-config names every section, also those that nobody has written.
+/// So that --print-config names every section, including those that are not configured.
 std::string not_configured(const section& s) {
   return "\n# " + (s.connector ? "[" + s.name + "]" : "[[" + s.name + "]]") +
          " is not configured; docs/chat says how\n";

@@ -1,4 +1,4 @@
-// The chat services and webhooks that the configuration file connects.
+// The chat services and webhooks in the configuration file.
 #pragma once
 
 #include <functional>
@@ -23,12 +23,12 @@ struct chat_settings {
 /// The sections that are read here: slack, discord, telegram, irc, xmpp, webhooks, incoming.
 const std::vector<std::string>& chat_sections();
 
-/// What `file` ("" = none) says of them, with secrets from `environment` and the files that it names. Fault
-/// `invalid_field`: file, line, what is wrong; it never holds a secret.
+/// Reads these sections of `file` ("" = none), with secrets from `environment` and the files that it names. Fault
+/// `invalid_field`: the file, the line, the error; it never contains a secret.
 result<chat_settings> read_chat_settings(const std::string& file,
                                          const std::map<std::string, std::string>& environment);
 
-/// Whether the agents that webhooks name are there and serve their scopes. Fault `invalid_field`.
+/// Checks that the agents that webhooks name exist and serve their scopes. Fault `invalid_field`.
 result<void> check_agents(const chat_settings& chats, const turns::turn_settings& turns);
 
 } // namespace quell::controller::chat

@@ -52,7 +52,7 @@ void read_outgoing(section_reader& from, chat_settings& to) {
     keys.wrong(keys.has("url") ? "url" : "", "needs a url that begins with https:// or http://");
   from.lines.text("url", w.url);
   const auto name = keys.text_if("name", name_bytes);
-  // Of the address, so that another address begins anew and a restart does not.
+  // Derived from the address, so that a new address begins anew and a restart does not.
   w.name = name ? *name : "webhook-" + sha256_hex(w.url).substr(0, name_digits);
   check_name(from, w.name);
   if (has_name(to.outgoing, w.name))

@@ -172,9 +172,9 @@ class running_gateway : public gateway {
       if (gw->stopping || error == boost::asio::error::operation_aborted) co_return;
       const auto tls = tls_in_use ? *tls_in_use : nullptr;
       if (error) {
-        // Descriptors have probably run out: the connection that has been idle longest makes room, and the listener
-        // continues after a pause. A new connection is about to send its request; the next one can wait in the accept
-        // queue.
+        // Descriptors have probably run out: a connection that has been idle for a second or more makes room, and
+        // the listener continues after a pause. A new connection is about to send its request; the next one can wait in
+        // the accept queue.
         if (const auto now = std::chrono::steady_clock::now(); now >= silent_until) {
           silent_until = now + std::chrono::seconds(10);
           spdlog::warn("HTTP connections cannot be accepted and wait ({}); with too many open files, raise ulimit -n",

@@ -1,4 +1,4 @@
-// Who answers a client: its brain, as a session sees it. On the loop's thread.
+// The brain that answers a client, as a session sees it. On the loop's thread.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class brain_port {
   struct hooks {
     std::function<void(const integrations::voice::frame&)> said;
     std::function<void(const std::string& why)> gone;
-    /// The operation of the exchange that it was asked last.
+    /// The operation of the last exchange sent to it.
     std::function<std::optional<operation_id>()> exchange;
   };
   virtual ~brain_port() = default;

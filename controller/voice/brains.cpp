@@ -1,4 +1,4 @@
-// The handshake of brains, and who has which.
+// The handshake of brains, and their assignment to clients.
 #include "controller/voice/brains.hpp"
 
 #include <spdlog/spdlog.h>
@@ -16,7 +16,7 @@ struct brains::peer {
   brain_port::hooks user{};
 };
 
-/// The client's hold on a brain.
+/// A client's exclusive use of a brain.
 class brains::port final : public brain_port {
  public:
   explicit port(std::shared_ptr<peer> who) : who_(std::move(who)) { who_->is_taken = true; }
@@ -69,7 +69,7 @@ void brains::said(const std::shared_ptr<peer>& from, const frame& f) {
     return lost(from, "the brain broke the rules: it began twice");
   }
   if (f.tag == tag::session_end) return lost(from, "the brain has ended the session");
-  const auto said = from->user.said; // it may let go of the brain
+  const auto said = from->user.said; // the callback can release the brain
   if (said) said(f);
 }
 

@@ -1,4 +1,5 @@
-// Brains that are programs: each speaks first (A2), serves one client at a time, and outlives it. On the loop's thread.
+// Brains that are programs: each sends the first frame (A2), serves one client at a time, and outlives it. On the
+// loop's thread.
 #pragma once
 
 #include <list>
@@ -14,7 +15,7 @@ namespace quell::controller::voice {
 class brains : public std::enable_shared_from_this<brains> {
  public:
   void came(std::shared_ptr<integrations::voice::frame_link> link);
-  /// One that nobody uses, until what is answered is let go; nullptr if there is none.
+  /// A free brain, in use until the returned port is released; nullptr if there is none.
   std::shared_ptr<brain_port> take_one();
   std::size_t count() const { return all_.size(); }
 
@@ -23,7 +24,7 @@ class brains : public std::enable_shared_from_this<brains> {
   class port;
   void said(const std::shared_ptr<peer>& from, const integrations::voice::frame& f);
   void lost(const std::shared_ptr<peer>& which, const std::string& why);
-  std::list<std::shared_ptr<peer>> all_; ///< those that have said A2
+  std::list<std::shared_ptr<peer>> all_; ///< those that have sent A2
 };
 
 } // namespace quell::controller::voice

@@ -1,4 +1,4 @@
-// Hellos.
+// Parses hellos.
 #include "controller/voice/callers.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Who a client of the voice gateway speaks for: its hello, or what one without a hello is.
+// The identity of a voice client: from its hello, or the default for a client without one.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,9 @@ turns::message_order spoken_order(const speaker& who, const std::optional<operat
 /// A client on loopback without a hello.
 speaker nobody_in_particular(const voice_settings& settings, const std::string& session);
 
-/// `json`: of a hello. A token is looked up in the state directory; without one the client must be on loopback, and
-/// stays below the configured scope. Faults: `unauthorized`, `bad_frame` (what is wrong with the JSON). Reads files.
+/// `json`: the text of a hello. A token is looked up in the state directory; without one the client must be on
+/// loopback, and stays below the configured scope. Faults: `unauthorized`, `bad_frame` (with the error in the JSON).
+/// Reads files.
 result<speaker> speaker_of(std::string_view json, const voice_settings& settings, const std::string& state_directory,
                            const std::string& session, bool is_loopback);
 

@@ -1,4 +1,4 @@
-// The recogniser's task. It takes no slot, so that full workers do not deafen a stop.
+// The recogniser's task. It takes no slot, so that full workers do not prevent a spoken stop.
 #include "controller/voice/ears.hpp"
 
 namespace quell::controller::voice {

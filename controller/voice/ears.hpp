@@ -1,5 +1,5 @@
-// Speech to text: one recogniser for each session, a task on a worker that is kept warm. Should it end, another begins
-// with the next words. On the loop's thread.
+// Speech to text: one recogniser per session, a task on a worker that is kept warm. If it ends, the next words start
+// another. On the loop's thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class ears : public std::enable_shared_from_this<ears> {
 
   void warm_up();
   void hear(const std::string& samples);
-  /// Nobody speaks any more.
+  /// The session has ended: no more audio will come.
   void close();
 
  private:

@@ -1,4 +1,4 @@
-// Exchanges as operations.
+// Manages exchanges as operations.
 #include "controller/voice/exchange_table.hpp"
 
 #include "controller/turns/turn_json.hpp"
@@ -76,7 +76,7 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
   house->controller.cancel(std::move(c), [loop = house->loop, self = weak_from_this(), id,
                                           fenced = std::move(fenced)](const outcome<cancel_view>& v) {
     loop->post([self, id, fenced, failed = !v] {
-      // It is over; or its beginning is behind this on the way, and it must not stay.
+      // It has ended, or its begin is still queued behind this and must not stay.
       if (const auto table = self.lock(); table && failed) table->leave(id);
       fenced();
     });
@@ -97,7 +97,7 @@ void exchange_table::leave(const operation_id& id) {
 void exchange_table::signalled(const operation_id& id) {
   const auto node = live_.extract(id);
   if (node.empty()) return;
-  if (node.mapped().told.stopped) node.mapped().told.stopped(); // silent before it is said to have ended
+  if (node.mapped().told.stopped) node.mapped().told.stopped(); // silenced before it is reported as ended
   own_outcome how;
   how.result = turns::exchange_result(node.mapped().transcript, false);
   end(id, how);

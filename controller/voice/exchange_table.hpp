@@ -1,5 +1,5 @@
-// Live exchanges in the ledger: begun, ended, cancelled, and told when somebody else cancels them. On the loop's
-// thread.
+// Live exchanges in the ledger: begins, ends and cancels them, and notifies when somebody else cancels one. On the
+// loop's thread.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,20 @@ class exchange_table : public std::enable_shared_from_this<exchange_table> {
   explicit exchange_table(std::weak_ptr<voice_house> house) : house_(std::move(house)) {}
 
   struct watcher {
-    std::function<void()> stopped;                       ///< by a cancel, from wherever
+    std::function<void()> stopped;                       ///< by a cancel from anywhere
     std::function<void(const std::string& why)> refused; ///< it is not in the ledger
   };
   operation_id begin(const speaker& who, const std::string& session, watcher w);
   void transcribed(const operation_id& id, const std::string& text);
-  /// Its own work is over; it ends with what it has started. `failure` "": completed.
+  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed.
   void finish(const operation_id& id, bool spoken, const std::string& failure);
-  /// The message rules have ended it.
+  /// The message router has ended it.
   void forget(const operation_id& id) { live_.erase(id); }
-  /// Answers when fenced, or when it was over.
+  /// Answers when the cancel is fenced, or when the exchange had already ended.
   void cancel(const operation_id& id, const speaker& who, std::function<void()> fenced);
-  /// Its client has gone.
+  /// Its client has disconnected.
   void leave(const operation_id& id);
-  /// The controller says so.
+  /// The controller reports a stop of it.
   void signalled(const operation_id& id);
 
  private:

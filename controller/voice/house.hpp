@@ -1,4 +1,4 @@
-// What all parts of the voice gateway share.
+// State shared by all parts of the voice gateway.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct voice_house {
   std::shared_ptr<turns::shared_parts> work;
   std::shared_ptr<integrations::voice::voice_loop> loop;
   std::shared_ptr<exchange_table> exchanges;
-  std::set<operation_id> recognisers{}; ///< that live: they make nothing active
+  std::set<operation_id> recognisers{}; ///< live recognisers, which make no scope active
 };
 using house_ref = std::shared_ptr<voice_house>;
 

@@ -1,4 +1,4 @@
-// The voice's task, and its pace.
+// The voice's task, and the pace of its audio.
 #include "controller/voice/mouth.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ void mouth::speak(const operation_id& exchange, const speaker& who, const std::s
   order.task.on = house_->settings.on;
   order.task.slots = 0;
   order.task.leader_exit = on_leader_exit::kill;
-  order.grace = milliseconds{0}; // nothing to tidy up
+  order.grace = milliseconds{0}; // it needs no cleanup
   const auto on_loop = [loop = house_->loop, weak = weak_from_this()](auto what) {
     loop->post([weak, what = std::move(what)] {
       if (const auto self = weak.lock(); self && !self->is_hushed_) what(*self);

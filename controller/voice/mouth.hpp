@@ -1,5 +1,5 @@
-// Text to speech: one answer, spoken by a task below its exchange, and handed on as fast as it is heard, a second
-// ahead: what is stopped has no minutes of it waiting somewhere. On the loop's thread.
+// Text to speech: a task below the exchange speaks one answer, and its audio is sent at the speed of listening, one
+// second ahead, so that a stop never leaves minutes of it buffered elsewhere. On the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -19,12 +19,12 @@ class mouth : public std::enable_shared_from_this<mouth> {
  public:
   struct hooks {
     std::function<void(std::string_view samples)> chunk;
-    std::function<void(const std::string& failure)> over; ///< "" = all was handed on
+    std::function<void(const std::string& failure)> over; ///< "" = everything was sent
   };
   mouth(house_ref house, hooks h) : house_(std::move(house)), hooks_(std::move(h)) {}
 
   void speak(const operation_id& exchange, const speaker& who, const std::string& text, double speed);
-  /// At once, and for good.
+  /// Stops at once and finally.
   void hush();
 
  private:
@@ -36,7 +36,7 @@ class mouth : public std::enable_shared_from_this<mouth> {
   std::shared_ptr<turns::piped_task> task_;
   std::string waiting_;            ///< samples
   std::size_t sent_ = 0;           ///< bytes
-  std::optional<std::string> end_; ///< of the task: why it failed, or ""
+  std::optional<std::string> end_; ///< of the task: the reason of its failure, or ""
   std::chrono::steady_clock::time_point began_{};
   bool is_pumping_ = false, is_hushed_ = false, has_spoken_ = false;
 };

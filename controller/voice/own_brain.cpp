@@ -1,4 +1,4 @@
-// Prompts to the swarm, answers from its events.
+// Sends prompts to the turn scheduler and takes answers from its events.
 #include "controller/voice/own_brain.hpp"
 
 #include <nlohmann/json.hpp>

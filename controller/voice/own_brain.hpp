@@ -1,4 +1,4 @@
-// quell's own brain: what is said becomes a turn of the scope's agent, below its exchange.
+// quell's own brain: the user's words become a turn of the scope's agent, below the exchange.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Effects of the gateway's side, performed.
+// Performs the effects of the gateway's side.
 #include "controller/voice/session.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
-constexpr auto words_patience = 15s; ///< of a recogniser that also has to start
+constexpr auto words_patience = 15s; ///< for a recogniser that may have to start first
 constexpr std::size_t most_stops = 64;
 
 } // namespace
@@ -88,7 +88,7 @@ void session::told(const storage::event_record& e) {
   perform();
 }
 
-/// Never ahead of the proof: the words come when the stop has settled, or say what is not known.
+/// Never ahead of the proof: the text comes when the stop has settled, or says which outcomes are unknown.
 void session::acknowledge(const storage::event_record& e) {
   if (!e.cancel || !stops_.contains(*e.cancel)) return;
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
@@ -96,7 +96,7 @@ void session::acknowledge(const storage::event_record& e) {
   if (data.is_object() && text != data.end() && text->is_string()) gateway_.say(text->get<std::string>());
 }
 
-/// An effect may lead to others, and to the end.
+/// An effect can cause further effects, and the end of the session.
 void session::perform() {
   if (std::exchange(is_performing_, true)) return;
   const auto self = shared_from_this();

@@ -52,7 +52,7 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::hush& e);
   void perform(const integrations::voice::gateway_effects::linger& e);
   void perform(const integrations::voice::gateway_effects::close& e);
-  /// On the loop's thread, later, if there still is this session.
+  /// Runs later on the loop's thread, if this session still exists.
   template <class Work>
   auto later(Work what) {
     return [loop = house_->loop, weak = weak_from_this(), what = std::move(what)](const auto&... told) {
@@ -75,8 +75,8 @@ class session : public std::enable_shared_from_this<session> {
   std::shared_ptr<ears> ears_;
   std::shared_ptr<mouth> mouth_;
   std::map<integrations::voice::exchange_number, operation_id> operations_;
-  std::set<cancel_id> stops_;        ///< that were said here, and are not acknowledged yet
-  std::uint64_t words_expected_ = 0; ///< grows with each pause and each transcript
+  std::set<cancel_id> stops_;        ///< stops from this session that are not acknowledged yet
+  std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
   bool is_over_ = false, is_performing_ = false;
 };
 

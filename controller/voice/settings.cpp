@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t short_bytes = 256, most_words = 64, most_command_bytes = 16 << 10;
 
-/// `{wpm}` and `{speed}` are filled in for each answer; espeak-ng counts words a minute, and 175 is its usual.
+/// `{wpm}` and `{speed}` are filled in for each answer; espeak-ng counts words per minute, and 175 is its default.
 const std::vector<std::string>& default_speak() {
   static const std::vector<std::string> command = {"sh", "-c",
                                                    "espeak-ng -v en-us -s {wpm} --stdin --stdout | sox -q "

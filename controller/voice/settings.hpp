@@ -12,12 +12,12 @@
 namespace quell::controller::voice {
 
 struct voice_settings {
-  std::string listen;            ///< HOST:PORT; "" = there is no voice
+  std::string listen;            ///< HOST:PORT; "" = no voice
   std::string brain = "builtin"; ///< or unix:PATH
-  scope_path scope;              ///< a client without a hello talks in <scope>/<session>
-  std::string agent;             ///< of the built-in brain; "" = the one that serves the scope
+  scope_path scope;              ///< the scope of a client without a hello is <scope>/<session>
+  std::string agent;             ///< of the built-in brain; "" = the agent that serves the scope
   bool feedback = false;         ///< the built-in brain asks before it speaks
-  std::uint32_t clients = 16;    ///< at once
+  std::uint32_t clients = 16;    ///< at the same time
   std::vector<std::string> hear, speak;
   std::map<std::string, std::string> on; ///< labels of the worker on which both run
   std::string text;                      ///< all of it as TOML
@@ -25,7 +25,7 @@ struct voice_settings {
   bool is_on() const { return !listen.empty(); }
 };
 
-/// What `file` ("" = none) says of it. Fault `invalid_field`: file, line and what is wrong.
+/// Reads this section of `file` ("" = none). Fault `invalid_field`: the file, the line and the error.
 result<voice_settings> read_voice_settings(const std::string& file);
 
 } // namespace quell::controller::voice

@@ -1,4 +1,4 @@
-// Clients from their first frame on, and the way from the controller's thread to the sessions.
+// Clients from their first frame on, and the path from the controller's thread to the sessions.
 #include "controller/voice/voice_host.hpp"
 
 #include <spdlog/spdlog.h>
@@ -52,7 +52,7 @@ class real_voice_host final : public voice_host {
   void heard(const storage::event_record& e) override {
     if (!e.scope || (e.type != "turn_complete" && e.type != "turn_abort" && e.type != "acknowledgement")) return;
     house_->loop->post([this, e] {
-      const auto all = sessions_; // one may end
+      const auto all = sessions_; // a session can end during the loop
       for (const auto& s : all)
         if (s->scope().text() == e.scope->text()) s->told(e);
     });
@@ -81,7 +81,7 @@ class real_voice_host final : public voice_host {
   bool is_stopped_ = false;
 };
 
-/// Whoever may leave out the hello is ready at once; others once they have said who they are.
+/// A client that may omit the hello is ready at once, any other client after its hello.
 void real_voice_host::client_came(std::shared_ptr<voices::frame_link> link) {
   auto g = std::make_shared<guest>();
   g->link = link;

@@ -1,4 +1,4 @@
-// The voice gateway of quelld: listens, lets clients and brains in, and hands on what the controller tells.
+// The voice gateway of quelld: listens, admits clients and brains, and passes on the controller's notices.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ namespace quell::controller::voice {
 struct voice_options {
   voice_settings settings;
   std::string state_directory;
-  std::string tls_cert, tls_key; ///< those of HTTP
-  bool insecure = false;         ///< allow no TLS off loopback
+  std::string tls_cert, tls_key; ///< the files of HTTP
+  bool insecure = false;         ///< allow plain connections off loopback
 };
 
 /// Any thread.
 class voice_host {
  public:
-  /// Both outlive it. Faults: `address_in_use`, `bad_address`, `bad_tls`, `insecure_listen`, `invalid_field`.
+  /// Both must outlive it. Faults: `address_in_use`, `bad_address`, `bad_tls`, `insecure_listen`, `invalid_field`.
   static result<std::unique_ptr<voice_host>> start(voice_options options, service& controller, turns::swarm& swarm);
   virtual ~voice_host() = default;
 
   /// HOST:PORT in use.
   virtual std::string address() const = 0;
-  // What the controller tells, on its thread:
+  // Notices from the controller, on its thread:
   virtual void signal(const actor_signal& s) = 0;
   virtual void heard(const storage::event_record& e) = 0;
-  /// Closes all connections; what is said is not heard any more.
+  /// Closes all connections; later notices have no effect.
   virtual void stop() = 0;
 };
 

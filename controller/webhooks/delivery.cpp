@@ -1,4 +1,4 @@
-// Progress, patience, and giving up.
+// Progress, retries, and giving up.
 #include "controller/webhooks/delivery.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ sentence delivery::answered(long status, const std::string& why, milliseconds re
   not_before_ = now.boot + std::max(wait_after(failures_, chance), std::min(retry_after, longest_asked));
   if (is_about_the_event(status) && ++refusals_ >= most_refusals) return give_up("the receiver " + trouble_);
   if (now.wall - waiting_.front().at > most_age) {
-    // All that are as old: the receiver was not there for them.
+    // Counts all events that are as old: the receiver was not available for them.
     std::uint64_t count = 0;
     const auto first = waiting_.front().id;
     auto last = first;

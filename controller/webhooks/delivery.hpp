@@ -1,11 +1,11 @@
-// One webhook's way through the events: what was delivered, what comes next, when to try again. Pure.
+// One webhook's progress through the events: the delivered ones, the next one, the time of the next try. Pure.
 //
-// In order, one at a time, at least once: an event is behind us when the receiver has said 2xx, or when it is given up:
-//  - 400, 413, 415, 422: the receiver understands us and refuses this very event: given up after five tries;
-//  - everything else (no connection, 5xx, 3xx, 401, 403, 404, 408, 429 …) may pass: tried again, after 1 s, 2 s, 4 s …
-//  up
-//    to five minutes, or when Retry-After says, until the event is a day old;
-//  - 410: the receiver is gone: nothing more is sent until the program starts again. What is kept then is delivered.
+// In order, one at a time, at least once. An event is done when the receiver has answered 2xx, or when it is given up:
+//  - 400, 413, 415, 422: the receiver understands the request and refuses this event: given up after five tries;
+//  - everything else (no connection, 5xx, 3xx, 401, 403, 404, 408, 429 …) can be transient: retried after 1 s, 2 s,
+//    4 s … up to five minutes, or when Retry-After says, until the event is a day old;
+//  - 410: the receiver is gone: nothing more is sent until the program starts again. The events kept then are
+//  delivered.
 #pragma once
 
 #include <cstdint>
@@ -24,39 +24,39 @@ struct item {
   std::string json; ///< the event's envelope
 };
 
-/// A look at the store.
+/// The result of one read of the store.
 struct page {
-  std::vector<item> items;     ///< those that are wanted, in order
-  std::uint64_t looked_to = 0; ///< no wanted event up to here is missing in `items`
-  bool is_whole = true;        ///< false: there may be more behind `looked_to`
-  std::uint64_t lost = 0;      ///< events behind our position that the store no longer keeps, wanted or not
+  std::vector<item> items;     ///< matching events, in order
+  std::uint64_t looked_to = 0; ///< no matching event up to here is missing in `items`
+  bool is_whole = true;        ///< false: there can be more after `looked_to`
+  std::uint64_t lost = 0;      ///< events after our position that the store no longer keeps, matching or not
 };
 
-/// What happened with an item, for the log; "" = nothing to tell.
+/// The outcome of an item, for the log; "" = nothing to log.
 using sentence = std::string;
 
 class delivery {
  public:
   explicit delivery(std::uint64_t position) : position_(position) {}
 
-  /// There may be something new.
+  /// There may be new events.
   void nudge() { is_stale_ = true; }
-  /// Whether the store is to be looked at, behind `position`. Answer with `read` or `not_read`.
+  /// True if the store must be read after `position`. Answer with `read` or `not_read`.
   bool wants_to_read(boot_time now) const;
   void reads() { is_reading_ = true, is_stale_ = false; }
   sentence read(page p);
   void not_read(boot_time now);
 
-  /// What is to be sent now. Answer with `answered`.
+  /// The item to send now, or nullptr. Answer with `answered`.
   const item* to_send(boot_time now) const;
   void sends() { is_sending_ = true; }
-  /// `status` 0: no answer came; `why` says what came instead. `chance` 0 to 1.
+  /// `status` 0: no answer came; `why` has the reason. `chance` 0 to 1.
   sentence answered(long status, const std::string& why, milliseconds retry_after, moment now, double chance);
 
-  /// Everything up to here is behind us.
+  /// Everything up to here is delivered or given up.
   std::uint64_t position() const { return position_; }
   std::optional<boot_time> next_at() const;
-  /// For people: "3 delivered, nothing waits" or why not.
+  /// For display: "3 delivered, nothing waits", or the trouble.
   std::string state(moment now) const;
 
  private:
@@ -68,8 +68,8 @@ class delivery {
   bool is_stale_ = true, is_reading_ = false, is_sending_ = false, is_gone_ = false;
   std::uint64_t looked_to_ = 0; ///< of the page that waits
   boot_time not_before_{};
-  unsigned failures_ = 0; ///< in a row
-  unsigned refusals_ = 0; ///< of the first that waits
+  unsigned failures_ = 0; ///< consecutive
+  unsigned refusals_ = 0; ///< of the first item that waits
   std::uint64_t delivered_ = 0, given_up_ = 0;
   std::string trouble_;
 };

@@ -1,4 +1,4 @@
-// A number in a file.
+// Reads and writes a number in a file.
 #include "controller/webhooks/position.hpp"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// How far a webhook's deliveries have come, in a small file of the state directory.
+// The position of a webhook's deliveries, in a small file of the state directory.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace quell::controller::webhooks {
 
-/// `<state>/webhooks/<name>`: the id of the last event that is behind us, as decimal text. Written whole or not at all.
+/// `<state>/webhooks/<name>`: the id of the last event that was delivered or given up, as decimal text. Written
+/// completely or not at all.
 class position_file {
  public:
   position_file(const std::string& state_directory, const std::string& name);
-  /// nullopt: there is none yet. Fault `storage_unavailable`: it cannot be read or holds something else.
+  /// nullopt: there is none yet. Fault `storage_unavailable`: the file cannot be read or has other content.
   result<std::optional<std::uint64_t>> read() const;
   result<void> write(std::uint64_t position) const;
 

@@ -1,4 +1,4 @@
-// The store read through the gateway, which knows what events look like.
+// Reads the store through the gateway, which renders events.
 #include "controller/webhooks/start.hpp"
 
 namespace quell::controller::webhooks {

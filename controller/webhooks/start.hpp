@@ -1,4 +1,4 @@
-// Webhooks over a running gateway.
+// Starts webhooks on a running gateway.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace quell::controller::webhooks {
 
-/// nullptr if there is none to tell. `from` outlives what is started until that is stopped.
+/// nullptr if no webhook is configured. `from` must outlive the result until that is stopped.
 result<std::unique_ptr<outgoing>> start_over(gateway& from, const std::vector<integrations::chat::outgoing_webhook>& to,
                                              const std::string& state_directory);
 

@@ -1,4 +1,4 @@
-// One thread for all webhooks: looks at the store, posts, keeps positions.
+// One thread for all webhooks: reads the store, posts, keeps positions.
 #include "controller/webhooks/webhooks.hpp"
 
 #include <spdlog/spdlog.h>
@@ -20,7 +20,7 @@ using integrations::chat::outgoing_webhook;
 using integrations::chat::web_loop;
 
 constexpr std::uint32_t page_events = 100;
-/// A position that moves only because nothing of what happens is wanted is written down this rarely.
+/// The position is written this rarely if it moves only past events that do not match.
 constexpr std::uint64_t unwanted_events = 5000;
 
 struct line {
@@ -28,10 +28,10 @@ struct line {
       : to(std::move(w)), file(std::move(f)), work(position), written(position), looked_to(position) {}
   const outgoing_webhook to;
   const position_file file;
-  // Of the loop's thread:
+  // Used by the loop's thread:
   delivery work;
   std::uint64_t written;
-  // Any thread:
+  // Used by any thread:
   std::atomic<bool> is_nudged{false};
   std::atomic<std::uint64_t> looked_to;
 };
@@ -62,11 +62,11 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
       auto position = file.read();
       if (!position) return tl::unexpected(position.error());
       if (!*position) {
-        // At once, so that nothing that happens from now on is missed if we die before the first delivery.
+        // At once, so that no later event is missed if quelld dies before the first delivery.
         if (auto written = file.write(edges_.newest); !written) return written;
         *position = edges_.newest;
       }
-      // A restored store may be behind what was delivered: its next events are new ones all the same.
+      // A restored store can be behind the delivered position; its next events are new all the same.
       const auto after = std::min(**position, edges_.newest);
       lines_.push_back(std::make_unique<line>(std::move(w), std::move(file), after));
     }
@@ -150,7 +150,8 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
                  });
   }
 
-  /// Written after the delivery: who dies in between delivers once more, which the receiver knows by the event's id.
+  /// Written after the delivery: a crash in between delivers the event again, which the receiver detects by the event's
+  /// id.
   void keep(line& l) {
     const auto position = l.work.position();
     if (position == l.written) return;
@@ -173,7 +174,7 @@ class running final : public outgoing, public std::enable_shared_from_this<runni
   std::vector<std::pair<std::string, std::string>> states_;
 };
 
-/// What is shared with answers that come late.
+/// State shared with late answers.
 class holder final : public outgoing {
  public:
   explicit holder(std::shared_ptr<running> r) : running_(std::move(r)) {}

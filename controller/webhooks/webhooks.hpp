@@ -1,4 +1,4 @@
-// Events on their way out: every configured webhook is told what is committed, in order, at least once, also what was
+// Outgoing events: every configured webhook gets the committed events in order, at least once, including those
 // committed before a restart or while the receiver was away. Nothing waits for a receiver.
 #pragma once
 
@@ -19,8 +19,8 @@ class outgoing {
   using read_done = std::function<void(result<page>)>;
   struct edges {
     std::string state_directory;
-    std::uint64_t newest = 0; ///< the newest event now: where a webhook begins that never was here before
-    /// Reads and renders what is kept behind `filter.after`. Any thread; answers once, on any other.
+    std::uint64_t newest = 0; ///< the newest event now, at which a new webhook begins
+    /// Reads and renders the stored events after `filter.after`. Any thread; answers once, on any other.
     std::function<void(storage::event_filter filter, read_done done)> read;
   };
   /// Fault: a position that cannot be read or written, or no thread.
@@ -29,9 +29,9 @@ class outgoing {
 
   /// A committed event. Any thread; cheap.
   virtual void heard(const storage::event_record& event) = 0;
-  /// Name and state of each, for people. Any thread.
+  /// Name and state of each webhook, for display. Any thread.
   virtual std::vector<std::pair<std::string, std::string>> states() const = 0;
-  /// What is under way is broken off, and comes again after the next start. Twice does no harm.
+  /// Aborts running deliveries; they are repeated after the next start. Idempotent.
   virtual void stop() = 0;
 };
 
