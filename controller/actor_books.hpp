@@ -91,7 +91,7 @@ class actor_books {
                         moment now) = 0;
   /// Gives the message its seq and returns the seq.
   virtual std::uint64_t add_message(storage::message_record message, moment now) = 0;
-  /// Keeps evidence that came after an end without proof beside that end, once.
+  /// Keeps late evidence beside an end without proof, once.
   virtual void note_outcome(const operation_id& id, std::string json) = 0;
   /// Adds a call that never became an operation, together with its result.
   virtual void add_closed_call(storage::call_record call) = 0;
@@ -108,7 +108,7 @@ class actor_books {
   virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;
   /// Oldest first, at most `limit`.
   virtual std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const = 0;
-  /// Tasks in this scope that are being stopped and may still be alive on a worker, except those below `root`; at most
+  /// Tasks in this scope that are being stopped and can still be alive on a worker, except those below `root`; at most
   /// `limit`.
   virtual std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
                                             std::size_t limit) const = 0;

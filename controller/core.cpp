@@ -94,7 +94,7 @@ void core::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<canc
   // In the cancel's own transaction, so that no cancel exists without its author's name.
   if (answer && !order.dry_run) ledger_->add_event(audit_of_cancel(order, answer->record.id), now);
   absorb(now);
-  // The answer is the cancel as accepted, now fenced: later changes (signalled, settled) may not be on disk yet.
+  // The answer is the cancel as accepted, now fenced: later changes (signalled, settled) can still be missing on disk.
   const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
   turn_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
                            done = std::move(done)](bool durable) mutable {
@@ -158,7 +158,7 @@ void core::drop_old(const service::old_things& what, reply<bool> done, moment no
     done(false);
     return;
   }
-  end_turn(now); // what earlier messages left goes in a transaction of its own
+  end_turn(now); // effects of earlier messages go in a transaction of their own
   ledger_->forget(what.operations, what.cancels);
   for (const auto& id : what.operations) batch_.emplace_back(storage::drop_operation{id});
   for (const auto& id : what.cancels) batch_.emplace_back(storage::drop_cancel{id});

@@ -1,5 +1,5 @@
-// The core: ledger and fleet behind one gate. Pure: takes events; gives durable batches, frames, events and answers, in
-// the right order.
+// The core: ledger and fleet behind one gate. Pure: takes events and returns durable batches, frames, events and
+// answers, in the right order.
 //
 // The gate implements guarantee 2 (nothing uncommitted leaves): the effects of a transaction wait until the journal has
 // written its batch and all earlier ones. Frames keep ledger order, so a cancel never overtakes a start. Only lease
@@ -48,7 +48,7 @@ class core_edges {
   virtual bool storage_low() const = 0;
   /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
-  /// Memory and disk may differ: the process must end and recover from disk (DESIGN 3.11).
+  /// Memory and disk can differ: the process must end and recover from disk (DESIGN 3.11).
   virtual void fail_stop(const fault& why) = 0;
 };
 
@@ -155,7 +155,7 @@ class core {
   std::vector<storage::entry> batch_;
   std::deque<gated> gate_;
   unwritten unwritten_;                    ///< cancels and ends that a full disk refused; retried at each tick
-  std::optional<std::uint64_t> reserving_; ///< a limit of reserved numbers that may not be on disk yet
+  std::optional<std::uint64_t> reserving_; ///< a limit of reserved numbers that can still be missing on disk
   std::uint64_t submitted_ = 0;
   std::uint64_t committed_ = 0;
   bool sweeping_ = false;

@@ -79,7 +79,7 @@ class external_books {
   virtual outcome<operation_id> start_external(const operation_id& id, const caller& by, moment now) = 0;
   /// Faults: operation_not_found (not live), not_external, not_started, not_cancelling, already_terminal.
   virtual outcome<operation_id> end_external(const owner_report& report, const caller& by, moment now) = 0;
-  /// Keeps a report that came after the operation ended without one beside its row, marked late, once.
+  /// Keeps a report that came after the operation had ended unreported, marked late, beside its row, once.
   virtual void note_late_report(const owner_report& report, moment now) = 0;
   virtual heartbeat_answer heartbeat(const heartbeat_order& order, moment now) = 0;
   /// nullopt: it need not stop. Faults: operation_not_found (not live), not_external.

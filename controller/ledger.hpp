@@ -1,5 +1,5 @@
 // The ledger: the tree of live operations, scopes, cutoffs, tombstones and open cancels. Part of the pure core: takes
-// orders and reports, gives effects.
+// orders and reports, returns effects.
 //
 // No clock, randomness, I/O or threads: `moment` and fresh ids are arguments. Every call can add effects. The owner
 // takes them with `take()`, makes them durable (journal), and only then performs them (frames, events, answers) in the

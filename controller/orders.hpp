@@ -144,7 +144,7 @@ struct scope_view {
   std::optional<cancel_id> last_cancel;
 };
 
-/// Why a worker can start nothing now, in the worker's own words.
+/// The reason why a worker can start nothing now, in the worker's own words.
 struct worker_trouble {
   wall_time since{};
   std::string why;

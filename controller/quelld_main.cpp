@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
     auto why = (*controller)->failure_reason();
     if (!why.ends_with('.')) why += '.';
     spdlog::critical("quelld ends: {} Nothing that was answered is lost; start it again when the disk is well.", why);
-    // Memory and disk may differ: an orderly stop would write memory's view.
+    // Memory and disk can differ: an orderly stop would write memory's view.
     std::_Exit(runtime_error);
   }
   manager.stopping("hands over to the workers");

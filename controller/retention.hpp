@@ -22,7 +22,7 @@ struct dropped_counts {
 result<dropped_counts> drop_old_things(storage::old_rows& rows, service& controller, output_store& output,
                                        wall_time now, milliseconds keep, const std::stop_token& stop);
 
-/// Makes passes repeatedly on its own thread.
+/// Runs passes repeatedly on its own thread.
 class retention {
  public:
   struct options {

@@ -41,7 +41,7 @@ class actor_service final : public service {
       if (what == may_target::anything || target == nullptr || c.books().view(target->id, clock_now()))
         return c.cancel(order, fresh, done, clock_now());
       const refusal absent{{"operation_not_found", "operation " + target->id.text() + " is not live", {}}, {}, {}};
-      // The ledger's knowledge may not be on disk yet, and the caller reads the disk next.
+      // The ledger can be ahead of the disk, which the caller reads next.
       c.turn([&](ledger&, fleet&, moment) { return [done, absent] { done(tl::unexpected(absent)); }; }, clock_now());
     });
   }

@@ -46,7 +46,7 @@ struct tree_page {
   std::uint64_t cancelling = 0; ///< of these, being stopped; for an operation 0
   std::vector<scope_view> scopes;
   std::vector<tree_branch> operations;
-  std::optional<tree_place> next; ///< there may be more
+  std::optional<tree_place> next; ///< set if there can be more
 };
 
 } // namespace quell::controller

@@ -30,7 +30,7 @@ class controller_process {
 
   virtual std::string url() const = 0;
   virtual std::string state_directory() const = 0;
-  /// Becomes readable (poll) when the process must end because memory and disk may differ; `failure_reason` has the
+  /// Becomes readable (poll) when the process must end because memory and disk can differ; `failure_reason` has the
   /// cause.
   virtual int failure_descriptor() const = 0;
   virtual std::string failure_reason() const = 0;

@@ -130,8 +130,8 @@ void fleet_impl::beat(member& m, const wire::heartbeat& b, moment now) {
   effects_.urgent.push_back({s.route, envelope_for(m, 0, wire::lease_granted{b.beat, settings_.lease})});
 }
 
-// It leaves on purpose and none of its work lives: an empty inventory. It is shown as unreachable until its lease would
-// have ended, then as lost; its key can say hello from anywhere at once.
+// The worker leaves on purpose and none of its work lives: an empty inventory. It is shown as unreachable until its
+// lease would have ended, then as lost; its key can say hello from anywhere at once.
 void fleet_impl::farewell(member& m, moment now) {
   wire::hello nothing_left = m.link->said;
   end_session(m);

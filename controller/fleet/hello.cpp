@@ -40,7 +40,7 @@ wire::refuse version_refusal(std::uint32_t version) {
   std::string text = "this controller speaks protocol version " + std::to_string(wire::protocol_version) +
                      ", the worker speaks " + std::to_string(version) + ": upgrade the " +
                      (newer ? "controller (quelld)" : "worker (quell-worker)");
-  // A newer worker waits for its controller's upgrade; an older one must be upgraded by hand.
+  // A newer worker waits for its controller's upgrade; an older one must be upgraded itself.
   return {"unsupported_version", std::move(text), newer ? milliseconds{30s} : milliseconds{0}};
 }
 
@@ -76,7 +76,7 @@ std::optional<wire::refuse> fleet_impl::reason_to_refuse(const wire::hello& h) c
   return std::nullopt;
 }
 
-// The instant until which this hello cannot be accepted because another life with this key may still hold the lease;
+// The instant until which this hello cannot be accepted because another life with this key can still hold the lease;
 // nullopt = accept it now.
 std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hello& h) const {
   const auto dead_by = m.lease.dead_by();

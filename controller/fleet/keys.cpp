@@ -1,7 +1,7 @@
 // Replaces keys: the workers' own and the controller's.
 //
 // A worker offers its next key over the session that its present key opened. Once the answer is sent both keys are
-// valid, on disk too; the first hello under the offered key ends the other. So at no instant can a crash of the worker
+// valid, also on disk; the first hello under the offered key ends the other. So at no instant can a crash of the worker
 // or the controller leave the worker without an accepted key. Only the state directory that used the present key first
 // can offer one: otherwise the holder of a copied join line could lock its worker out for good.
 #include <algorithm>

@@ -24,7 +24,7 @@
 namespace quell::controller {
 
 struct waiting_queue {
-  /// Ordered by its line's turn, then by arrival: a long line waits behind itself, not others behind it.
+  /// Ordered by its line's turn, then by arrival: a long line delays only itself.
   struct place {
     std::uint64_t turn = 0, number = 0;
     friend auto operator<=>(const place&, const place&) = default;

@@ -12,7 +12,7 @@ problem nothing_here(const exchange& x) {
                     "; the sections of the configuration say which are connected"};
 }
 
-/// Drops parts of a connector's answer that the gateway itself would not send.
+/// Copies the parts of a connector's answer that the gateway itself can send, and drops any other.
 response as_response(integrations::chat::web_answer answer) {
   response made;
   made.status = answer.status;

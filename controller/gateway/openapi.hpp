@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of what this gateway serves.
+// The OpenAPI 3.1 document of this gateway.
 #pragma once
 
 #include <string_view>

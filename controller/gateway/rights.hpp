@@ -54,7 +54,7 @@ void need(const exchange& x, right what);
 void need_whole_cluster(const exchange& x);
 /// Throws `scope_forbidden` if a scope that the request names lies outside the token's.
 void need_scope(const exchange& x, const scope_path& named);
-/// Throws `forbidden` if the role may not speak for others.
+/// Throws `forbidden` if the role may not act for others.
 void need_to_act_for_others(const exchange& x, std::string_view field);
 
 /// True if the caller sees this operation: it is inside the token's scope, and for a task's token it is the task or

@@ -25,7 +25,7 @@ namespace quell::controller {
 struct gateway_options {
   std::string listen = "127.0.0.1:7710"; ///< HOST:PORT, IPv6 in brackets; port 0 = a free one
   std::string unix_path;       ///< a second listener, used by the relay; "" = none. Replaced if it exists, 0600
-  std::string state_directory; ///< where `storage::queries` reads
+  std::string state_directory; ///< the directory that `storage::queries` reads
   std::string admin_token;     ///< the bootstrap token in plain text; "" = none
   storage::person admin_owner{"admin", "admin"};
   std::string task_token_key;                ///< HMAC key of QUELL_TOKEN; must not be empty
@@ -45,7 +45,7 @@ struct gateway_options {
   std::function<std::optional<std::string>()> look_at_keys;
   scope_path default_scope;          ///< for a create without scope and parent
   milliseconds default_timeout{0};   ///< for a create without timeout_ms; 0 = none
-  milliseconds keep_operations{0};   ///< operations that ended longer ago are dropped; 0 = none are
+  milliseconds keep_operations{0};   ///< operations that ended longer ago are dropped; 0 = keep all
   milliseconds worker_lease{10'000}; ///< shown for tasks without a lease of their own
   // Limits:
   double requests_per_second = 0; ///< of one token, with bursts of twice as many; 0 = no limit. Cancels always pass

@@ -22,7 +22,7 @@ refusal core::stale_by(const cancel_id& id, const storage::cancel_target& target
     record = runs_.at(open->second).record;
   else if (const auto* settled = settled_.find(id))
     record = *settled;
-  else { // settled long ago: the row has the rest
+  else { // settled long ago: the row has the other facts
     record.id = id;
     record.seq = seq;
     record.target = target;

@@ -265,7 +265,7 @@ void core::recover_external(index x, moment now) {
   told_.emplace(n.seq, x);
 }
 
-/// Gives its owner the whole grace again, since the owner may have been unable to report. Runs after the open cancels
+/// Gives its owner the whole grace again, since the owner can have been unable to report. Runs after the open cancels
 /// are known, because a later one can have made the grace shorter than the time from the first signal to the kill.
 void core::recover_grace(index x, moment now) {
   operation_node& n = operations_[x];

@@ -1,4 +1,4 @@
-// Applies a human's decision about a call: whether it may begin, or the answer to its question.
+// Applies a human's decision about a call (whether it may begin), or a human's answer to its question.
 #include "controller/turns/decisions.hpp"
 
 #include "controller/refused_with.hpp"

@@ -1,4 +1,4 @@
-// Applies a human's decision about a call: whether it may begin, or the answer to its question. Any thread.
+// Applies a human's decision about a call (whether it may begin), or a human's answer to its question. Any thread.
 #pragma once
 
 #include <memory>

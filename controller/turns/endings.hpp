@@ -19,7 +19,7 @@ struct turn_ending {
 
 struct history_facts {
   std::map<operation_id, turn_ending> turns; ///< a turn that is missing here completed
-  std::set<operation_id> unknown;            ///< calls that may or may not have had an effect
+  std::set<operation_id> unknown;            ///< calls that have possibly had an effect
 };
 
 turn_ending ending_of(const storage::operation_record& turn);

@@ -37,7 +37,7 @@ class message_desk final : public std::enable_shared_from_this<message_desk> {
   void take(message_order order, answer done);
   /// After a restart: acknowledges the stops that were not acknowledged.
   void pick_up();
-  /// The message that a turn answers. A refused stop makes its author no owner of running work.
+  /// The kind of message that a turn answers: the author of a refused stop does not become an owner of running work.
   enum class turn_of : std::uint8_t { message, refused_stop };
   /// On the controller's thread.
   void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);

@@ -14,7 +14,7 @@ tl::unexpected<fault> too_much(const agent_settings& child, const agent_settings
                                       "\" in may_spawn of its configuration");
 }
 
-/// True if the path, without `..`, is `above` or lies below it.
+/// True if the path is `above` or lies below it; a path with `..` only if it equals `above`.
 bool is_inside(const std::string& path, const std::string& above) {
   if (path.find("/../") != std::string::npos || path.ends_with("/..")) return path == above;
   return path == above || path.starts_with(above.ends_with('/') ? above : above + '/');

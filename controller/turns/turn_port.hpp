@@ -106,7 +106,7 @@ std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<shared_parts> p
                                                  std::string task);
 /// A result that is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
-/// `session_status`: the progress of this turn so far, and the rest of each budget.
+/// `session_status`: the progress of this turn so far, and the remainder of each budget.
 std::string session_status(const actors::turn& so_far, const session_facts& facts, boot_time now);
 
 } // namespace quell::controller::turns

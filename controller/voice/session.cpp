@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
-constexpr auto words_patience = 15s; ///< for a recogniser that may have to start first
+constexpr auto words_patience = 15s; ///< for a recogniser that possibly has to start first
 constexpr std::size_t most_stops = 64;
 
 } // namespace

@@ -4,8 +4,7 @@
 //  - 400, 413, 415, 422: the receiver understands the request and refuses this event: given up after five tries;
 //  - everything else (no connection, 5xx, 3xx, 401, 403, 404, 408, 429 …) can be transient: retried after 1 s, 2 s,
 //    4 s … up to five minutes, or when Retry-After says, until the event is a day old;
-//  - 410: the receiver is gone: nothing more is sent until the program starts again. The events kept then are
-//  delivered.
+//  - 410: the receiver is gone: nothing is sent until the program starts again, which delivers the kept events.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ class delivery {
  public:
   explicit delivery(std::uint64_t position) : position_(position) {}
 
-  /// There may be new events.
+  /// New events are possible.
   void nudge() { is_stale_ = true; }
   /// True if the store must be read after `position`. Answer with `read` or `not_read`.
   bool wants_to_read(boot_time now) const;
@@ -56,7 +55,7 @@ class delivery {
   /// Everything up to here is delivered or given up.
   std::uint64_t position() const { return position_; }
   std::optional<boot_time> next_at() const;
-  /// For display: "3 delivered, nothing waits", or the trouble.
+  /// For display: "3 delivered, nothing waits", or the reason why not.
   std::string state(moment now) const;
 
  private:
