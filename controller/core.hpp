@@ -63,8 +63,7 @@ class core {
  public:
   core(core_settings s, storage::recovered_state recovered, core_edges& edges, moment now);
 
-  // ---- orders; each answer comes through its callback once everything it depends on is durable
-  // ------------------------
+  // ---- orders; each answer comes through its callback once everything it depends on is durable --------------------
   void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
   /// Creates many operations in order in one commit; each has its own outcome.
   void create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,

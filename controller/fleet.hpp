@@ -38,8 +38,8 @@ struct fleet_effects {
   std::vector<storage::entry> journal; ///< worker rows and events
   std::vector<outgoing_frame> ordered; ///< leave after everything made before them is committed
   std::vector<outgoing_frame> urgent;  ///< leave now
-  std::optional<std::vector<std::string>>
-      allowed_keys;                         ///< set by the first take() and whenever the enrolled keys change
+  /// Set by the first take() and whenever the enrolled keys change.
+  std::optional<std::vector<std::string>> allowed_keys;
   std::vector<std::string> workers_changed; ///< wakes the callers that wait on these workers
   bool empty() const;
 };
@@ -64,8 +64,7 @@ class fleet {
   virtual void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
                                moment now) = 0;
 
-  // ---- from the ledger (its effects, in order)
-  // ------------------------------------------------------------------------
+  // ---- from the ledger (its effects, in order) --------------------------------------------------------------------
   virtual void enqueue(const requirement& need, const operation_id& id) = 0;
   virtual void send_stop(const stop_order& order, moment now) = 0;
   virtual void slots_freed(const std::string& worker, std::uint32_t slots, moment now) = 0;
@@ -106,8 +105,7 @@ class fleet {
   /// Handles silence, lease ends, drain deadlines and resends. Returns the next deadline.
   virtual std::optional<boot_time> tick(moment now) = 0;
 
-  // ---- looking
-  // --------------------------------------------------------------------------------------------------------
+  // ---- looking ----------------------------------------------------------------------------------------------------
   /// In views `record.labels` are the merged labels: enrolled ones win over the worker's own. After a farewell or a
   /// lost session, too, `status` is `unreachable` until the lease would have ended, then `lost`.
   virtual std::optional<worker_view> worker(const std::string& name, moment now) const = 0;

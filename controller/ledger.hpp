@@ -63,11 +63,12 @@ struct ledger_effects {
   std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: go to the end of their queues
   std::vector<stop_order> stops;
   std::vector<std::pair<std::string, std::uint32_t>> freed; ///< (worker, slots) given back, only after proof
-  std::vector<std::pair<std::string, operation_id>> stored; ///< (worker, result) to acknowledge once this is durable
-  std::vector<cancel_id> cancels_changed;                   ///< status or counts changed: wakes the callers that wait
-  std::vector<ended_operation> ended;                       ///< became terminal
-  std::vector<actor_signal> signals;                        ///< for operations of this process, in order
-  std::vector<external_signal> owner_signals;               ///< for owners of external operations, in order
+  std::vector<std::pair<std::string, operation_id>>
+      stored;                                 ///< (worker, result) pairs to acknowledge once this is durable
+  std::vector<cancel_id> cancels_changed;     ///< status or counts changed: wakes the callers that wait
+  std::vector<ended_operation> ended;         ///< became terminal
+  std::vector<actor_signal> signals;          ///< for operations of this process, in order
+  std::vector<external_signal> owner_signals; ///< for owners of external operations, in order
   bool empty() const;
 };
 

@@ -19,8 +19,8 @@ class output_files {
     std::string directory; ///< created if missing
     std::uint64_t segment_bytes = 8 << 20;
     std::uint64_t keep_bytes_per_stream = 64 << 20; ///< older segments are deleted
-    std::size_t keep_segments_per_stream =
-        1024;                          ///< limits small segments, since a worker that leaves gaps creates many
+    /// Limits small segments, since a worker that leaves gaps creates many.
+    std::size_t keep_segments_per_stream = 1024;
     std::size_t most_pieces = 500'000; ///< of one operation, for the order of both streams
   };
   explicit output_files(options o);

@@ -121,8 +121,7 @@ void relay::handle(const std::string& route, const wire::bulk_message& message) 
     const key k{route, d->connection};
     const auto it = connections_.find(k);
     if (it == connections_.end() || it->second.worker_done) return;
-    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes)
-      return close(k, true); // the worker ignores its window
+    if (it->second.outgoing.size() + d->bytes.size() > 2 * window_bytes) return close(k, true); // beyond its window
     it->second.outgoing += d->bytes;
     flush(k, it->second);
   } else if (const auto* c = std::get_if<wire::relay_credit>(&message)) {

@@ -146,8 +146,7 @@ void fleet_impl::drop(member& m, moment now) {
   members_.erase(members_.find(m.name()));
 }
 
-// ---- from the ledger
-// ---------------------------------------------------------------------------------------------------
+// ---- from the ledger ----------------------------------------------------------------------------------------------
 
 void fleet_impl::enqueue(const requirement& need, const operation_id& id) { placement_.enqueue(need, id); }
 

@@ -141,8 +141,7 @@ void fleet_impl::farewell(member& m, moment now) {
   went_silent(m, now);
 }
 
-// ---- out
-// ---------------------------------------------------------------------------------------------------------------
+// ---- out ----------------------------------------------------------------------------------------------------------
 
 wire::envelope fleet_impl::envelope_for(member& m, std::uint64_t number, wire::message body) {
   session& s = *m.link;

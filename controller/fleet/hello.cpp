@@ -189,8 +189,7 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
   r.lost = false;
   r.lease = std::max(
       r.lease,
-      settings_
-          .lease); // on disk before the welcome leaves; a longer earlier grant counts until the welcome is acknowledged
+      settings_.lease); // on disk before the welcome leaves; a longer earlier grant counts until that is acknowledged
   m.merge_labels();
   m.heard = now.boot;
   m.silent_since.reset();

@@ -89,8 +89,8 @@ awaitable<T> checked_body(exchange& x, tl::expected<T, problem> (*read)(std::str
     return std::vector<kept>{std::make_shared<tl::expected<T, problem>>(read(*text))};
   };
   std::function<result<std::vector<kept>>(storage::queries&)> queued = job;
-  list_share share{x.share_key(), nullptr,
-                   std::numeric_limits<std::size_t>::max()}; // a request that ends work is never refused
+  // A request that ends work is never refused.
+  list_share share{x.share_key(), nullptr, std::numeric_limits<std::size_t>::max()};
   auto part = co_await x.gw.store->list<kept>(std::move(share), std::move(queued));
   auto& found = *part.rows.front();
   if (!found) throw std::move(found.error());

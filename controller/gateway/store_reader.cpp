@@ -58,8 +58,8 @@ struct store_reader::threads {
   }
 
   void serve_lists(storage::limited_queries& store) {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                  niceness_of_lists); // without it, they are only less fair
+    // If this fails, the list threads are only less fair.
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists);
     std::unique_lock lock(mutex);
     while (true) {
       auto next = lists->take();

@@ -242,8 +242,8 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
     queue_sweep(run);
   }
   storage::put_cancel row{run.record};
-  row.record.status =
-      cancel_status::fenced; // settled on disk with its times and events, which are written with the fence
+  // It becomes settled on disk with its times and events, which are written with the fence.
+  row.record.status = cancel_status::fenced;
   effects_.journal.emplace_back(std::move(row));
   changed_.insert(run.record.id);
   return run;

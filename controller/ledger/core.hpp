@@ -362,8 +362,8 @@ class core final : public ledger, public actor_books, public question_books, pub
   interner<std::pair<std::string, std::string>> reasons_;
   std::vector<worker_state> worker_states_; ///< by interned worker
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
-  std::map<std::pair<index, std::string>, std::vector<index>>
-      superseding_; ///< (scope, key): live operations, oldest first
+  /// (scope, key): live operations, oldest first.
+  std::map<std::pair<index, std::string>, std::vector<index>> superseding_;
 
   std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
   std::unordered_map<cancel_id, std::uint64_t> run_of_;

@@ -20,8 +20,8 @@ constexpr int most_at_once = 32;
 constexpr std::size_t most_kept_bytes = 8 << 10;
 constexpr const char* reaction = "\xF0\x9F\x9B\x91"; // 🛑
 constexpr const char* phrase = "Okay, stopping.";
-constexpr std::size_t most_open =
-    1000; ///< limits the stops that can need more than one acknowledgement; beyond this a reaction is all
+/// The most stops that can get more than one acknowledgement; any further stop gets only a reaction.
+constexpr std::size_t most_open = 1000;
 constexpr std::chrono::milliseconds look_every{5000};
 constexpr std::chrono::seconds kill_bound{15};
 

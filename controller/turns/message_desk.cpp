@@ -337,8 +337,8 @@ std::function<void()> message_desk::take_turn(ledger& l, moment now, const messa
   if (before == 0)
     note_begun(*a.turn, order.author.id, order.scope,
                why.standing == standing::none ? turn_of::refused_stop : turn_of::message);
-  const bool is_first =
-      line_.enter(*a.turn, order.scope); // true also if the earlier turns have left since they were counted
+  // True also if the earlier turns have left since they were counted.
+  const bool is_first = line_.enter(*a.turn, order.scope);
   said_.put(order.scope, order.client_id, a, now.boot);
   return [self = shared_from_this(), done = std::move(done), a, is_first, scope = order.scope] {
     done(a);

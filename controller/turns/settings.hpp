@@ -82,9 +82,9 @@ struct key_source {
 struct chat_manners {
   std::vector<std::string> bot_names;
   chat::vocabulary words; ///< in addition to the built-in ones
-  std::string
-      acknowledgement_model; ///< of `turn_settings::models`; "": the model of the scope's agent; "none": no model
-  double confidence = 0.5;   ///< a voice transcript below this is ignored
+  /// Of `turn_settings::models`; "": the model of the scope's agent; "none": no model.
+  std::string acknowledgement_model;
+  double confidence = 0.5; ///< a voice transcript below this is ignored
   /// Who else, besides operators and admins, decides about calls that wait: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
   std::vector<std::string> approvers;
   bool approve_own = false;       ///< whether they decide about their own requests

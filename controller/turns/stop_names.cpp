@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t most_named_at_once = 3;
 constexpr std::uint32_t page = 200;
-constexpr int most_pages =
-    50; ///< of a cancel with very many operations; operations that are not found are counted anyway
+/// The most pages read of a cancel with very many operations; operations beyond them are still counted.
+constexpr int most_pages = 50;
 
 std::string name_in(const storage::operation_record& o) {
   if (!o.name.empty()) return o.name;

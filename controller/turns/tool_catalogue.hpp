@@ -17,8 +17,8 @@ struct tool_definition {
   enum class runs : std::uint8_t { task, sub_agent, session_status, mcp };
   tool_offer offer;
   bool exclusive = false;
-  milliseconds timeout{
-      120'000}; ///< 0 = none; includes the configuration, but not the timeout that a single call requests
+  /// 0 = none; includes the configuration, but not the timeout that a single call requests.
+  milliseconds timeout{120'000};
   runs how = runs::task;
   std::string mcp_server, mcp_tool; ///< mcp: the server's name here, and the server's own name of the tool
 };

@@ -124,8 +124,7 @@ task_request file_task(const tool_definition& tool, const agent_settings& agent,
   r.spec.stdin_open = true;
   json request{
       {"tool", tool.offer.name}, {"workspace", agent.workspace.value_or(own_directory)}, {"input", std::move(input)}};
-  if (!if_version.empty())
-    request["if_version"] = if_version; // versions of quell-tool that do not know this field ignore it
+  if (!if_version.empty()) request["if_version"] = if_version; // ignored by a quell-tool that does not know it
   r.stdin_text = request.dump(-1, ' ', false, json::error_handler_t::replace);
   return r;
 }

@@ -8,8 +8,8 @@ namespace quell::controller::turns {
 
 namespace {
 
-constexpr std::size_t most_kept_with_call =
-    64 << 10; ///< of a result in the call's operation; the history keeps the whole result
+/// The most bytes of a result in the call's operation; the history keeps the whole result.
+constexpr std::size_t most_kept_with_call = 64 << 10;
 
 fault low_on_space() {
   return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
