@@ -164,7 +164,7 @@ struct worker_view {
   std::optional<wall_time> lease_expires_at, unreachable_since, dead_by;
   std::optional<worker_trouble> trouble;
   std::optional<key_rival> rival;
-  /// Whether it has stored the controller's next key; nullopt: there is no next key.
+  /// Whether it has stored the controller's next key; nullopt: no next key exists.
   std::optional<bool> knows_controller_key;
 };
 

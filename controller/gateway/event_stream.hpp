@@ -20,8 +20,7 @@ struct events_request {
   std::string who; ///< for its share of reading: the token, or the part of quell that reads
 };
 
-/// Reads as many stored events as one turn of `asked.who` allows. A token can have as many waiting streams as it can
-/// have streams.
+/// Reads as many stored events as one turn of `asked.who` allows. The limit on waiting lists does not apply to streams.
 awaitable<list_part<storage::event_record>> read_kept(core& gw, const events_request& asked,
                                                       storage::event_filter filter);
 

@@ -121,7 +121,7 @@ T value_or_throw(tl::expected<T, problem> e) {
   if constexpr (!std::is_void_v<T>) return std::move(*e);
 }
 
-/// Throws why there is no live external operation with this id. external_heartbeat.cpp
+/// Throws the reason why no live external operation has this id. external_heartbeat.cpp
 awaitable<> explain_not_live(exchange& x, operation_id id);
 
 // ---- handlers, by file ------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ awaitable<std::optional<problem>> explain_missing_parent(exchange& x, operation_
   co_return stale;
 }
 
-/// The tighter of two limits; 0 is no limit.
+/// The tighter of two limits; 0 = no limit.
 template <class Number>
 Number tighter(Number a, Number b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);

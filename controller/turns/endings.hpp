@@ -23,7 +23,7 @@ struct history_facts {
 };
 
 turn_ending ending_of(const storage::operation_record& turn);
-/// True if the call began, did not run to its end, and there is no proof of its outcome.
+/// True if the call began, did not run to its end, and has no proof of its outcome.
 bool is_outcome_unknown(const storage::operation_record& call);
 
 /// What the ledger knows of operations beyond their rows.

@@ -31,7 +31,7 @@ class piped_task final : public operation_watcher, public std::enable_shared_fro
   const operation_id& id() const { return id_; } ///< valid once started
   /// In order; input written before the start waits. If the task does not read, input beyond the limit is lost.
   void write(std::string bytes);
-  /// Closes its standard input after what was written.
+  /// Closes its standard input after the bytes written so far.
   void end_input();
   /// Stops the task.
   void stop(stop_cause cause);

@@ -85,7 +85,7 @@ struct chat_manners {
   /// Of `turn_settings::models`; "": the model of the scope's agent; "none": no model.
   std::string acknowledgement_model;
   double confidence = 0.5; ///< a voice transcript below this is ignored
-  /// Who else, besides operators and admins, decides about calls that wait: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
+  /// Deciders about waiting calls, in addition to operators and admins: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
   std::vector<std::string> approvers;
   bool approve_own = false;       ///< whether they decide about their own requests
   bool default_agent_asks = true; ///< the agent `default` asks before exec if it is reached by chat
