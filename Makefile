@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= $(JOBS)
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint format clean install
+.PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint tidy format clean install
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,8 +64,12 @@ soak: everything  ## 20 minutes of random load, faults and cancels, then an audi
 demo: build  ## a tree of real work on an embedded cluster, cancelled half-way
 	@docs/demo/demo.sh $(BUILD)/bin
 
-lint: deps $(BUILD)/build.ninja  ## formatting, shell and Python syntax, file lengths, no sleeps in tests
+lint: deps $(BUILD)/build.ninja  ## formatting, shell and Python syntax, file lengths, no sleeps in tests; clang-tidy on the core
 	@cmake/lint.sh $(BUILD)
+	@cmake/tidy.sh protocol controller storage
+
+tidy: deps  ## clang-tidy on all of the product (minutes)
+	@cmake/tidy.sh
 
 format: deps  ## format all C++ files
 	@git ls-files '*.cpp' '*.hpp' | xargs clang-format -i

@@ -112,7 +112,7 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
 
 namespace {
 
-class actor_line final : public agent_line {
+class actor_line final : public agent_handle {
  public:
   explicit actor_line(agent_actor to) : to_(std::move(to)) {}
   void stop(abort_reason why, const std::string& reason) override { send(cancel_now{why, reason}); }
@@ -133,7 +133,7 @@ class actor_line final : public agent_line {
 
 } // namespace
 
-std::shared_ptr<agent_line> spawn_agent(caf::actor_system& system, agent_start start) {
+std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start) {
   auto shared = std::make_shared<agent_start>(std::move(start));
   const auto over = shared->over;
   auto actor = system.spawn(agent_behavior, shared);

@@ -11,6 +11,6 @@ class actor_system;
 
 namespace quell::actors {
 
-std::shared_ptr<agent_line> spawn_agent(caf::actor_system& system, agent_start start);
+std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start);
 
 } // namespace quell::actors

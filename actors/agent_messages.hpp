@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "actors/agent/ports.hpp"
-#include "actors/handed_over.hpp"
+#include "actors/handoff_for_tsan.hpp"
 
 namespace quell::actors {
 

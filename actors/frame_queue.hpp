@@ -21,7 +21,7 @@ struct arrived_frame {
   std::string public_key;
   wire::envelope content;
   boot_time arrived{};
-  std::uint32_t strange_version = 0; ///< not 0: a hello of another protocol version, with empty content
+  std::uint32_t unsupported_version = 0; ///< not 0: a hello of another protocol version, with empty content
 };
 
 /// Thread safe.

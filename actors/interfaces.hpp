@@ -8,17 +8,17 @@
 #include "actors/messages.hpp"
 
 namespace quell::controller {
-class core;
+class commit_gate;
 }
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::asked<quell::controller::core>)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_on<quell::controller::commit_gate>)
 
 namespace quell::actors {
 
 /// The owner of ledger and fleet: one thread, one at a time.
 using controller_actor = caf::typed_actor<
     // A command or a query from the front; answers through the closure's own callback.
-    caf::reacts_to<asked<controller::core>>,
+    caf::reacts_to<run_on<controller::commit_gate>>,
     // From the control socket.
     caf::reacts_to<frames_arrived>,
     // From the journal's writer.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actors/frame_queue.hpp"
-#include "actors/handed_over.hpp"
+#include "actors/handoff_for_tsan.hpp"
 #include "protocol/messages.hpp"
 
 namespace quell::actors {
@@ -31,9 +31,9 @@ struct batch_committed {
 /// A command or query for the actor's state; the closure runs on the actor's thread and answers through its own
 /// callback.
 template <class State>
-struct asked {
-  asked() = default;
-  explicit asked(std::function<void(State&)> then) : what(handed_over(std::move(then))) {}
+struct run_on {
+  run_on() = default;
+  explicit run_on(std::function<void(State&)> then) : what(handed_over(std::move(then))) {}
   std::function<void(State&)> what;
 };
 

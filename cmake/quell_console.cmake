@@ -18,6 +18,6 @@ add_custom_command(
 add_custom_command(
   OUTPUT ${QUELL_CONSOLE_SOURCE}
   DEPENDS ${console_build}/packages.stamp ${console}/build.mjs ${console}/types.mjs ${console}/tsconfig.json
-          ${CMAKE_SOURCE_DIR}/controller/gateway/openapi.json ${console_sources}
+          ${CMAKE_SOURCE_DIR}/gateway/openapi.json ${console_sources}
   COMMAND ${NODE} ${console}/build.mjs ${console_build}
   COMMENT "Bundling the web console" VERBATIM)

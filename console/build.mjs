@@ -1,5 +1,5 @@
 // Bundles the console and packs what came out for quelld. usage: build.mjs FOLDER
-// FOLDER gets the files (to look at), console.pack (format: controller/gateway/console.hpp) and console_pack.cpp.
+// FOLDER gets the files (to look at), console.pack (format: gateway/console.hpp) and console_pack.cpp.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ function pack(files) {
 
 function source(packed, path) {
   return `// Written by console/build.mjs. Embeds the web console; the assembler reads the file.
-#include "controller/gateway/console_pack.hpp"
+#include "gateway/console_pack.hpp"
 
 asm(".pushsection .rodata\\n"
     ".global quell_console_begin\\n"

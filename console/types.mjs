@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import openapi, { astToString } from 'openapi-typescript';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const document = JSON.parse(readFileSync(join(here, '../controller/gateway/openapi.json'), 'utf8'));
-const text = '// Written by types.mjs from controller/gateway/openapi.json.\n' + astToString(await openapi(document));
+const document = JSON.parse(readFileSync(join(here, '../gateway/openapi.json'), 'utf8'));
+const text = '// Written by types.mjs from gateway/openapi.json.\n' + astToString(await openapi(document));
 const path = join(here, 'src/api/schema.d.ts');
 let before = '';
 try {

@@ -5,7 +5,7 @@
 
 namespace quell::controller {
 
-storage::event_record audit_event(std::string_view action, std::string_view target, const storage::person& by,
+records::event_record audit_event(std::string_view action, std::string_view target, const records::person& by,
                                   std::string_view channel, const caller& through, std::string_view reason) {
   const nlohmann::json data = {
       {"action", action},
@@ -13,27 +13,27 @@ storage::event_record audit_event(std::string_view action, std::string_view targ
       {"by", {{"id", by.id}, {"name", by.name}}},
       {"via", {{"channel", channel}, {"token", through.token_name}, {"token_id", through.token_id}}},
       {"reason", reason}};
-  storage::event_record e;
+  records::event_record e;
   e.type = "audit";
   e.data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return e;
 }
 
-std::string target_text(const storage::cancel_target& target) {
+std::string target_text(const records::cancel_target& target) {
   struct {
-    std::string operator()(const storage::target_operation& t) const { return "operation " + t.id.text(); }
-    std::string operator()(const storage::target_scope& t) const { return "scope " + t.scope.text(); }
-    std::string operator()(const storage::target_owner& t) const {
+    std::string operator()(const records::target_operation& t) const { return "operation " + t.id.text(); }
+    std::string operator()(const records::target_scope& t) const { return "scope " + t.scope.text(); }
+    std::string operator()(const records::target_owner& t) const {
       return "owner " + t.owner + (t.below ? " in " + t.below->text() : "");
     }
-    std::string operator()(const storage::target_everything& t) const {
+    std::string operator()(const records::target_everything& t) const {
       return "everything" + (t.below ? " in " + t.below->text() : std::string());
     }
   } text;
   return std::visit(text, target);
 }
 
-storage::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id) {
+records::event_record audit_of_cancel(const cancel_order& order, const cancel_id& id) {
   auto e = audit_event("cancel", target_text(order.target), order.by.value_or(order.by_token.owner), order.via_channel,
                        order.by_token, order.reason);
   e.cancel = id;

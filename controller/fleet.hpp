@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "controller/ledger.hpp"
+#include "controller/records/entries.hpp"
 #include "protocol/channel.hpp"
 #include "protocol/lease.hpp"
 #include "protocol/messages.hpp"
-#include "storage/journal.hpp"
 
 namespace quell::controller {
 
@@ -35,7 +35,7 @@ struct outgoing_frame {
 };
 
 struct fleet_effects {
-  std::vector<storage::entry> journal; ///< worker rows and events
+  std::vector<records::entry> journal; ///< worker rows and events
   std::vector<outgoing_frame> ordered; ///< leave after everything made before them is committed
   std::vector<outgoing_frame> urgent;  ///< leave now
   /// Set by the first take() and whenever the enrolled keys change.
@@ -49,7 +49,7 @@ class fleet {
   virtual ~fleet() = default;
   /// The ledger must outlive the fleet. `token_for` mints QUELL_TOKEN for a START (a pure function of the id and a
   /// key).
-  static std::unique_ptr<fleet> make(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered,
+  static std::unique_ptr<fleet> make(fleet_settings s, ledger& l, std::vector<records::worker_record> recovered,
                                      cluster_id cluster, std::uint64_t epoch,
                                      std::function<std::string(const operation_id&)> token_for, moment now);
 
@@ -61,8 +61,8 @@ class fleet {
   virtual void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
                      std::optional<boot_time> arrived = {}) = 0;
   /// A hello of another protocol version, of which only the version is known: it gets a proper refusal.
-  virtual void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
-                               moment now) = 0;
+  virtual void unsupported_version(const std::string& route, const std::string& public_key, std::uint32_t version,
+                                   moment now) = 0;
 
   // ---- from the ledger (its effects, in order) --------------------------------------------------------------------
   virtual void enqueue(const requirement& need, const operation_id& id) = 0;
@@ -87,12 +87,12 @@ class fleet {
                                     std::map<std::string, std::string> labels, moment now) = 0;
   virtual result<worker_view> drain(const std::string& name, const std::string& reason,
                                     std::optional<milliseconds> deadline, bool cancel, moment now,
-                                    std::optional<storage::person> by = {}) = 0;
+                                    std::optional<records::person> by = {}) = 0;
   virtual result<worker_view> resume(const std::string& name, moment now) = 0;
   /// Fault worker_busy with live work unless `cancel`: then its work is stopped and the worker is removed when that has
   /// settled (a lost worker: when its lease ends).
   virtual result<worker_view> remove(const std::string& name, bool cancel, moment now,
-                                     std::optional<storage::person> by = {}) = 0;
+                                     std::optional<records::person> by = {}) = 0;
   virtual result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows,
                               std::uint16_t columns, moment now) = 0;
   /// Planned stop: every session gets a handover; returns the frames through take().

@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "controller/actor_books.hpp"
-#include "controller/external_books.hpp"
+#include "controller/external_operations.hpp"
+#include "controller/local_operations.hpp"
 #include "controller/orders.hpp"
+#include "controller/records/entries.hpp"
+#include "controller/records/recovered_state.hpp"
 #include "controller/tree_page.hpp"
-#include "storage/journal.hpp"
 
 namespace quell::controller {
 
@@ -39,7 +40,7 @@ struct ledger_settings {
 /// The reason for a stop that is not a cancel, and who ordered it.
 struct stop_words {
   std::string reason;
-  storage::person by;
+  records::person by;
 };
 
 /// A pending task's requirements on a worker; equal requirements share one queue.
@@ -59,7 +60,7 @@ struct stop_order {
 };
 
 struct ledger_effects {
-  std::vector<storage::entry> journal;                         ///< includes events (put_event)
+  std::vector<records::entry> journal;                         ///< includes events (put_event)
   std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: go to the end of their queues
   std::vector<stop_order> stops;
   std::vector<std::pair<std::string, std::uint32_t>> freed; ///< (worker, slots) given back, only after proof
@@ -82,7 +83,7 @@ struct reachability {
 class ledger {
  public:
   virtual ~ledger() = default;
-  static std::unique_ptr<ledger> make(ledger_settings s, storage::recovered_state recovered, moment now);
+  static std::unique_ptr<ledger> make(ledger_settings s, records::recovered_state recovered, moment now);
 
   /// Sets the function (synchronous, cheap) that returns a worker's reachability. Set before use; absent = reachable.
   virtual void ask_reachability(std::function<reachability(const std::string& worker)> ask) = 0;
@@ -142,9 +143,9 @@ class ledger {
   virtual void output_counts(const operation_id& id, const quell::output_counts& counts) = 0;
 
   /// The interface for the actors of this process; nullptr if there are none.
-  virtual actor_books* actors() { return nullptr; }
+  virtual local_operations* actors() { return nullptr; }
   /// The interface for the owners of external operations; nullptr if there are none.
-  virtual external_books* externals() { return nullptr; }
+  virtual external_operations* externals() { return nullptr; }
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;
@@ -171,7 +172,7 @@ class ledger {
     (void)ended, (void)settled;
   }
   /// Adds an event under the next event id; the fleet's events use the same counter.
-  virtual void add_event(storage::event_record e, moment now) = 0;
+  virtual void add_event(records::event_record e, moment now) = 0;
 };
 
 } // namespace quell::controller

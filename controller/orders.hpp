@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "controller/records/history.hpp"
+#include "controller/records/records.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/messages.hpp"
-#include "storage/history.hpp"
-#include "storage/records.hpp"
 
 namespace quell::controller {
 
@@ -24,7 +24,7 @@ struct caller {
   quell::role role = quell::role::observer;
   std::optional<scope_path> prefix; ///< it sees and changes only this scope and everything below it
   std::optional<operation_id> task; ///< for a task's own token: it sees itself and can cancel below itself
-  storage::person owner;
+  records::person owner;
   std::string token_name; ///< for display: names are not unique
   /// The identity wherever callers are compared or stored: a stored token's id, `bootstrap`, `task:ID`, `service:NAME`
   /// or `quell`.
@@ -48,7 +48,7 @@ struct create_order {
   std::optional<operation_id> parent;
   std::string name, title;
   std::map<std::string, std::string> labels;
-  std::optional<storage::person> owner; ///< nullopt = the caller
+  std::optional<records::person> owner; ///< nullopt = the caller
   std::optional<milliseconds> timeout;  ///< 0 = none; nullopt: none, or the gateway's configured default
   std::optional<milliseconds> grace;
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
@@ -57,16 +57,16 @@ struct create_order {
   task_spec task;
   external_spec external;
   // Set only by quell itself:
-  bool later = false;                       ///< it stays pending until `begin_own`
-  std::string block;                        ///< see operation_record
-  std::optional<storage::call_record> call; ///< kind tool_call
+  bool later = false;                       ///< it stays pending until `start_local`
+  std::string kind_data;                    ///< see operation_record
+  std::optional<records::call_record> call; ///< kind tool_call
   std::string fingerprint;                  ///< of the body, for same id + same body
 };
 
 /// A refused order: the error and, for stale starts, the cancel that refuses it.
 struct refusal {
   fault error;
-  std::optional<storage::cancel_record> cancel;
+  std::optional<records::cancel_record> cancel;
   std::optional<operation_id> operation;
 };
 
@@ -81,12 +81,12 @@ struct created {
 struct cancel_order {
   caller by_token;
   std::optional<cancel_id> id; ///< chosen by the client
-  storage::cancel_target target;
+  records::cancel_target target;
   /// POST /operations/{id}/cancel: an unknown id is 404 and leaves no tombstone.
   bool must_exist = false;
   bool has_ended = false; ///< the store has the target as terminal: the cancel is recorded as already_finished
   std::string reason;
-  std::optional<storage::person> by; ///< nullopt = the caller's owner
+  std::optional<records::person> by; ///< nullopt = the caller's owner
   std::string via_channel = "api";
   std::optional<milliseconds> grace;
   std::optional<std::uint64_t> up_to_seq;
@@ -112,7 +112,7 @@ struct unproven_operation {
 
 /// The current state of a cancel. For a settled one `unproven` is empty.
 struct cancel_view {
-  storage::cancel_record record; ///< outcome, status and counts as of now; for `joined` those of the open cancel
+  records::cancel_record record; ///< outcome, status and counts as of now; for `joined` those of the open cancel
   std::uint64_t unproven_total = 0;
   std::vector<unproven_operation> unproven; ///< at most 100, oldest first
   bool proven = false;
@@ -131,7 +131,7 @@ struct waiting_for {
 /// The ledger's newer knowledge of a live operation: every answer overlays the committed row with it.
 struct live_view {
   operation_id id;
-  storage::operation_hot hot; ///< status already derived from cutoffs and closed ancestors
+  records::operation_hot hot; ///< status already derived from cutoffs and closed ancestors
   std::optional<waiting_for> waiting;
   std::optional<wall_time> unreachable_since, dead_by;
   std::optional<wall_time> lease_expires_at; ///< of an external operation that has a lease
@@ -157,7 +157,7 @@ struct key_rival {
 };
 
 struct worker_view {
-  storage::worker_record record;
+  records::worker_record record;
   worker_status status = worker_status::enrolled;
   std::uint32_t slots_used = 0;
   std::uint64_t operations_live = 0;

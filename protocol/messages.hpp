@@ -130,9 +130,10 @@ struct hello {
   bool absence_is_proof = false;   ///< false: tasks that it no longer knows can still run (a guardian was killed)
   std::string trouble;             ///< why it cannot start tasks now; "" = it can
   bool knows_keys = false;         ///< it understands controller_key
+  std::uint64_t life = 0;          ///< its number among the lives of its state directory, ascending; 0 = not known
   QUELL_INSPECT(hello, x.version, x.software, x.cluster, x.epoch_seen, x.seq_seen, x.boot_id, x.state_id, x.incarnation,
                 x.proposed, x.slots, x.labels, x.level, x.containment_limits, x.host, x.inventory, x.results,
-                x.absence_is_proof, x.trouble, x.knows_keys);
+                x.absence_is_proof, x.trouble, x.knows_keys, x.life);
 };
 
 /// Asks for the lease. Sent only by the loop that applies cancels. Unnumbered.

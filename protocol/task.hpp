@@ -30,7 +30,7 @@ struct task_spec {
       default_cwd; ///< the caller's directory: used if `cwd` is not set, on the caller's host, if it exists there
   std::optional<std::string> default_cwd_host; ///< the caller's host name, to compare with the worker's label `host`
   std::optional<std::string> user;             ///< the user as whom it runs; nullopt: the worker's own
-  bool is_asked_first = false; ///< a stop first uses its own protocol (ACP); the signal follows at half the grace
+  bool cooperative_stop = false; ///< a stop first uses its own protocol (ACP); the signal follows at half the grace
   // Limits of the whole tree; 0: the worker's. A worker's own limit is never exceeded, and the worker refuses a limit
   // that it cannot enforce:
   std::uint64_t memory_bytes = 0;
@@ -41,8 +41,8 @@ struct task_spec {
   template <class Inspector>
   friend auto inspect(Inspector& f, task_spec& x) {
     return f(x.command, x.cwd, x.env, x.pty, x.stdin_open, x.stop_signal, x.worker, x.on, x.slots, x.leader_exit,
-             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user, x.is_asked_first, x.memory_bytes,
-             x.pids, x.cpu_millis, x.secrets);
+             x.lease, x.least_containment, x.default_cwd, x.default_cwd_host, x.user, x.cooperative_stop,
+             x.memory_bytes, x.pids, x.cpu_millis, x.secrets);
   }
   friend bool operator==(const task_spec&, const task_spec&) = default;
 };

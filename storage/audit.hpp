@@ -6,21 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "controller/records/audit_record.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/id.hpp"
 #include "protocol/time.hpp"
+#include "storage/record_names.hpp"
 
 namespace quell::storage {
-
-struct audit_record {
-  std::uint64_t n = 0; ///< 1, 2, 3 … without gaps
-  wall_time at{};
-  std::optional<cancel_id> cancel;
-  std::string data;     ///< JSON text: the data of the event of type `audit`
-  std::string previous; ///< the hash of the previous entry
-  std::string hash;     ///< `audit_hash` of this entry
-  friend bool operator==(const audit_record&, const audit_record&) = default;
-};
 
 /// The `previous` of the first entry: 64 zeros.
 std::string audit_origin();

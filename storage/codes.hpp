@@ -6,8 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "controller/records/history.hpp"
 #include "protocol/vocabulary.hpp"
-#include "storage/history.hpp"
+#include "storage/record_names.hpp"
 
 namespace quell::storage {
 

@@ -108,8 +108,8 @@ committer::outcome committer::attempt_again_without_ballast(std::span<const pend
 /// True if the batch follows a refused one and was submitted before the refusal was known: terminal rows on which it
 /// depends can be missing.
 bool committer::is_barred(const pending_batch& batch) const {
-  return options_.ends_keep_order && batch.known_refusal < last_refusal_ &&
-         std::any_of(batch.entries.begin(), batch.entries.end(), speaks_of_ends);
+  return options_.ordered_terminal_writes && batch.known_refusal < last_refusal_ &&
+         std::any_of(batch.entries.begin(), batch.entries.end(), depends_on_terminal_rows);
 }
 
 void committer::refused(std::uint64_t ticket, const fault& why) {

@@ -42,7 +42,7 @@ class committer {
   /// Commits all of `group` in one transaction, or, if that fails, each batch on its own; reports every outcome in
   /// ticket order.
   void commit(std::span<const pending_batch> group, const notice_function& notice);
-  /// True if the batch will be refused unwritten; the batches beside it are then committed each on its own.
+  /// True if the batch will be refused refused_batches; the batches beside it are then committed each on its own.
   bool is_barred(const pending_batch& batch) const;
 
  private:

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "controller/records/records.hpp"
 #include "protocol/fault.hpp"
-#include "storage/records.hpp"
+#include "storage/record_names.hpp"
 
 namespace quell::storage {
 

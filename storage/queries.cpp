@@ -1,5 +1,5 @@
 // Reads the store: a list finds its keys first, then reads each row by its key, all in one read transaction.
-#include "storage/limited_queries.hpp"
+#include "storage/queries.hpp"
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
@@ -26,7 +26,7 @@ class snapshot {
   SQLite::Database& database_;
 };
 
-class sqlite_queries final : public limited_queries {
+class sqlite_queries final : public controller::limited_store_reader {
  public:
   sqlite_queries(std::string directory, std::unique_ptr<SQLite::Database> database)
       : sqlite_queries(std::move(directory), database.get()) {
@@ -48,7 +48,7 @@ class sqlite_queries final : public limited_queries {
   }
   ~sqlite_queries() override { sqlite3_progress_handler(database_->getHandle(), 0, nullptr, nullptr); }
 
-  void limit(read_budget budget) override { budget_ = std::move(budget); }
+  void limit(controller::read_budget budget) override { budget_ = std::move(budget); }
   std::optional<std::uint64_t> cut_at() const override { return cut_at_; }
 
   result<std::optional<operation_record>> operation(const operation_id& id) override {
@@ -155,7 +155,7 @@ class sqlite_queries final : public limited_queries {
   }
 
   bool is_abandoned() const { return budget_.abandoned && budget_.abandoned->load(std::memory_order_relaxed); }
-  bool must_end() const { return is_abandoned() || read_budget::clock::now() >= budget_.end; }
+  bool must_end() const { return is_abandoned() || controller::read_budget::clock::now() >= budget_.end; }
 
   template <class Id, class Read>
   auto one(SQLite::Statement& statement, const Id& id, Read read) -> std::optional<decltype(read(statement))> {
@@ -168,7 +168,8 @@ class sqlite_queries final : public limited_queries {
   template <class Record, class Read>
   result<std::vector<Record>> page(const result<search>& what, SQLite::Statement& by_key, Read read) {
     if (!what) return tl::unexpected(what.error());
-    const auto found = find(*database_, *what, [this] { return read_budget::clock::now() >= budget_.until; });
+    const auto found =
+        find(*database_, *what, [this] { return controller::read_budget::clock::now() >= budget_.until; });
     if (found.cut_at) cut_at_ = static_cast<std::uint64_t>(*found.cut_at);
     std::vector<Record> records;
     for (const auto key : found.keys) {
@@ -185,7 +186,7 @@ class sqlite_queries final : public limited_queries {
   };
 
   std::string directory_;
-  read_budget budget_;
+  controller::read_budget budget_;
   std::optional<std::uint64_t> cut_at_;
   std::unique_ptr<SQLite::Database> owned_; ///< before the statements, which it must outlive
   SQLite::Database* database_;
@@ -195,17 +196,17 @@ class sqlite_queries final : public limited_queries {
 
 } // namespace
 
-std::unique_ptr<queries> queries_on(SQLite::Database& database, const std::string& directory) {
+std::unique_ptr<controller::store_reader> queries_on(SQLite::Database& database, const std::string& directory) {
   return std::make_unique<sqlite_queries>(directory, &database);
 }
 
-result<std::unique_ptr<queries>> queries::open(const std::string& directory) {
-  auto opened = limited_queries::open(directory);
+result<std::unique_ptr<controller::store_reader>> open_reader(const std::string& directory) {
+  auto opened = open_limited_reader(directory);
   if (!opened) return tl::unexpected(opened.error());
-  return std::unique_ptr<queries>(std::move(*opened));
+  return std::unique_ptr<controller::store_reader>(std::move(*opened));
 }
 
-result<std::unique_ptr<limited_queries>> limited_queries::open(const std::string& directory) {
+result<std::unique_ptr<controller::limited_store_reader>> open_limited_reader(const std::string& directory) {
   try {
     constexpr int busy_timeout_ms = 5'000;
     auto database = std::make_unique<SQLite::Database>(directory + "/" + database_file,

@@ -3,9 +3,10 @@
 
 #include <string>
 
+#include "controller/records/history.hpp"
+#include "controller/records/records.hpp"
 #include "storage/audit.hpp"
-#include "storage/history.hpp"
-#include "storage/records.hpp"
+#include "storage/record_names.hpp"
 
 namespace SQLite {
 class Statement;

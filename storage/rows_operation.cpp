@@ -51,7 +51,7 @@ void bind_hot(binder& to, const operation_hot& hot) {
     to.text(hot.error->code).text(hot.error->message);
   else
     to.nothing().nothing();
-  to.code(hot.own_end).code(hot.level);
+  to.code(hot.self_status).code(hot.level);
   if (hot.pid != 0)
     to.integer(hot.pid);
   else
@@ -90,7 +90,7 @@ operation_hot read_hot(columns& from) {
   auto error_code = from.maybe_text();
   auto error_message = from.text();
   if (error_code) hot.error = operation_error{std::move(*error_code), std::move(error_message)};
-  hot.own_end = from.maybe_code<status>();
+  hot.self_status = from.maybe_code<status>();
   hot.level = from.maybe_code<containment>();
   hot.pid = static_cast<std::int32_t>(from.integer());
   hot.output.stdout_bytes = from.count();
@@ -125,7 +125,7 @@ std::string pack_cold(const operation_record& record) {
     inspect(fields,
             const_cast<task_spec&>(record.task)); // `inspect` serves reading and writing; here it only reads
   }
-  to.text(record.block);
+  to.text(record.kind_data);
   return to.take();
 }
 
@@ -146,7 +146,7 @@ void read_cold(std::string_view bytes, operation_record& record) {
     field_unpacker fields{from};
     inspect(fields, record.task);
   }
-  if (version >= 2) record.block = from.text();
+  if (version >= 2) record.kind_data = from.text();
   if (!from.ok()) throw corrupt_row("an operation's packed part is cut short");
 }
 

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "controller/records/records.hpp"
 #include "protocol/fault.hpp"
-#include "storage/records.hpp"
+#include "storage/record_names.hpp"
 
 namespace quell::storage {
 

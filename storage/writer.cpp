@@ -58,29 +58,29 @@ struct writer::statements {
 
   void operator()(const put_operation& e) { write_operation(insert_operation, insert_bulk, e.record); }
   void operator()(const update_operation& e) { write_hot(update_live, update_ended, e.id, e.hot); }
-  void operator()(const storage::put_cancel& e) { write_cancel(put_cancel, e.record); }
-  void operator()(const storage::put_cutoff& e) { write_cutoff(put_cutoff, e.record); }
-  void operator()(const storage::drop_cutoff& e) {
+  void operator()(const records::put_cancel& e) { write_cancel(put_cancel, e.record); }
+  void operator()(const records::put_cutoff& e) { write_cutoff(put_cutoff, e.record); }
+  void operator()(const records::drop_cutoff& e) {
     const auto scope = stored_scope(e.scope.text());
     binder(drop_cutoff).text(scope);
     run(drop_cutoff);
   }
-  void operator()(const storage::put_tombstone& e) { write_tombstone(put_tombstone, e.record); }
-  void operator()(const storage::drop_tombstone& e) {
+  void operator()(const records::put_tombstone& e) { write_tombstone(put_tombstone, e.record); }
+  void operator()(const records::drop_tombstone& e) {
     binder(drop_tombstone).id(e.id);
     run(drop_tombstone);
   }
-  void operator()(const storage::put_worker& e) { write_worker(put_worker, e.record); }
-  void operator()(const storage::drop_worker& e) {
+  void operator()(const records::put_worker& e) { write_worker(put_worker, e.record); }
+  void operator()(const records::drop_worker& e) {
     binder(drop_worker).text(e.name);
     run(drop_worker);
   }
-  void operator()(const storage::put_token& e) { write_token(put_token, e.record); }
-  void operator()(const storage::drop_token& e) {
+  void operator()(const records::put_token& e) { write_token(put_token, e.record); }
+  void operator()(const records::drop_token& e) {
     binder(drop_token).id(e.id);
     run(drop_token);
   }
-  void operator()(const storage::put_event& e) {
+  void operator()(const records::put_event& e) {
     write_event(put_event, e.record);
     if (e.record.type == "audit") append_audit(newest_audit, put_audit, prune_audit, e.record);
   }
@@ -88,13 +88,13 @@ struct writer::statements {
     binder(reserve).count(e.limit);
     run(reserve);
   }
-  void operator()(const storage::drop_operation& e) {
+  void operator()(const records::drop_operation& e) {
     binder(drop_bulk).id(e.id).id(e.id);
     run(drop_bulk);
     binder(drop_operation).id(e.id).id(e.id);
     run(drop_operation);
   }
-  void operator()(const storage::drop_cancel& e) {
+  void operator()(const records::drop_cancel& e) {
     binder(drop_cancel).id(e.id);
     run(drop_cancel);
   }

@@ -68,6 +68,7 @@ session_loop::session_loop(settings s, state_directory state, leftovers left, st
       bulk_(std::move(bulk)), control_(std::move(control)), session_(state_.member()),
       table_({.slots = settings_.slots, .level = guardian_->report().level}, session_.lease()),
       environment_(settings_.environment, settings_.tools), boot_id_(first_line("/proc/sys/kernel/random/boot_id")) {
+  life_ = state_.begin_life();
   connected_as_ = settings_.control.keys;
   connected_to_ = settings_.control.server_public_key;
   bulk_as_ = connected_as_.public_key + connected_to_;
@@ -158,7 +159,7 @@ void session_loop::hear_controller() {
     }
     if (session_.at() == phase::greeting) {
       effects list;
-      table_.lapse(now(), list);
+      table_.expire_unstarted(now(), list);
       perform(list);
     }
     auto message = session_.receive(std::move(*frame), boot_now());

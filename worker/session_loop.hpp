@@ -112,6 +112,7 @@ class session_loop {
   task_table table_;
   task_environment environment_;
   incarnation_id incarnation_ = incarnation_id::fresh();
+  std::uint64_t life_ = 0; ///< its number in the state directory
   std::string boot_id_, host_;
   controller_session::phase shown_ = controller_session::phase::apart;
   std::string last_complaint_;

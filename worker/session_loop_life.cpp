@@ -25,6 +25,7 @@ wire::hello session_loop::hello() const {
   h.boot_id = boot_id_;
   h.state_id = state_.id();
   h.incarnation = incarnation_;
+  h.life = life_;
   h.proposed = session_id::fresh();
   h.slots = is_able() ? settings_.slots : 0; // without a guardian nothing can be started
   if (!is_able()) h.trouble = trouble_;
@@ -41,8 +42,10 @@ void session_loop::greet() {
   // In the controller's view the process that took our place ended this life for good. If the lease is over and no task
   // is alive, a new life can begin; otherwise an impostor that has come and gone would lock us out until our next
   // start.
-  if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now()))
+  if (session_.held_by_another() && table_.live() == 0 && session_.lease().over(boot_now())) {
     incarnation_ = incarnation_id::fresh();
+    life_ = state_.begin_life();
+  }
   reserve_.release(); // for new connections, until a task is started
   connect_anew();
   say_hello();

@@ -69,6 +69,13 @@ result<state_directory> state_directory::open(std::string path) {
   return d;
 }
 
+std::uint64_t state_directory::begin_life() {
+  const std::string text = first_word(read_file(path_ + "/lives"));
+  std::uint64_t lives = 0;
+  std::from_chars(text.data(), text.data() + text.size(), lives);
+  return write("lives", std::to_string(lives + 1) + "\n", true) ? lives + 1 : 0;
+}
+
 result<void> state_directory::store(const membership& m) {
   if (!m.cluster) return {};
   const bool sync = member_.cluster != m.cluster || member_.epoch != m.epoch;

@@ -2,6 +2,7 @@
 //
 //   lock      held by flock as long as the worker lives; its content is the pid
 //   id        made once: names the cgroup subtree, so that a later life clears what an earlier one left
+//   lives     how many lives began here: orders them, whatever the wall clock does
 //   cluster   cluster id, highest controller epoch, highest seq seen
 //   doubt     exists while an earlier life may have left processes unknown to the controller (leftovers.hpp)
 //   life      held locked by guardian and keepers while they live (guardian/life_lock.hpp)
@@ -28,6 +29,8 @@ class state_directory {
   const std::string& path() const { return path_; }
   const std::string& id() const { return id_; }
   const membership& member() const { return member_; }
+  /// Counts one more life, synced to disk, and returns its number, 1, 2, 3 …; 0 if it cannot be written.
+  std::uint64_t begin_life();
   /// Writes a new file and renames it; synced only if cluster or epoch change (seq alone is a hint for a restored
   /// controller).
   result<void> store(const membership& m);

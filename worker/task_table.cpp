@@ -29,7 +29,7 @@ void task_table::start(wire::start order, moment now, effects& out) {
   t.ancestors = order.ancestors;
   t.slots = order.spec.slots;
   t.pty = order.spec.pty;
-  t.is_asked_first = order.spec.is_asked_first;
+  t.cooperative_stop = order.spec.cooperative_stop;
   t.leader_exit = order.spec.leader_exit;
   t.lease = order.spec.lease;
   t.grace = std::clamp<milliseconds>(order.grace, 0ms, settings_.longest_grace);
@@ -109,7 +109,7 @@ void task_table::apply(task& t, std::uint64_t seq, milliseconds grace, moment no
 void task_table::tighten(task& t, std::uint64_t seq, milliseconds grace, moment now, effects& out) {
   const boot_time kill_at = now.boot + grace;
   std::optional<boot_time> signal_at;
-  if ((t.pty || t.is_asked_first) && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
+  if ((t.pty || t.cooperative_stop) && grace > 0ms) signal_at = now.boot + std::chrono::nanoseconds{grace} / 2;
   const bool first = !t.stop;
   const bool claimed =
       t.stop && t.stop->seq == 0 && seq != 0; // the worker was leaving; now the controller's stop takes over
@@ -199,7 +199,7 @@ void task_table::leave(moment now, bool at_once, effects& out) {
   }
 }
 
-void task_table::lapse(moment now, effects& out) {
+void task_table::expire_unstarted(moment now, effects& out) {
   for (auto& [id, t] : tasks_) {
     const bool waits = t.at == phase::queued || t.at == phase::spawning || t.at == phase::held;
     if (!waits || t.stop || !lease_.over(now.boot, t.lease)) continue;

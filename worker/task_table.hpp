@@ -21,8 +21,8 @@
 
 #include "protocol/lease.hpp"
 #include "protocol/messages.hpp"
+#include "worker/applied_stops.hpp"
 #include "worker/effects.hpp"
-#include "worker/stop_book.hpp"
 
 namespace quell::worker {
 
@@ -64,7 +64,7 @@ class task_table {
   void leave(moment now, bool at_once, effects& out);
   /// A new session may begin, and with it a new lease. A task that has not begun and whose lease is over must not begin
   /// under the new lease, since the controller may have taken it for dead by rule. Call before reading a welcome.
-  void lapse(moment now, effects& out);
+  void expire_unstarted(moment now, effects& out);
   /// The guardian died and its containment was swept: every live task is dead.
   void swept(moment now, effects& out);
 
@@ -91,7 +91,7 @@ class task_table {
     scope_path scope;
     std::vector<operation_id> ancestors;
     std::uint32_t slots = 0;
-    bool pty = false, is_asked_first = false;
+    bool pty = false, cooperative_stop = false;
     bool executing = false; ///< its command has begun, according to the guardian
     on_leader_exit leader_exit = on_leader_exit::wait;
     std::optional<milliseconds> lease;
@@ -121,7 +121,7 @@ class task_table {
 
   settings settings_;
   const worker_lease& lease_;
-  stop_book book_;
+  applied_stops book_;
   std::unordered_map<operation_id, task> tasks_;
   std::deque<operation_id> queue_;
   std::size_t live_ = 0; ///< tasks that are not `ended`

@@ -241,11 +241,11 @@ void task_table::swept(moment now, effects& out) {
     const bool ran = t.at == phase::running;
     task_ended_here e{id, std::nullopt, task_ended_here::force::killed, evidence};
     if (ran) e.exit = t.leader ? *t.leader : exit_state{std::nullopt, "KILL"};
-    const bool own_end = t.stop && t.stop->seq != 0;
+    const bool self_status = t.stop && t.stop->seq != 0;
     ended(t, e, now, out);
     // Also without a stop: the controller can have ordered one that has not arrived here.
     if (ran && evidence == proof::none) t.end.how = receipt::unconfirmed;
-    if (own_end) continue;
+    if (self_status) continue;
     t.end.error_code = "worker_lost";
     t.end.error_message =
         ran ? "the worker's guardian died, and the task with it" : "the worker's guardian died before the task ran";

@@ -29,9 +29,9 @@ struct agent_start {
 };
 
 /// The handle of an agent. Any thread; calls after the agent's end do nothing.
-class agent_line {
+class agent_handle {
  public:
-  virtual ~agent_line() = default;
+  virtual ~agent_handle() = default;
   /// Urgent: overtakes the messages that wait in the mailbox, and continues down to the agent's tools.
   virtual void stop(abort_reason why, const std::string& reason) = 0;
   virtual void stop_call(const operation_id& call, const std::string& reason) = 0;

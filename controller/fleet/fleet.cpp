@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "controller/fleet/impl.hpp"
-#include "controller/gateway/cluster_json.hpp"
+#include "controller/json/cluster_json.hpp"
 
 namespace quell::controller {
 
@@ -16,13 +16,13 @@ bool fleet_effects::empty() const {
   return journal.empty() && ordered.empty() && urgent.empty() && !allowed_keys && workers_changed.empty();
 }
 
-std::unique_ptr<fleet> fleet::make(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered,
+std::unique_ptr<fleet> fleet::make(fleet_settings s, ledger& l, std::vector<records::worker_record> recovered,
                                    cluster_id cluster, std::uint64_t epoch,
                                    std::function<std::string(const operation_id&)> token_for, moment now) {
   return std::make_unique<fleet_impl>(s, l, std::move(recovered), cluster, epoch, std::move(token_for), now);
 }
 
-fleet_impl::fleet_impl(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered, cluster_id cluster,
+fleet_impl::fleet_impl(fleet_settings s, ledger& l, std::vector<records::worker_record> recovered, cluster_id cluster,
                        std::uint64_t epoch, std::function<std::string(const operation_id&)> token_for, moment now)
     : settings_(s), ledger_(l), cluster_(cluster), epoch_(epoch), token_for_(std::move(token_for)), now_(now) {
   for (auto& record : recovered) {
@@ -100,7 +100,7 @@ void fleet_impl::refresh_load(member& m) {
   m.live = ledger_.live_on(m.name());
 }
 
-void fleet_impl::put(const member& m) { effects_.journal.emplace_back(storage::put_worker{m.record}); }
+void fleet_impl::put(const member& m) { effects_.journal.emplace_back(records::put_worker{m.record}); }
 
 void fleet_impl::changed(const member& m) {
   if (effects_.workers_changed.empty() || effects_.workers_changed.back() != m.name())
@@ -108,7 +108,7 @@ void fleet_impl::changed(const member& m) {
 }
 
 void fleet_impl::announce(const char* event, const member& m, moment now) {
-  storage::event_record e;
+  records::event_record e;
   e.type = event;
   e.at = now.wall;
   e.worker = m.name();
@@ -137,7 +137,7 @@ void fleet_impl::drop(member& m, moment now) {
     end_session(m);
   }
   announce("worker_removed", m, now);
-  effects_.journal.emplace_back(storage::drop_worker{m.name()});
+  effects_.journal.emplace_back(records::drop_worker{m.name()});
   placement_.roster_changed(&m);
   std::erase(touched_, &m);
   by_key_.erase(m.record.public_key);

@@ -50,7 +50,7 @@ void fleet_impl::refuse(const std::string& route, const session_id& about, wire:
   effects_.urgent.push_back({route, wire::envelope{about, 0, 0, std::move(answer)}});
 }
 
-void fleet_impl::strange_version(const std::string& route, const std::string&, std::uint32_t version, moment now) {
+void fleet_impl::unsupported_version(const std::string& route, const std::string&, std::uint32_t version, moment now) {
   now_ = now;
   refuse(route, session_id{}, version_refusal(version));
 }
@@ -85,13 +85,19 @@ std::optional<boot_time> fleet_impl::held_until(const member& m, const wire::hel
   if (m.left) return std::nullopt;
   if (m.home_claims_it && *m.home_claims_it > now_.boot && h.state_id != m.record.home_state)
     return lease_runs ? std::max(*dead_by, *m.home_claims_it) : *m.home_claims_it;
-  // Each hello proposes a later session, so an equal one is a copy of the hello that began the last session.
-  if ((lease_runs || longer_leases_run) && m.last_session && h.proposed.time() <= m.last_session->time())
+  const bool same_state = h.state_id == m.record.state_id;
+  const bool counts_lives = same_state && h.life != 0 && m.life != 0;
+  // A state directory counts its lives, so a lower number is a late hello of a life that is over. Once no lease runs it
+  // can also be a directory that was restored from a backup.
+  if (counts_lives && h.life < m.life && (lease_runs || longer_leases_run)) return lease_runs ? dead_by : m.expiry;
+  // Each hello of a life proposes a later session, so an equal one is a copy of the hello that began the last session.
+  const bool is_next_life = counts_lives && h.life > m.life;
+  if (!is_next_life && (lease_runs || longer_leases_run) && m.last_session &&
+      h.proposed.time() <= m.last_session->time())
     return lease_runs ? dead_by : m.expiry;
   // A life whose successor has been here is over, whatever its machine's wall clock did to the ids since.
   if (std::find(m.past_lives.begin(), m.past_lives.end(), h.incarnation) != m.past_lives.end())
     return lease_runs ? *dead_by : now_.boot + settings_.lease;
-  const bool same_state = h.state_id == m.record.state_id;
   if (same_state && h.boot_id == m.record.boot_id) return std::nullopt;
   if (lease_runs) return dead_by;
   // The same directory after a reboot: its earlier life ended with the boot. Another directory can be another machine,
@@ -178,6 +184,7 @@ void fleet_impl::begin_session(member& m, const std::string& route, const std::s
   r.address = cut(h.host, 255);
   r.boot_id = cut(h.boot_id);
   r.state_id = cut(h.state_id);
+  m.life = h.life;
   if (r.home_state.empty()) r.home_state = r.state_id;
   if (r.state_id == r.home_state) m.home_claims_it.reset();
   if (h.trouble.empty())

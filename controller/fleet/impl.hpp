@@ -16,14 +16,14 @@ namespace quell::controller {
 
 class fleet_impl final : public fleet {
  public:
-  fleet_impl(fleet_settings s, ledger& l, std::vector<storage::worker_record> recovered, cluster_id cluster,
+  fleet_impl(fleet_settings s, ledger& l, std::vector<records::worker_record> recovered, cluster_id cluster,
              std::uint64_t epoch, std::function<std::string(const operation_id&)> token_for, moment now);
 
   fleet_effects take() override;
   void frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
              std::optional<boot_time> arrived) override;
-  void strange_version(const std::string& route, const std::string& public_key, std::uint32_t version,
-                       moment now) override;
+  void unsupported_version(const std::string& route, const std::string& public_key, std::uint32_t version,
+                           moment now) override;
   void enqueue(const requirement& need, const operation_id& id) override;
   void send_stop(const stop_order& order, moment now) override;
   void slots_freed(const std::string& worker, std::uint32_t slots, moment now) override;
@@ -34,10 +34,10 @@ class fleet_impl final : public fleet {
   result<worker_view> enrol(const std::string& name, const std::string& public_key,
                             std::map<std::string, std::string> labels, moment now) override;
   result<worker_view> drain(const std::string& name, const std::string& reason, std::optional<milliseconds> deadline,
-                            bool cancel, moment now, std::optional<storage::person> by) override;
+                            bool cancel, moment now, std::optional<records::person> by) override;
   result<worker_view> resume(const std::string& name, moment now) override;
   result<worker_view> remove(const std::string& name, bool cancel, moment now,
-                             std::optional<storage::person> by) override;
+                             std::optional<records::person> by) override;
   result<void> resize(const operation_id& id, const std::string& worker, std::uint16_t rows, std::uint16_t columns,
                       moment now) override;
   void hand_over(moment now) override;

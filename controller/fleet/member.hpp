@@ -8,22 +8,23 @@
 
 #include "controller/fleet/session.hpp"
 #include "controller/orders.hpp"
-#include "controller/peer_budget.hpp"
+#include "controller/records/records.hpp"
 #include "protocol/lease.hpp"
+#include "protocol/peer_budget.hpp"
 #include "protocol/vocabulary.hpp"
-#include "storage/records.hpp"
 
 namespace quell::controller {
 
 struct waiting_queue;
 
 struct member {
-  storage::worker_record record;
+  records::worker_record record;
   std::map<std::string, std::string> labels; ///< the worker's own and the enrolled ones; enrolled ones win
   std::optional<session> link;
   controller_lease lease;
 
   std::optional<session_id> last_session; ///< the newest one of this controller's life
+  std::uint64_t life = 0;                 ///< number of the life that said the last hello; 0 = not known
   std::vector<incarnation_id> past_lives; ///< lives whose successors said hello, newest last; bounded
   std::optional<boot_time> heard;        ///< time of the last valid frame; after a restart of the controller: its start
   std::optional<wall_time> silent_since; ///< set = unreachable (or lost)

@@ -71,12 +71,12 @@ result<worker_view> fleet_impl::enrol(const std::string& name, const std::string
 
 result<worker_view> fleet_impl::drain(const std::string& name, const std::string& reason,
                                       std::optional<milliseconds> deadline, bool cancel, moment now,
-                                      std::optional<storage::person> by) {
+                                      std::optional<records::person> by) {
   now_ = now;
   member* m = find(name);
   if (!m) return no_such_worker(name);
   if (reason.size() > max_reason) return failure("invalid_field", "a reason has at most 500 bytes", "/reason");
-  storage::drain_state state = m->record.drain.value_or(storage::drain_state{now.wall, {}, {}});
+  records::drain_state state = m->record.drain.value_or(records::drain_state{now.wall, {}, {}});
   state.reason = reason;
   if (by) state.by = std::move(by);
   state.deadline_at.reset();
@@ -120,7 +120,7 @@ void fleet_impl::stop_drained(member& m, moment now) {
 }
 
 result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, moment now,
-                                       std::optional<storage::person> by) {
+                                       std::optional<records::person> by) {
   now_ = now;
   member* m = find(name);
   if (!m) return no_such_worker(name);
@@ -135,7 +135,7 @@ result<worker_view> fleet_impl::remove(const std::string& name, bool cancel, mom
                                       "; drain it first, or remove it with cancel=true");
   const bool again = std::exchange(m->leaving, true);
   if (!m->record.drain) { // the drain is in the row: after a restart nothing new goes there either
-    m->record.drain = storage::drain_state{now.wall, "the worker is removed", {}, std::move(by)};
+    m->record.drain = records::drain_state{now.wall, "the worker is removed", {}, std::move(by)};
     put(*m);
   }
   placement_.roster_changed();

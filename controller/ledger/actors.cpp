@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/refused_with.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
+outcome<operation_id> live_ledger::start_local(const operation_id& id, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_own_end)
+  if (x == none || operations_[x].has_self_status)
     return refused_with("already_terminal", "operation " + id.text() + " has ended");
   if (const auto stop = stop_of(x))
     return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
@@ -19,9 +19,9 @@ outcome<operation_id> core::begin_own(const operation_id& id, moment now) {
   return id;
 }
 
-bool core::pause(const operation_id& id, moment now) {
+bool live_ledger::pause(const operation_id& id, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_own_end || operations_[x].now != status::running || stop_of(x)) return false;
+  if (x == none || operations_[x].has_self_status || operations_[x].now != status::running || stop_of(x)) return false;
   if (operations_[x].was_approved) return false; // an agent that continues after a restart asks again, too late
   set_status(x, status::paused);
   operations_[x].waiting = reasons_.hold(approval_reason());
@@ -30,18 +30,18 @@ bool core::pause(const operation_id& id, moment now) {
   return true;
 }
 
-outcome<operation_id> core::decide(const operation_id& id, const decision& d,
-                                   const storage::call_outcome& denied_result, moment now) {
+outcome<operation_id> live_ledger::decide(const operation_id& id, const decision& d,
+                                          const records::call_outcome& denied_result, moment now) {
   const index x = find(id);
   if (x == none) return refused_with("operation_not_found", "there is no live operation " + id.text());
   operation_node& n = operations_[x];
   if (n.now != status::paused || stop_of(x))
     return refused_with("not_paused", "operation " + id.text() + " does not wait for a human (any more)");
   if (asks(x))
-    return refused_with("not_paused", "operation " + id.text() + " asks question " + n.more->question->id.text() +
+    return refused_with("not_paused", "operation " + id.text() + " asks question " + n.details->question->id.text() +
                                           ": say that it is this one that is answered");
   go_on(x);
-  write_told("approval_resolved", d.told, x, now);
+  write_event_data("approval_resolved", d.told, x, now);
   write_row(x);
   if (d.approved) {
     n.was_approved = true;
@@ -55,14 +55,14 @@ outcome<operation_id> core::decide(const operation_id& id, const decision& d,
                 {},
                 proof::internal,
                 {},
-                storage::operation_error{"error", "denied by " + who + (d.reason.empty() ? "" : ": " + d.reason)}},
+                records::operation_error{"error", "denied by " + who + (d.reason.empty() ? "" : ": " + d.reason)}},
                now);
   return id;
 }
 
-bool core::end_own(const operation_id& id, const own_outcome& end, moment now) {
+bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_own_end) return false;
+  if (x == none || operations_[x].has_self_status) return false;
   if (!end.result.empty()) details(x).result = end.result;
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
@@ -80,43 +80,44 @@ bool core::end_own(const operation_id& id, const own_outcome& end, moment now) {
   return true;
 }
 
-bool core::stop_own(const operation_id& id, stop_cause cause, std::optional<storage::call_outcome> call, moment now) {
+bool live_ledger::stop_local(const operation_id& id, stop_cause cause, std::optional<records::call_outcome> call,
+                             moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_own_end || stop_of(x)) return false;
+  if (x == none || operations_[x].has_self_status || stop_of(x)) return false;
   if (call) close_call(x, std::move(*call));
   stop_operations({x}, cause, now);
   return true;
 }
 
-std::uint64_t core::add_message(storage::message_record message, moment now) {
+std::uint64_t live_ledger::add_message(records::message_record message, moment now) {
   message.seq = take_seq();
   message.at = now.wall;
-  effects_.journal.emplace_back(storage::put_message{std::move(message)});
+  effects_.journal.emplace_back(records::put_message{std::move(message)});
   return last_seq();
 }
 
-void core::acknowledged(const message_id& message) {
-  effects_.journal.emplace_back(storage::acknowledge_message{message});
+void live_ledger::acknowledged(const message_id& message) {
+  effects_.journal.emplace_back(records::acknowledge_message{message});
 }
 
-void core::add_closed_call(storage::call_record call) {
-  storage::put_call_result result{call.operation, call.outcome.value_or(call_not_started())};
+void live_ledger::add_closed_call(records::call_record call) {
+  records::put_call_result result{call.operation, call.outcome.value_or(call_not_started())};
   call.outcome.reset();
-  effects_.journal.emplace_back(storage::put_call{std::move(call)});
+  effects_.journal.emplace_back(records::put_call{std::move(call)});
   effects_.journal.emplace_back(std::move(result));
 }
 
-void core::note_outcome(const operation_id& id, std::string json) {
-  storage::operation_hot* hot = silent_ends_.find(id);
+void live_ledger::note_outcome(const operation_id& id, std::string json) {
+  records::operation_hot* hot = silent_ends_.find(id);
   if (hot == nullptr || !hot->late.empty()) return;
   hot->late = std::move(json);
-  effects_.journal.emplace_back(storage::update_operation{id, *hot});
+  effects_.journal.emplace_back(records::update_operation{id, *hot});
 }
 
-std::vector<open_turn> core::open_turns() const {
+std::vector<open_turn> live_ledger::open_turns() const {
   std::vector<index> found;
   each_in_scope(scope_tree::root, [&](index x) {
-    if (operations_[x].kind == quell::kind::turn && !operations_[x].has_own_end) found.push_back(x);
+    if (operations_[x].kind == quell::kind::turn && !operations_[x].has_self_status) found.push_back(x);
   });
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
   std::vector<open_turn> turns;
@@ -126,19 +127,19 @@ std::vector<open_turn> core::open_turns() const {
 }
 
 /// Keeps the first result of a call, so closing a call is idempotent.
-void core::close_call(index x, storage::call_outcome outcome) {
-  effects_.journal.emplace_back(storage::put_call_result{operations_[x].id, std::move(outcome)});
+void live_ledger::close_call(index x, records::call_outcome outcome) {
+  effects_.journal.emplace_back(records::put_call_result{operations_[x].id, std::move(outcome)});
 }
 
-void core::signal(index x, milliseconds grace) {
+void live_ledger::signal(index x, milliseconds grace) {
   const operation_node& n = operations_[x];
-  actor_signal s{n.id, n.more->stop->cause, n.more->stop->cancel, n.more->stop->reason, grace};
-  if (const auto run = runs_.find(n.more->stop->seq); run != runs_.end()) s.reason = run->second.record.reason;
+  actor_signal s{n.id, n.details->stop->cause, n.details->stop->cancel, n.details->stop->reason, grace};
+  if (const auto run = runs_.find(n.details->stop->seq); run != runs_.end()) s.reason = run->second.record.reason;
   effects_.signals.push_back(std::move(s));
 }
 
-void core::write_told(std::string type, std::string data, index x, moment now) {
-  storage::event_record e;
+void live_ledger::write_event_data(std::string type, std::string data, index x, moment now) {
+  records::event_record e;
   e.type = std::move(type);
   e.scope = scopes_[operations_[x].scope].path;
   e.operation = operations_[x].id;
@@ -150,7 +151,7 @@ void core::write_told(std::string type, std::string data, index x, moment now) {
 }
 
 /// Withdraws the question of a call that ends while a human is still asked about it.
-void core::asks_no_more(index x, moment now) {
+void live_ledger::asks_no_more(index x, moment now) {
   operation_node& n = operations_[x];
   if (n.now != status::paused) return;
   tell_dropped(x, now);
@@ -158,24 +159,24 @@ void core::asks_no_more(index x, moment now) {
   write_row(x);
 }
 
-void core::tell_turn_over(index x, const own_end& e, moment now) {
+void live_ledger::tell_turn_over(index x, const self_status& e, moment now) {
   if (const auto stop = stop_of(x); stop && e.how)
-    write_told("turn_abort", R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + R"("})", x, now);
+    write_event_data("turn_abort", R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + R"("})", x, now);
   else if (e.completed_data && e.as == status::completed)
-    write_told("turn_complete", *e.completed_data, x, now);
+    write_event_data("turn_complete", *e.completed_data, x, now);
   else
-    write_told("turn_abort", R"({"reason":")" + e.abort_reason + R"("})", x, now);
+    write_event_data("turn_abort", R"({"reason":")" + e.abort_reason + R"("})", x, now);
 }
 
 /// The result of a call that is told to stop. Below another operation's stop the cause reads parent_ended, but the
 /// model receives the cause of that operation's stop.
-storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
+records::call_outcome live_ledger::stopped_call(index x, stop_cause cause) const {
   const bool began = operations_[x].has_started && (operations_[x].now != status::paused || asks(x));
   for (index at = operation_parent(x); cause == stop_cause::parent_ended && at != none; at = operation_parent(at)) {
     const operation_node& above = operations_[at];
-    if (above.more && above.more->stop)
-      cause = above.more->stop->cause;
-    else if (above.has_own_end)
+    if (above.details && above.details->stop)
+      cause = above.details->stop->cause;
+    else if (above.has_self_status)
       break;
   }
   if (cause == stop_cause::timeout) return late_call(began);
@@ -183,10 +184,10 @@ storage::call_outcome core::stopped_call(index x, stop_cause cause) const {
   return began ? cancelled_call() : call_not_started();
 }
 
-std::vector<operation_id> core::interrupted() { return std::exchange(interrupted_, {}); }
+std::vector<operation_id> live_ledger::interrupted() { return std::exchange(interrupted_, {}); }
 
 /// True if this turn lost nothing with the process: it waits for a human, and for nothing else that had begun.
-bool core::waits_for_human(index x) const {
+bool live_ledger::waits_for_human(index x) const {
   if (operations_[x].kind != quell::kind::turn || stop_of(x)) return false;
   bool is_asked = false;
   for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling) {
@@ -200,7 +201,7 @@ bool core::waits_for_human(index x) const {
 }
 
 /// Ends turns and calls whose actors are gone. Tasks, and operations that only wait for a human, live on.
-void core::interrupt_actors(moment now) {
+void live_ledger::interrupt_actors(moment now) {
   std::vector<std::pair<std::uint64_t, index>> gone;
   each_in_scope(scope_tree::root, [&](index x) {
     const operation_node& n = operations_[x];
@@ -209,14 +210,14 @@ void core::interrupt_actors(moment now) {
                           n.kind == quell::kind::exchange;
     // Work that was still waiting in a backup can have run since, so it must not run again.
     const bool may_have_run = n.has_started || n.seq < restored_below_;
-    if (!is_actor || !may_have_run || n.has_own_end || waits_for_human(x)) return;
+    if (!is_actor || !may_have_run || n.has_self_status || waits_for_human(x)) return;
     const index parent = operation_parent(x);
     if (n.now == status::paused && parent != none && waits_for_human(parent)) return;
     gone.emplace_back(n.seq, x);
   });
   std::sort(gone.rbegin(), gone.rend());
   for (const auto& [seq, x] : gone) {
-    if (!is_same(x, seq) || operations_[x].has_own_end) continue;
+    if (!is_same(x, seq) || operations_[x].has_self_status) continue;
     if (operations_[x].kind == quell::kind::turn || operations_[x].kind == quell::kind::sub_agent)
       interrupted_.insert(interrupted_.begin(), operations_[x].id);
     if (const auto stop = stop_of(x)) {
@@ -234,11 +235,11 @@ void core::interrupt_actors(moment now) {
                   {},
                   proof::internal,
                   {},
-                  storage::operation_error{"interrupted", "the controller was restarted while it ran"},
+                  records::operation_error{"interrupted", "the controller was restarted while it ran"},
                   {},
                   "interrupted"},
                  now);
   }
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,9 +2,9 @@
 // be short and still have a next one.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr std::size_t most_looks = 20'000;
 /// The first entry after `place` in a list ordered by seq. If the operation of `place` is still in the list, its
 /// successor is the answer; if it has left, the list is walked, at most `most_looks` steps.
 template <class Next, class IsThere, class IsBehind>
-index core::behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const {
+index live_ledger::behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const {
   if (place.seq == 0) return head;
   if (place.slot < operations_.end_index() && is_same(place.slot, place.seq) && is_there(place.slot))
     return next(place.slot);
@@ -25,12 +25,12 @@ index core::behind(index head, const tree_place& place, Next next, IsThere is_th
   return head;
 }
 
-tree_branch core::branch_of(index x) const {
+tree_branch live_ledger::branch_of(index x) const {
   const operation_node& n = operations_[x];
   return {n.id, n.children, n.live_below - 1};
 }
 
-tree_page core::branches(const tree_question& q) const {
+tree_page live_ledger::branches(const tree_question& q) const {
   tree_page page;
   if (q.what == branches_of::operation) {
     const index at = q.operation ? find(*q.operation) : none;
@@ -49,7 +49,7 @@ tree_page core::branches(const tree_question& q) const {
   return page;
 }
 
-void core::list_children(index parent, const tree_question& q, tree_page& page) const {
+void live_ledger::list_children(index parent, const tree_question& q, tree_page& page) const {
   page.live = operations_[parent].children;
   const auto next = [this](index x) { return operations_[x].next_sibling; };
   const auto is_there = [&](index x) { return operations_[x].parent == parent; };
@@ -64,7 +64,7 @@ void core::list_children(index parent, const tree_question& q, tree_page& page) 
 }
 
 /// Walks the slots in order: an operation that lives all the while is returned exactly once.
-void core::list_roots(index scope, const tree_question& q, tree_page& page) const {
+void live_ledger::list_roots(index scope, const tree_question& q, tree_page& page) const {
   index x = q.after && q.after->seq > 0 ? std::min(q.after->slot, operations_.end_index()) : 0;
   if (q.after && q.after->seq > 0 && x < operations_.end_index()) ++x;
   std::size_t looks = 0;
@@ -79,7 +79,7 @@ void core::list_roots(index scope, const tree_question& q, tree_page& page) cons
   }
 }
 
-void core::list_scope(index scope, const tree_question& q, tree_page& page) const {
+void live_ledger::list_scope(index scope, const tree_question& q, tree_page& page) const {
   const tree_place from = q.after.value_or(tree_place{});
   if (from.seq == 0 && !list_inner_scopes(scope, from.scope, q.limit, page)) return;
   const auto next = [this](index x) { return operations_[x].scope_next; };
@@ -108,7 +108,7 @@ void core::list_scope(index scope, const tree_question& q, tree_page& page) cons
 }
 
 /// Adds the scopes directly in this one with live work, by name, after `after`. False: the page is full.
-bool core::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
+bool live_ledger::list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const {
   const auto& all = scopes_.by_text();
   const std::string above = scope == scope_tree::root ? "" : scopes_[scope].path.text() + "/";
   auto at = after.empty() ? all.lower_bound(above) : all.upper_bound(after);
@@ -131,4 +131,4 @@ bool core::list_inner_scopes(index scope, const std::string& after, std::size_t 
   return true;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

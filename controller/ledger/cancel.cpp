@@ -2,11 +2,11 @@
 // one stop per worker concerned.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "controller/refused_with.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 
@@ -20,9 +20,9 @@ std::optional<std::optional<scope_path>> narrowed(const std::optional<scope_path
 
 } // namespace
 
-outcome<storage::cancel_target> core::resolve_target(const cancel_order& order) const {
-  storage::cancel_target target = order.target;
-  if (std::holds_alternative<storage::target_operation>(target)) return target;
+outcome<records::cancel_target> live_ledger::resolve_target(const cancel_order& order) const {
+  records::cancel_target target = order.target;
+  if (std::holds_alternative<records::target_operation>(target)) return target;
   if (order.by_token.task)
     return refused_with("forbidden", "a task's token cancels single operations below its own; name one by its id");
   const auto outside = [&](const scope_path& scope) {
@@ -31,13 +31,13 @@ outcome<storage::cancel_target> core::resolve_target(const cancel_order& order) 
                             ", which this token is for",
                         "/scope");
   };
-  if (auto* s = std::get_if<storage::target_scope>(&target)) {
+  if (auto* s = std::get_if<records::target_scope>(&target)) {
     if (!narrowed(s->scope, order.by_token)) return outside(s->scope);
-  } else if (auto* o = std::get_if<storage::target_owner>(&target)) {
+  } else if (auto* o = std::get_if<records::target_owner>(&target)) {
     auto below = narrowed(o->below, order.by_token);
     if (!below) return outside(*o->below);
     o->below = *below;
-  } else if (auto* e = std::get_if<storage::target_everything>(&target)) {
+  } else if (auto* e = std::get_if<records::target_everything>(&target)) {
     auto below = narrowed(e->below, order.by_token);
     if (!below) return outside(*e->below);
     e->below = *below;
@@ -45,10 +45,10 @@ outcome<storage::cancel_target> core::resolve_target(const cancel_order& order) 
   return target;
 }
 
-cancel_run core::draft(const cancel_order& order, storage::cancel_record r) {
+cancel_run live_ledger::draft(const cancel_order& order, records::cancel_record r) {
   cancel_run run;
   run.received = order.received;
-  if (const auto* o = std::get_if<storage::target_operation>(&r.target)) {
+  if (const auto* o = std::get_if<records::target_operation>(&r.target)) {
     run.operation = find(o->id);
     if (run.operation != none) {
       run.operation_seq = operations_[run.operation].seq;
@@ -62,12 +62,12 @@ cancel_run core::draft(const cancel_order& order, storage::cancel_record r) {
     const auto within = [&](const std::optional<scope_path>& below) {
       return below ? scopes_.find_or_make(*below) : scope_tree::root;
     };
-    if (const auto* s = std::get_if<storage::target_scope>(&r.target)) run.scope = within(s->scope);
-    if (const auto* w = std::get_if<storage::target_owner>(&r.target)) {
+    if (const auto* s = std::get_if<records::target_scope>(&r.target)) run.scope = within(s->scope);
+    if (const auto* w = std::get_if<records::target_owner>(&r.target)) {
       run.scope = within(w->below);
       run.owner = owners_.hold(w->owner);
     }
-    if (const auto* e = std::get_if<storage::target_everything>(&r.target)) run.scope = within(e->below);
+    if (const auto* e = std::get_if<records::target_everything>(&r.target)) run.scope = within(e->below);
     ++scopes_[run.scope].holders;
     if (run.scope != scope_tree::root) run.event_scope = scopes_[run.scope].path;
   }
@@ -75,7 +75,7 @@ cancel_run core::draft(const cancel_order& order, storage::cancel_record r) {
   return run;
 }
 
-outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, moment now) {
+outcome<cancel_view> live_ledger::cancel(const cancel_order& order, cancel_id fresh, moment now) {
   if (order.id && !order.dry_run) {
     const auto open = run_of_.find(*order.id);
     const auto* known = open != run_of_.end() ? &runs_.at(open->second).record : settled_.find(*order.id);
@@ -90,7 +90,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   auto target = resolve_target(order);
   if (!target) return tl::unexpected<refusal>(std::move(target.error()));
 
-  storage::cancel_record r;
+  records::cancel_record r;
   r.id = order.id.value_or(fresh);
   r.seq = next_seq_; // taken only when the cancel is accepted
   r.target = std::move(*target);
@@ -105,7 +105,7 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   r.created_at = now.wall;
   r.fingerprint = order.fingerprint;
 
-  if (const auto* o = std::get_if<storage::target_operation>(&r.target)) {
+  if (const auto* o = std::get_if<records::target_operation>(&r.target)) {
     const operation_id id = o->id;
     const index x = find(id);
     // A dry run must not distinguish other callers' operations from unknown ids.
@@ -140,8 +140,8 @@ outcome<cancel_view> core::cancel(const cancel_order& order, cancel_id fresh, mo
   return view_of(accept(std::move(run), covered, now), now);
 }
 
-outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::cancel_record r, const operation_id& id,
-                                         moment now) {
+outcome<cancel_view> live_ledger::cancel_absent(const cancel_order& order, records::cancel_record r,
+                                                const operation_id& id, moment now) {
   const auto unknown = [&] { return refused_with("operation_not_found", "there is no operation " + id.text()); };
   const caller& by = order.by_token;
   bool leaves_tombstone = false;
@@ -184,7 +184,7 @@ outcome<cancel_view> core::cancel_absent(const cancel_order& order, storage::can
   return view_of(accepted, now);
 }
 
-cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
+cancel_run* live_ledger::joinable(const cancel_run& fresh, std::uint64_t covered) {
   if (covered == 0)
     return nullptr; // nothing is being stopped there: only the cutoff counts, and it must be the new one
   cancel_run* newest = nullptr;
@@ -193,7 +193,7 @@ cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
       newest = run;
   };
   if (fresh.operation != none) {
-    const auto& more = operations_[fresh.operation].more;
+    const auto& more = operations_[fresh.operation].details;
     if (more)
       for (cancel_run* run : more->targets) consider(run);
   } else if (fresh.is_scope()) {
@@ -206,7 +206,7 @@ cancel_run* core::joinable(const cancel_run& fresh, std::uint64_t covered) {
   return covers_all ? newest : nullptr;
 }
 
-void core::tighten(cancel_run& run, milliseconds grace, moment now) {
+void live_ledger::tighten(cancel_run& run, milliseconds grace, moment now) {
   const auto in_force = run.record.tighter ? run.record.tighter : run.record.grace;
   if (in_force && *in_force <= grace) return;
   // With "each its own", some operations can have a shorter grace than the new one: only an immediate kill is certainly
@@ -222,7 +222,7 @@ void core::tighten(cancel_run& run, milliseconds grace, moment now) {
   hurry_owners(run, grace, now);
 }
 
-cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
+cancel_run& live_ledger::accept(cancel_run draft, std::uint64_t covered, moment now) {
   draft.record.seq = take_seq();
   if (!draft.record.up_to_seq || *draft.record.up_to_seq > draft.record.seq) draft.record.cutoff = draft.record.seq;
   draft.record.report.operations = covered;
@@ -241,7 +241,7 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
     hurry_owners(run, run.record.grace, now);
     queue_sweep(run);
   }
-  storage::put_cancel row{run.record};
+  records::put_cancel row{run.record};
   // It becomes settled on disk with its times and events, which are written with the fence.
   row.record.status = cancel_status::fenced;
   effects_.journal.emplace_back(std::move(row));
@@ -249,16 +249,16 @@ cancel_run& core::accept(cancel_run draft, std::uint64_t covered, moment now) {
   return run;
 }
 
-void core::raise_cutoff(const cancel_run& run, moment now) {
+void live_ledger::raise_cutoff(const cancel_run& run, moment now) {
   if (!run.is_scope() || run.record.cutoff <= scopes_[run.scope].cutoff) return;
   scope_node& node = scopes_[run.scope];
   node.cutoff = run.record.cutoff;
   node.cutoff_cancel = run.record.id;
-  effects_.journal.emplace_back(storage::put_cutoff{{node.path, node.cutoff, run.record.id}});
+  effects_.journal.emplace_back(records::put_cutoff{{node.path, node.cutoff, run.record.id}});
   expiries_.push({now.boot + settings_.tombstone_keep, {}, run.scope, node.generation, node.cutoff});
 }
 
-void core::enter(cancel_run& run) {
+void live_ledger::enter(cancel_run& run) {
   if (run.operation != none) {
     details(run.operation).targets.push_back(&run);
   } else if (run.is_scope()) {
@@ -269,7 +269,7 @@ void core::enter(cancel_run& run) {
   }
 }
 
-void core::leave(cancel_run& run) {
+void live_ledger::leave(cancel_run& run) {
   if (run.operation != none) std::erase(details(run.operation).targets, &run);
   if (run.is_scope()) {
     std::erase(scopes_[run.scope].cancels, &run);
@@ -282,22 +282,22 @@ void core::leave(cancel_run& run) {
   scopes_.release_unused(run.scope);
 }
 
-void core::put_tombstone(const storage::tombstone_record& t, moment now) {
+void live_ledger::put_tombstone(const records::tombstone_record& t, moment now) {
   const auto old = tombstones_.find(t.id);
   if (old != tombstones_.end() && --tombstones_of_[old->second.via_token] == 0)
     tombstones_of_.erase(old->second.via_token);
   tombstones_[t.id] = t;
   ++tombstones_of_[t.via_token];
   expiries_.push({now.boot + std::max(t.expires_at - now.wall, milliseconds{0}), t.id, none, 0, 0});
-  effects_.journal.emplace_back(storage::put_tombstone{t});
+  effects_.journal.emplace_back(records::put_tombstone{t});
 }
 
-void core::drop_tombstone(const operation_id& id) {
+void live_ledger::drop_tombstone(const operation_id& id) {
   const auto old = tombstones_.find(id);
   if (old == tombstones_.end()) return;
   if (--tombstones_of_[old->second.via_token] == 0) tombstones_of_.erase(old->second.via_token);
   tombstones_.erase(old);
-  effects_.journal.emplace_back(storage::drop_tombstone{id});
+  effects_.journal.emplace_back(records::drop_tombstone{id});
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

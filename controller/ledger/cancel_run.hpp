@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "controller/ledger/slab.hpp"
-#include "storage/records.hpp"
+#include "controller/records/records.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 struct cancel_run {
-  storage::cancel_record record;
+  records::cancel_record record;
   std::uint64_t remaining = 0; ///< live operations that the cancel covers
   boot_time received{};        ///< the report's times count from here
   bool is_fenced = false;      ///< the owner has reported that the intent is durable (or cannot be)
@@ -29,10 +29,10 @@ struct cancel_run {
   std::optional<operation_id> event_root;
 
   bool is_broad() const {
-    return std::holds_alternative<storage::target_owner>(record.target) ||
-           std::holds_alternative<storage::target_everything>(record.target);
+    return std::holds_alternative<records::target_owner>(record.target) ||
+           std::holds_alternative<records::target_everything>(record.target);
   }
-  bool is_scope() const { return std::holds_alternative<storage::target_scope>(record.target); }
+  bool is_scope() const { return std::holds_alternative<records::target_scope>(record.target); }
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,25 +2,25 @@
 // open cancels once a second.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::chrono::seconds progress_every{1};
 constexpr std::chrono::hours look_again{1};
 } // namespace
 
-void core::set_deadline(index x, boot_time at) {
+void live_ledger::set_deadline(index x, boot_time at) {
   details(x).deadline = at;
   timers_.push({at, x, operations_[x].seq, timer::purpose::deadline});
 }
 
-std::optional<boot_time> core::tick(moment now) {
+std::optional<boot_time> live_ledger::tick(moment now) {
   while (!timers_.empty() && timers_.top().at <= now.boot) {
     const timer due = timers_.top();
     timers_.pop();
-    if (!is_same(due.operation, due.seq) || operations_[due.operation].has_own_end) continue;
+    if (!is_same(due.operation, due.seq) || operations_[due.operation].has_self_status) continue;
     switch (due.what) {
     case timer::purpose::deadline:
       stop_operations({due.operation}, stop_cause::timeout, now);
@@ -60,7 +60,7 @@ std::optional<boot_time> core::tick(moment now) {
   return next;
 }
 
-void core::expire(moment now) {
+void live_ledger::expire(moment now) {
   while (!expiries_.empty() && expiries_.top().at <= now.boot) {
     const expiry due = expiries_.top();
     expiries_.pop();
@@ -82,11 +82,11 @@ void core::expire(moment now) {
       expiries_.push({now.boot + look_again, {}, due.scope, due.generation, due.cutoff});
       continue;
     }
-    effects_.journal.emplace_back(storage::drop_cutoff{node.path});
+    effects_.journal.emplace_back(records::drop_cutoff{node.path});
     node.cutoff = 0;
     node.cutoff_cancel = {};
     scopes_.release_unused(due.scope);
   }
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t most_would_stop = 1'000;
@@ -13,12 +13,12 @@ constexpr std::size_t most_would_stop = 1'000;
 
 /// True if no operation in the target is newer than the cutoff and every one matches: then the target's own counters
 /// are exact.
-bool core::is_full(const cancel_run& run) const {
+bool live_ledger::is_full(const cancel_run& run) const {
   if (run.operation != none) return true;
   return run.scope != none && run.owner == none && run.record.cutoff + 1 >= next_seq_;
 }
 
-std::vector<index> core::covered_list(const cancel_run& run) const {
+std::vector<index> live_ledger::covered_list(const cancel_run& run) const {
   std::vector<index> found;
   if (run.operation != none) {
     found.push_back(run.operation);
@@ -34,23 +34,23 @@ std::vector<index> core::covered_list(const cancel_run& run) const {
   return found;
 }
 
-std::uint64_t core::count_covered(const cancel_run& run) const {
+std::uint64_t live_ledger::count_covered(const cancel_run& run) const {
   if (run.operation != none) return operations_[run.operation].live_below;
   if (run.scope == none) return 0;
   if (is_full(run)) return scopes_[run.scope].live;
   return covered_list(run).size();
 }
 
-std::vector<index> core::workers_of(index x) const {
+std::vector<index> live_ledger::workers_of(index x) const {
   const operation_node& n = operations_[x];
   std::set<index> found;
   if (n.is_held) found.insert(n.worker);
-  if (n.more)
-    for (const auto& [worker, count] : n.more->workers_below) found.insert(worker);
+  if (n.details)
+    for (const auto& [worker, count] : n.details->workers_below) found.insert(worker);
   return {found.begin(), found.end()};
 }
 
-std::vector<index> core::workers_below(const cancel_run& run) const {
+std::vector<index> live_ledger::workers_below(const cancel_run& run) const {
   if (run.operation != none) return workers_of(run.operation);
   if (run.scope == none) return {};
   std::vector<index> found;
@@ -65,7 +65,8 @@ std::vector<index> core::workers_below(const cancel_run& run) const {
   return found;
 }
 
-void core::send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace) {
+void live_ledger::send_stops(const cancel_run& run, const std::vector<index>& workers,
+                             std::optional<milliseconds> grace) {
   if (workers.empty()) return;
   wire::stop message;
   message.seq = run.record.seq;
@@ -74,10 +75,10 @@ void core::send_stops(const cancel_run& run, const std::vector<index>& workers, 
   message.grace = grace;
   const bool names_leaves = run.is_broad() || (run.is_scope() && run.record.up_to_seq);
   if (run.is_scope()) {
-    message.scope = std::get<storage::target_scope>(run.record.target).scope;
+    message.scope = std::get<records::target_scope>(run.record.target).scope;
     message.cutoff = run.record.cutoff;
   }
-  if (const auto* o = std::get_if<storage::target_operation>(&run.record.target)) message.operations = {o->id};
+  if (const auto* o = std::get_if<records::target_operation>(&run.record.target)) message.operations = {o->id};
   if (!names_leaves) {
     stop_order order{{}, std::move(message)};
     for (const index w : workers) order.workers.push_back(workers_[w]);
@@ -94,7 +95,7 @@ void core::send_stops(const cancel_run& run, const std::vector<index>& workers, 
   }
 }
 
-cancel_view core::dry_view(cancel_run run) const {
+cancel_view live_ledger::dry_view(cancel_run run) const {
   cancel_view view;
   const std::vector<index> covered = covered_list(run);
   for (const index w : workers_below(run)) run.record.report.workers.push_back(workers_[w]);
@@ -112,4 +113,4 @@ cancel_view core::dry_view(cancel_run run) const {
   return view;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

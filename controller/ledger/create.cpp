@@ -1,10 +1,10 @@
 // A create: all checks that can refuse it, in the order in which a caller must learn of them, then one row.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 
@@ -16,8 +16,8 @@ refusal because(std::string code, std::string detail, std::string pointer = {}) 
 
 } // namespace
 
-refusal core::stale_by(const cancel_id& id, const storage::cancel_target& target, std::uint64_t seq) const {
-  storage::cancel_record record;
+refusal live_ledger::stale_by(const cancel_id& id, const records::cancel_target& target, std::uint64_t seq) const {
+  records::cancel_record record;
   if (const auto open = run_of_.find(id); open != run_of_.end())
     record = runs_.at(open->second).record;
   else if (const auto* settled = settled_.find(id))
@@ -32,20 +32,20 @@ refusal core::stale_by(const cancel_id& id, const storage::cancel_target& target
   return r;
 }
 
-refusal core::stale(const std::optional<found_stop>& stop, const std::string& otherwise) const {
-  if (stop && stop->cancel) return stale_by(*stop->cancel, storage::target_scope{}, stop->seq);
+refusal live_ledger::stale(const std::optional<found_stop>& stop, const std::string& otherwise) const {
+  if (stop && stop->cancel) return stale_by(*stop->cancel, records::target_scope{}, stop->seq);
   std::string why = otherwise;
   if (stop) why += " (" + std::string(name_of(stop->cause)) + ")";
   return because("stale_start", why + ". Nothing was started.");
 }
 
-std::optional<refusal> core::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
-                                       moment now) const {
+std::optional<refusal> live_ledger::refuse_id(const create_order& order, const std::optional<scope_path>& scope,
+                                              moment now) const {
   const auto grave = tombstones_.find(*order.id);
   if (grave != tombstones_.end()) {
     const auto& within = grave->second.within;
     if (!within || !scope || scope->is_at_or_below(*within))
-      return stale_by(grave->second.cancel, storage::target_operation{*order.id}, 0);
+      return stale_by(grave->second.cancel, records::target_operation{*order.id}, 0);
   }
   const auto off = order.id->time() - now.wall;
   if (off > id_window || off < -id_window)
@@ -56,7 +56,7 @@ std::optional<refusal> core::refuse_id(const create_order& order, const std::opt
   return std::nullopt;
 }
 
-std::optional<refusal> core::refuse_parent(const operation_id& id) const {
+std::optional<refusal> live_ledger::refuse_parent(const operation_id& id) const {
   const index parent = find(id);
   if (parent == none) {
     const ended_trace* trace = recent_.find(id);
@@ -74,17 +74,17 @@ std::optional<refusal> core::refuse_parent(const operation_id& id) const {
     return stale(stop, "the parent " + id.text() + " was stopped");
   }
   if (const auto stop = stop_of(parent)) return stale(stop, "the parent " + id.text() + " is being stopped");
-  if (!operations_[parent].has_own_end) return std::nullopt;
+  if (!operations_[parent].has_self_status) return std::nullopt;
   refusal r =
       because("parent_ended",
               "the parent " + id.text() + " has ended its own work (" +
-                  std::string(name_of(operations_[parent].own_end)) + ") and waits only for what it has started",
+                  std::string(name_of(operations_[parent].self_status)) + ") and waits only for what it has started",
               "/parent");
   r.operation = id;
   return r;
 }
 
-std::optional<refusal> core::refuse_scope(const create_order& order, const scope_path& scope) const {
+std::optional<refusal> live_ledger::refuse_scope(const create_order& order, const scope_path& scope) const {
   if (order.by.prefix && !scope.is_at_or_below(*order.by.prefix))
     return because("scope_forbidden",
                    "scope " + scope.text() + " lies outside " + order.by.prefix->text() +
@@ -95,12 +95,12 @@ std::optional<refusal> core::refuse_scope(const create_order& order, const scope
   for (std::optional<scope_path> at = scope; at; at = at->parent()) {
     const index known = scopes_.find(at->text());
     if (known == none || scopes_[known].cutoff < *order.as_of_seq || scopes_[known].cutoff == 0) continue;
-    return stale_by(scopes_[known].cutoff_cancel, storage::target_scope{*at}, scopes_[known].cutoff);
+    return stale_by(scopes_[known].cutoff_cancel, records::target_scope{*at}, scopes_[known].cutoff);
   }
   return std::nullopt;
 }
 
-std::optional<refusal> core::refuse_size(index parent) const {
+std::optional<refusal> live_ledger::refuse_size(index parent) const {
   if (operations_.size() >= settings_.max_live_operations)
     return because("too_many_operations", std::to_string(operations_.size()) +
                                               " operations are live, which is the limit; wait until some have ended");
@@ -115,7 +115,7 @@ std::optional<refusal> core::refuse_size(index parent) const {
   return std::nullopt;
 }
 
-std::optional<refusal> core::refuse_share(const create_order& order, const scope_path& scope) const {
+std::optional<refusal> live_ledger::refuse_share(const create_order& order, const scope_path& scope) const {
   const auto full = [](const std::string& whose, std::size_t count, const std::string& what, const char* key) {
     return because("too_many_operations", whose + " has " + std::to_string(count) + " live " + what +
                                               ", which is its limit (limits." + key + "); wait until some have ended");
@@ -137,8 +137,8 @@ std::optional<refusal> core::refuse_share(const create_order& order, const scope
   return std::nullopt;
 }
 
-outcome<std::vector<index>> core::superseded_by(const create_order& order, const scope_path& scope,
-                                                index parent) const {
+outcome<std::vector<index>> live_ledger::superseded_by(const create_order& order, const scope_path& scope,
+                                                       index parent) const {
   if (!order.supersede) return std::vector<index>{};
   const index known = scopes_.find(scope.text());
   const auto older = superseding_.find({known, *order.supersede});
@@ -162,7 +162,7 @@ outcome<std::vector<index>> core::superseded_by(const create_order& order, const
   return older->second;
 }
 
-outcome<created> core::create(const create_order& order, operation_id fresh, moment now) {
+outcome<created> live_ledger::create(const create_order& order, operation_id fresh, moment now) {
   std::optional<operation_id> parent_id = order.parent;
   if (order.by.task && !parent_id) parent_id = order.by.task;
   const index known_parent = parent_id ? find(*parent_id) : none;
@@ -201,7 +201,7 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   if (!older) return refuse(std::move(older.error()));
   if (!older->empty()) stop_operations(*older, stop_cause::superseded, now);
 
-  storage::operation_record r;
+  records::operation_record r;
   r.id = order.id.value_or(fresh);
   r.seq = take_seq();
   r.as_of = std::min(order.as_of_seq.value_or(r.seq), r.seq);
@@ -219,18 +219,18 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   r.on_parent_end = order.on_parent_end;
   r.created_at = now.wall;
   r.task = order.task;
-  r.block = order.kind == quell::kind::external ? external_block(order.external) : order.block;
+  r.kind_data = order.kind == quell::kind::external ? external_block(order.external) : order.kind_data;
   r.fingerprint = order.fingerprint;
   const index x = add_operation(r);
   if (operations_[x].external) begin_lease(x, now.boot + operations_[x].external->lease);
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   r.root = operations_[root].id;
-  effects_.journal.emplace_back(storage::put_operation{std::move(r)});
+  effects_.journal.emplace_back(records::put_operation{std::move(r)});
   if (order.call) {
-    storage::call_record call = *order.call;
+    records::call_record call = *order.call;
     call.operation = operations_[x].id;
-    effects_.journal.emplace_back(storage::put_call{std::move(call)});
+    effects_.journal.emplace_back(records::put_call{std::move(call)});
   }
   write_event("operation_created", x, now);
 
@@ -246,7 +246,7 @@ outcome<created> core::create(const create_order& order, operation_id fresh, mom
   return created{operations_[x].id, false};
 }
 
-void core::begin_at_once(index x, moment now) {
+void live_ledger::begin_at_once(index x, moment now) {
   if (operations_[x].kind == quell::kind::task)
     offer(x);
   else if (operations_[x].external && operations_[x].external->starts_later)
@@ -255,4 +255,4 @@ void core::begin_at_once(index x, moment now) {
     begin(x, now.wall, now);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -5,23 +5,23 @@
 // it are stopped; after any other end all that are not detached.
 #include <cassert>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t most_at_once = 1'000;
 } // namespace
 
-void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
+void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment now) {
   operation_node& n = operations_[x];
   if (!n.is_stopped) {
     take_from_list(x);
     n.is_stopped = true;
     put_in_list(x);
     scopes_.count_stopping(n.scope, 1);
-    storage::stop_state state;
+    records::stop_state state;
     state.cause = stop.cause;
     state.seq = stop.seq;
     state.cancel = stop.cancel;
@@ -29,10 +29,10 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
       state.reason = stop.words->reason;
       state.by = stop.words->by;
     }
-    if (n.kind == quell::kind::tool_call && !n.has_own_end) close_call(x, stopped_call(x, stop.cause));
+    if (n.kind == quell::kind::tool_call && !n.has_self_status) close_call(x, stopped_call(x, stop.cause));
     details(x).stop = state;
   }
-  if (n.now == status::paused && !n.has_own_end) {
+  if (n.now == status::paused && !n.has_self_status) {
     tell_dropped(x, now);
   }
   if (say == announce::no || n.now == status::cancelling) return;
@@ -41,7 +41,7 @@ void core::set_stop(index x, const found_stop& stop, announce say, moment now) {
   write_event("operation_cancelling", x, now);
 }
 
-void core::apply_stop(index x, const found_stop& stop, moment now) {
+void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
   operation_node& n = operations_[x];
   if (n.is_stopped) return;
   if (never_sent(x)) {
@@ -49,14 +49,14 @@ void core::apply_stop(index x, const found_stop& stop, moment now) {
     end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
     return;
   }
-  if (n.external && !n.has_own_end) {
+  if (n.external && !n.has_self_status) {
     set_stop(x, stop, announce::no, now);
     tell_owner(x, grace_below(x), now);
-    set_stop(x, {}, announce::yes, now);
+    announce_cancelling(x, now);
     return;
   }
   set_stop(x, stop, announce::yes, now);
-  if (n.kind == quell::kind::task || n.has_own_end) return;
+  if (n.kind == quell::kind::task || n.has_self_status) return;
   // An operation that is not a process of ours: its owner has the grace and the bound, then it ends on our side.
   milliseconds grace = n.grace;
   if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
@@ -65,18 +65,18 @@ void core::apply_stop(index x, const found_stop& stop, moment now) {
   signal(x, grace);
 }
 
-void core::begin(index x, wall_time at, moment now) {
+void live_ledger::begin(index x, wall_time at, moment now) {
   operation_node& n = operations_[x];
-  if (n.has_started || n.has_own_end) return;
+  if (n.has_started || n.has_self_status) return;
   n.has_started = true;
   n.since = at;
   n.spec.reset();
   if (n.waiting != none) reasons_.release(n.waiting);
   n.waiting = none;
-  if (n.more && n.more->timeout.count() > 0) {
+  if (n.details && n.details->timeout.count() > 0) {
     // By the controller's wall clock, which also reads it after a restart: the worker's clock can differ.
-    n.more->deadline_at = now.wall + n.more->timeout;
-    set_deadline(x, now.boot + n.more->timeout);
+    n.details->deadline_at = now.wall + n.details->timeout;
+    set_deadline(x, now.boot + n.details->timeout);
   }
   const auto stop = stop_of(x);
   if (n.now == status::pending) set_status(x, status::running);
@@ -85,13 +85,13 @@ void core::begin(index x, wall_time at, moment now) {
   if (stop) apply_stop(x, *stop, now); // its start was under way when it was cancelled; the cancel follows it
 }
 
-own_end core::stopped_end(index x, receipt how, proof evidence) const {
-  const auto& stop = operations_[x].more->stop;
-  own_end e{status::cancelled, how, evidence, {}, {}};
+self_status live_ledger::stopped_end(index x, receipt how, proof evidence) const {
+  const auto& stop = operations_[x].details->stop;
+  self_status e{status::cancelled, how, evidence, {}, {}};
   if (stop->cause == stop_cause::timeout) {
     e.as = status::failed;
     e.error = {"timeout", "it ran for longer than its timeout of " +
-                              std::to_string(operations_[x].more->timeout.count()) + " ms and was stopped"};
+                              std::to_string(operations_[x].details->timeout.count()) + " ms and was stopped"};
   } else if (stop->cause == stop_cause::worker_lost) {
     e.as = status::failed;
     e.error = {"worker_lost",
@@ -100,9 +100,9 @@ own_end core::stopped_end(index x, receipt how, proof evidence) const {
   return e;
 }
 
-void core::end_own_work(index x, own_end e, moment now) {
+void live_ledger::end_own_work(index x, self_status e, moment now) {
   operation_node& n = operations_[x];
-  assert(!n.has_own_end);
+  assert(!n.has_self_status);
   operation_details& d = details(x);
   if (e.how && !n.is_stopped) {
     const auto stop = stop_of(x);
@@ -112,14 +112,14 @@ void core::end_own_work(index x, own_end e, moment now) {
   release(x);
   if (n.external) told_.erase(n.seq);
   n.spec.reset();
-  n.has_own_end = true;
-  n.own_end = e.as;
+  n.has_self_status = true;
+  n.self_status = e.as;
   d.end_how = e.how;
   d.end_evidence = e.evidence;
   if (e.exit) d.exit = std::move(e.exit);
   if (e.error) d.error = std::move(e.error);
   if (n.kind == quell::kind::turn) {
-    if (e.how == receipt::never_started) effects_.journal.emplace_back(storage::discard_message{n.id});
+    if (e.how == receipt::never_started) effects_.journal.emplace_back(records::discard_message{n.id});
     tell_turn_over(x, e, now);
   }
   d.unproven.reset();
@@ -132,17 +132,17 @@ void core::end_own_work(index x, own_end e, moment now) {
     return;
   }
   if (n.is_stopped && n.now != status::cancelling) {
-    set_stop(x, {}, announce::yes, now);
+    announce_cancelling(x, now);
   } else {
     write_row(x);
   }
   stop_children(x, now);
 }
 
-void core::stop_children(index x, moment now) {
+void live_ledger::stop_children(index x, moment now) {
   operation_node& n = operations_[x];
   if (stop_of(x)) return; // the children are under the same stop, which is on its way to them
-  const bool all = n.own_end != status::completed;
+  const bool all = n.self_status != status::completed;
   std::vector<index> stopped;
   bool spares_some = false;
   for (index c = n.first_child; c != none; c = operations_[c].next_sibling) {
@@ -153,15 +153,15 @@ void core::stop_children(index x, moment now) {
       spares_some = true;
   }
   if (stopped.empty()) return;
-  n.more->children_stop_seq = take_seq();
+  n.details->children_stop_seq = take_seq();
   stop_messages messages;
   if (!spares_some) {
     // One id is enough: the operation itself has ended, and everything below it is stopped.
-    for (const auto& [worker, count] : n.more->workers_below) messages[worker].operations.push_back(n.id);
+    for (const auto& [worker, count] : n.details->workers_below) messages[worker].operations.push_back(n.id);
   } else {
     for (const index c : stopped) add_stop_below(messages, c);
   }
-  send(std::move(messages), n.more->children_stop_seq, stop_cause::parent_ended, std::nullopt, std::nullopt);
+  send(std::move(messages), n.details->children_stop_seq, stop_cause::parent_ended, std::nullopt, std::nullopt);
   // Direct children get their rows together with the row that stops them: which stop was first must not depend on how
   // far a sweep came before a crash. Operations further down derive it from them. Only a parent of very many children
   // leaves this to the sweep.
@@ -173,18 +173,18 @@ void core::stop_children(index x, moment now) {
     if (is_same(stopped[i], guards[i])) visit(stopped[i], now);
 }
 
-void core::finish(index x, moment now) {
+void live_ledger::finish(index x, moment now) {
   while (x != none) {
     const index parent = operation_parent(x);
     const std::uint64_t parent_seq = parent == none ? 0 : operations_[parent].seq;
     finish_one(x, now);
-    const bool parent_is_over = parent != none && is_same(parent, parent_seq) && operations_[parent].has_own_end &&
+    const bool parent_is_over = parent != none && is_same(parent, parent_seq) && operations_[parent].has_self_status &&
                                 operations_[parent].live_below == 1;
     x = parent_is_over ? parent : none;
   }
 }
 
-void core::finish_one(index x, moment now) {
+void live_ledger::finish_one(index x, moment now) {
   operation_node& n = operations_[x];
   operation_details& d = details(x);
   if (!n.is_stopped)
@@ -194,21 +194,21 @@ void core::finish_one(index x, moment now) {
   const receipt how = d.end_how.value_or(is_unseen ? receipt::unconfirmed : receipt::already_finished);
   const proof by_itself = n.external ? proof::reported : proof::exit_status;
   const proof evidence = is_unseen ? proof::none : d.end_how ? d.end_evidence.value_or(by_itself) : by_itself;
-  const bool was_told = d.end_how && how != receipt::never_started && n.own_end == status::cancelled;
-  if (was_told) set_stop(x, {}, announce::yes, now);
+  const bool was_told = d.end_how && how != receipt::never_started && n.self_status == status::cancelled;
+  if (was_told) announce_cancelling(x, now);
   if (d.stop) {
     d.stop->how = how;
     d.stop->evidence = evidence;
   }
-  set_status(x, n.own_end);
-  storage::operation_hot hot = hot_of(x);
-  hot.own_end.reset();
+  set_status(x, n.self_status);
+  records::operation_hot hot = hot_of(x);
+  hot.self_status.reset();
   hot.ended_at = now.wall;
   hot.ended_seq = take_seq();
   if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
-  effects_.journal.emplace_back(storage::update_operation{n.id, std::move(hot)});
-  write_event("operation_" + std::string(name_of(n.own_end)), x, now);
-  effects_.ended.push_back({n.id, n.own_end, d.exit, d.error});
+  effects_.journal.emplace_back(records::update_operation{n.id, std::move(hot)});
+  write_event("operation_" + std::string(name_of(n.self_status)), x, now);
+  effects_.ended.push_back({n.id, n.self_status, d.exit, d.error});
   remember(x, now);
   tally(x, how, evidence, now);
 
@@ -229,27 +229,27 @@ void core::finish_one(index x, moment now) {
   }
 }
 
-void core::remember(index x, moment now) {
+void live_ledger::remember(index x, moment now) {
   const operation_node& n = operations_[x];
   ended_trace trace;
-  trace.as = n.own_end;
+  trace.as = n.self_status;
   trace.fingerprint = n.fingerprint;
   trace.at = now.boot;
-  if (n.more && n.more->stop) {
-    trace.cause = n.more->stop->cause;
-    trace.has_cancel = n.more->stop->cancel.has_value();
-    if (trace.has_cancel) trace.cancel = *n.more->stop->cancel;
+  if (n.details && n.details->stop) {
+    trace.cause = n.details->stop->cause;
+    trace.has_cancel = n.details->stop->cancel.has_value();
+    if (trace.has_cancel) trace.cancel = *n.details->stop->cancel;
   }
   recent_.add(n.id, trace, scopes_[n.scope].path.text());
 }
 
-void core::lose(index x, proof evidence, receipt how, std::string message, moment now) {
+void live_ledger::lose(index x, proof evidence, receipt how, std::string message, moment now) {
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
     end_own_work(x, stopped_end(x, how, evidence), now);
     return;
   }
-  end_own_work(x, {status::failed, {}, evidence, {}, storage::operation_error{"worker_lost", std::move(message)}}, now);
+  end_own_work(x, {status::failed, {}, evidence, {}, records::operation_error{"worker_lost", std::move(message)}}, now);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

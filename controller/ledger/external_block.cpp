@@ -1,7 +1,7 @@
 // The additional fields in an external operation's row: a small JSON object.
 #include <nlohmann/json.hpp>
 
-#include "controller/external_books.hpp"
+#include "controller/external_operations.hpp"
 #include "controller/ledger/sentences.hpp"
 
 namespace quell::controller {
@@ -28,7 +28,7 @@ external_spec read_external_block(const std::string& block) {
 
 std::string late_report_text(const owner_report& report, wall_time at) {
   constexpr std::size_t most_result_bytes = 64 * 1024;
-  nlohmann::json late{{"reported_at", heart::instant_text(at)}};
+  nlohmann::json late{{"reported_at", live::instant_text(at)}};
   late["report"] = report.what == owner_word::complete ? "complete"
                    : report.what == owner_word::fail   ? "fail"
                                                        : "stopped";

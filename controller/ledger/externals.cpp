@@ -6,10 +6,10 @@
 // stop.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 
@@ -22,7 +22,7 @@ tl::unexpected<refusal> refuse(std::string code, std::string detail, const opera
 
 } // namespace
 
-void core::enter_external(index x, const external_spec& spec) {
+void live_ledger::enter_external(index x, const external_spec& spec) {
   operation_node& n = operations_[x];
   n.external = std::make_unique<external_state>();
   external_state& e = *n.external;
@@ -37,7 +37,7 @@ void core::enter_external(index x, const external_spec& spec) {
   head = x;
 }
 
-void core::leave_external(index x) {
+void live_ledger::leave_external(index x) {
   const external_state& e = *operations_[x].external;
   told_.erase(operations_[x].seq);
   if (e.session == none) return;
@@ -48,7 +48,7 @@ void core::leave_external(index x) {
   sessions_.release(e.session);
 }
 
-void core::begin_lease(index x, boot_time until) {
+void live_ledger::begin_lease(index x, boot_time until) {
   external_state& e = *operations_[x].external;
   if (e.lease.count() == 0) return;
   e.lease_until = until;
@@ -56,7 +56,7 @@ void core::begin_lease(index x, boot_time until) {
 }
 
 /// A renewed lease keeps its first timer, which then finds that it must be set again.
-void core::look_at_lease(index x, moment now) {
+void live_ledger::look_at_lease(index x, moment now) {
   operation_node& n = operations_[x];
   const boot_time end = lease_end(*n.external);
   if (end > now.boot) {
@@ -65,7 +65,7 @@ void core::look_at_lease(index x, moment now) {
   }
   const std::uint64_t seq = n.seq;
   if (settle_stop(x, now)) {
-    if (is_same(x, seq) && !n.has_own_end) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
+    if (is_same(x, seq) && !n.has_self_status) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     return;
   }
   end_own_work(x,
@@ -73,20 +73,20 @@ void core::look_at_lease(index x, moment now) {
                 {},
                 proof::none,
                 {},
-                storage::operation_error{"heartbeat_lost", "its owner was silent for its lease of " +
+                records::operation_error{"heartbeat_lost", "its owner was silent for its lease of " +
                                                                std::to_string(n.external->lease.count()) + " ms"}},
                now);
 }
 
 /// Materialises a stop that no sweep has brought to it yet. True if it is stopped; it can be gone then.
-bool core::settle_stop(index x, moment now) {
+bool live_ledger::settle_stop(index x, moment now) {
   const auto stop = stop_of(x);
   if (!stop) return false;
   if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
   return true;
 }
 
-outcome<index> core::find_external(const operation_id& id, const caller& by) const {
+outcome<index> live_ledger::find_external(const operation_id& id, const caller& by) const {
   const index x = find(id);
   if (x == none || !sees(by, x)) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
   if (!operations_[x].external)
@@ -97,7 +97,7 @@ outcome<index> core::find_external(const operation_id& id, const caller& by) con
   return x;
 }
 
-outcome<operation_id> core::start_external(const operation_id& id, const caller& by, moment now) {
+outcome<operation_id> live_ledger::start_external(const operation_id& id, const caller& by, moment now) {
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
   const index x = *found;
@@ -108,7 +108,7 @@ outcome<operation_id> core::start_external(const operation_id& id, const caller&
     settle_stop(x, now);
     return tl::unexpected(std::move(r));
   }
-  if (n.has_own_end) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
+  if (n.has_self_status) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
   if (n.has_started) return id;
   if (n.waits_for_older)
     return refuse("not_started",
@@ -119,21 +119,21 @@ outcome<operation_id> core::start_external(const operation_id& id, const caller&
   return id;
 }
 
-outcome<operation_id> core::end_external(const owner_report& report, const caller& by, moment now) {
+outcome<operation_id> live_ledger::end_external(const owner_report& report, const caller& by, moment now) {
   const operation_id id = report.operation;
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
   const index x = *found;
   const auto over = [&] { return refuse("already_terminal", "operation " + id.text() + " has ended", id); };
-  const bool is_stopped = !operations_[x].has_own_end && settle_stop(x, now);
+  const bool is_stopped = !operations_[x].has_self_status && settle_stop(x, now);
   if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
   operation_node& n = operations_[x];
-  if (n.has_own_end) {
-    if (n.own_end == wanted_by(report.what)) return id;
+  if (n.has_self_status) {
+    if (n.self_status == wanted_by(report.what)) return id;
     return over();
   }
   if (is_stopped) {
-    own_end e = stopped_end(x, receipt::cooperative, proof::reported);
+    self_status e = stopped_end(x, receipt::cooperative, proof::reported);
     if (report.what == owner_word::complete) {
       e = {status::completed, receipt::already_finished, proof::reported, {}, {}};
       details(x).result = report.result;
@@ -158,15 +158,15 @@ outcome<operation_id> core::end_external(const owner_report& report, const calle
   return id;
 }
 
-void core::note_late_report(const owner_report& report, moment now) {
+void live_ledger::note_late_report(const owner_report& report, moment now) {
   if (silent_ends_.find(report.operation) != nullptr)
     note_outcome(report.operation, late_report_text(report, now.wall));
 }
 
-heartbeat_answer core::heartbeat(const heartbeat_order& order, moment now) {
+heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now) {
   heartbeat_answer answer;
   const auto renew = [&](index x) {
-    if (operations_[x].has_own_end) { // it only waits for the operations that it has started
+    if (operations_[x].has_self_status) { // it only waits for the operations that it has started
       ++answer.renewed;
       return true;
     }
@@ -193,25 +193,26 @@ heartbeat_answer core::heartbeat(const heartbeat_order& order, moment now) {
   return answer;
 }
 
-outcome<std::optional<external_signal>> core::signal_of(const operation_id& id, const caller& by, moment now) {
+outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_id& id, const caller& by, moment now) {
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
-  if (operations_[*found].has_own_end || !settle_stop(*found, now)) return std::optional<external_signal>{};
+  if (operations_[*found].has_self_status || !settle_stop(*found, now)) return std::optional<external_signal>{};
   if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
   return std::optional(signal_to_owner(*found));
 }
 
-std::vector<external_signal> core::signals_of(const std::string& session, const caller& by, moment now) {
+std::vector<external_signal> live_ledger::signals_of(const std::string& session, const caller& by, moment now) {
   std::vector<external_signal> found;
   for (const auto& [x, seq] : in_session(session, by))
-    if (is_same(x, seq) && !operations_[x].has_own_end && settle_stop(x, now) && is_same(x, seq))
+    if (is_same(x, seq) && !operations_[x].has_self_status && settle_stop(x, now) && is_same(x, seq))
       found.push_back(signal_to_owner(x));
   return found;
 }
 
 /// The operations of a session that the caller sees, oldest first, each with the seq that distinguishes it from a later
 /// user of its slot.
-std::vector<std::pair<index, std::uint64_t>> core::in_session(const std::string& session, const caller& by) const {
+std::vector<std::pair<index, std::uint64_t>> live_ledger::in_session(const std::string& session,
+                                                                     const caller& by) const {
   std::vector<std::pair<index, std::uint64_t>> found;
   const index s = sessions_.find(session);
   if (s == none) return found;
@@ -222,7 +223,7 @@ std::vector<std::pair<index, std::uint64_t>> core::in_session(const std::string&
 }
 
 /// The shortest grace of the cancels that cover it, else its own.
-milliseconds core::grace_below(index x) const {
+milliseconds live_ledger::grace_below(index x) const {
   std::vector<cancel_run*> runs;
   covering(x, runs);
   std::optional<milliseconds> nearest;
@@ -234,12 +235,12 @@ milliseconds core::grace_below(index x) const {
   return nearest.value_or(operations_[x].grace);
 }
 
-void core::tell_owner(index x, milliseconds grace, moment now) {
+void live_ledger::tell_owner(index x, milliseconds grace, moment now) {
   operation_node& n = operations_[x];
   external_state& e = *n.external;
   e.grace = grace;
   e.kill_at = now.boot + grace;
-  storage::stop_state& stop = *details(x).stop;
+  records::stop_state& stop = *details(x).stop;
   if (!stop.signalled_at) stop.signalled_at = now.wall;
   stop.kill_at = now.wall + grace;
   timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
@@ -248,7 +249,7 @@ void core::tell_owner(index x, milliseconds grace, moment now) {
 }
 
 /// A later cancel can only shorten the grace; then its owner is notified again.
-void core::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
+void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now) {
   for (const auto& [seq, x] : told_) {
     const milliseconds wanted = grace.value_or(operations_[x].grace);
     if (now.boot + wanted >= operations_[x].external->kill_at || !covers(run, x)) continue;
@@ -257,9 +258,9 @@ void core::hurry_owners(const cancel_run& run, std::optional<milliseconds> grace
   }
 }
 
-void core::recover_external(index x, moment now) {
+void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
-  if (n.has_own_end) return;
+  if (n.has_self_status) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (!n.is_stopped) return;
   told_.emplace(n.seq, x);
@@ -267,9 +268,9 @@ void core::recover_external(index x, moment now) {
 
 /// Gives its owner the whole grace again, since the owner can have been unable to report. Runs after the open cancels
 /// are known, because a later one can have made the grace shorter than the time from the first signal to the kill.
-void core::recover_grace(index x, moment now) {
+void live_ledger::recover_grace(index x, moment now) {
   operation_node& n = operations_[x];
-  const storage::stop_state& stop = *n.more->stop;
+  const records::stop_state& stop = *n.details->stop;
   external_state& e = *n.external;
   e.grace = n.grace;
   if (stop.kill_at && stop.signalled_at) e.grace = std::max(*stop.kill_at - *stop.signalled_at, milliseconds{0});
@@ -278,9 +279,9 @@ void core::recover_grace(index x, moment now) {
   timers_.push({e.kill_at + unproven_after, x, n.seq, timer::purpose::unconfirmed});
 }
 
-external_signal core::signal_to_owner(index x) const {
+external_signal live_ledger::signal_to_owner(index x) const {
   const operation_node& n = operations_[x];
-  const storage::stop_state& stop = *n.more->stop;
+  const records::stop_state& stop = *n.details->stop;
   external_signal s;
   s.operation = n.id;
   s.name = n.external->name;
@@ -301,4 +302,4 @@ external_signal core::signal_to_owner(index x) const {
   return s;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -10,7 +10,7 @@
 #include "controller/ledger/slab.hpp"
 #include "protocol/id.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 class id_index {
  public:
@@ -70,4 +70,4 @@ class id_index {
   std::size_t used_ = 0;
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

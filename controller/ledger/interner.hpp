@@ -6,7 +6,7 @@
 
 #include "controller/ledger/slab.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 template <class T>
 class interner {
@@ -45,4 +45,4 @@ class interner {
   slab<slot> slots_;
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,31 +2,31 @@
 // operation and its ancestors up to a detached edge. The first stop (the lowest seq) counts.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-bool core::parent_end_stops(index parent, index child) const {
+bool live_ledger::parent_end_stops(index parent, index child) const {
   const operation_node& p = operations_[parent];
-  if (!p.has_own_end || !p.more || p.more->children_stop_seq == 0) return false;
-  return p.own_end != status::completed || operations_[child].on_parent_end == on_parent_end::cancel;
+  if (!p.has_self_status || !p.details || p.details->children_stop_seq == 0) return false;
+  return p.self_status != status::completed || operations_[child].on_parent_end == on_parent_end::cancel;
 }
 
-std::optional<found_stop> core::stop_of(index x) const {
+std::optional<found_stop> live_ledger::stop_of(index x) const {
   std::optional<found_stop> first;
   const auto consider = [&](std::uint64_t seq, stop_cause cause, const std::optional<cancel_id>& cancel) {
     if (!first || seq < first->seq) first = found_stop{seq, cause, cancel};
   };
   for (index at = x;;) {
     const operation_node& n = operations_[at];
-    if (n.more) {
-      if (n.more->stop) {
+    if (n.details) {
+      if (n.details->stop) {
         // For the operations below, the timeout or superseding of an ancestor is their parent's end.
-        const auto& s = *n.more->stop;
+        const auto& s = *n.details->stop;
         consider(s.seq, at == x || s.cause == stop_cause::cancel ? s.cause : stop_cause::parent_ended, s.cancel);
         break; // it is also the first of everything above it
       }
-      for (const cancel_run* run : n.more->targets) consider(run->record.seq, stop_cause::cancel, run->record.id);
+      for (const cancel_run* run : n.details->targets) consider(run->record.seq, stop_cause::cancel, run->record.id);
     }
     if (scope_cancels_ > 0)
       for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
@@ -38,19 +38,19 @@ std::optional<found_stop> core::stop_of(index x) const {
     const index parent = operation_parent(at);
     if (parent == none) break;
     if (parent_end_stops(parent, at))
-      consider(operations_[parent].more->children_stop_seq, stop_cause::parent_ended, std::nullopt);
+      consider(operations_[parent].details->children_stop_seq, stop_cause::parent_ended, std::nullopt);
     at = parent;
   }
   return first;
 }
 
-bool core::broad_matches(const cancel_run& run, index x) const {
+bool live_ledger::broad_matches(const cancel_run& run, index x) const {
   const operation_node& n = operations_[x];
   return n.seq < run.record.seq && n.as_of <= run.record.cutoff && (run.owner == none || run.owner == n.owner) &&
          scopes_.is_at_or_below(n.scope, run.scope);
 }
 
-void core::covering(index x, std::vector<cancel_run*>& out) const {
+void live_ledger::covering(index x, std::vector<cancel_run*>& out) const {
   out.clear();
   if (runs_.empty()) return;
   const auto add = [&](cancel_run* run) {
@@ -58,8 +58,8 @@ void core::covering(index x, std::vector<cancel_run*>& out) const {
   };
   for (index at = x; at != none; at = operation_parent(at)) {
     const operation_node& n = operations_[at];
-    if (n.more)
-      for (cancel_run* run : n.more->targets) add(run);
+    if (n.details)
+      for (cancel_run* run : n.details->targets) add(run);
     if (scope_cancels_ > 0)
       for (index scope = n.scope; scope != none; scope = scopes_[scope].parent)
         for (cancel_run* run : scopes_[scope].cancels)
@@ -69,7 +69,7 @@ void core::covering(index x, std::vector<cancel_run*>& out) const {
   }
 }
 
-bool core::covers(const cancel_run& run, index x) const {
+bool live_ledger::covers(const cancel_run& run, index x) const {
   if (operations_[x].seq >= run.record.seq) return false;
   for (index at = x; at != none; at = operation_parent(at)) {
     const operation_node& n = operations_[at];
@@ -84,13 +84,13 @@ bool core::covers(const cancel_run& run, index x) const {
   return false;
 }
 
-bool core::is_below(index x, index ancestor) const {
+bool live_ledger::is_below(index x, index ancestor) const {
   for (index at = operations_[x].parent; at != none; at = operations_[at].parent)
     if (at == ancestor) return true;
   return false;
 }
 
-bool core::sees(const caller& by, index x) const {
+bool live_ledger::sees(const caller& by, index x) const {
   const operation_node& n = operations_[x];
   if (by.prefix && !scopes_[n.scope].path.is_at_or_below(*by.prefix)) return false;
   if (!by.task || n.id == *by.task) return true;
@@ -98,9 +98,9 @@ bool core::sees(const caller& by, index x) const {
   return own != none && is_below(x, own);
 }
 
-bool core::visible(const operation_id& id, const caller& by) const {
+bool live_ledger::visible(const operation_id& id, const caller& by) const {
   const index x = find(id);
   return x != none && sees(by, x);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

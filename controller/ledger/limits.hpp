@@ -7,7 +7,7 @@
 
 #include "protocol/messages.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 inline constexpr std::size_t most_message_bytes = 4096;
 inline constexpr std::size_t most_word_bytes = 64;
@@ -37,4 +37,4 @@ inline wire::task_unproven within_limits(wire::task_unproven m) {
   return m;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "controller/ledger/interner.hpp"
-#include "storage/records.hpp"
+#include "controller/records/records.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 /// A recently ended operation: enough to answer for it until the store is asked.
 struct ended_trace {
@@ -90,4 +90,4 @@ class bounded_memory {
   std::deque<Id> order_;
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "controller/asked_questions.hpp"
 #include "controller/ledger/slab.hpp"
 #include "controller/ledger/spec_blob.hpp"
-#include "controller/question_books.hpp"
+#include "controller/records/records.hpp"
 #include "protocol/messages.hpp"
-#include "storage/records.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 struct cancel_run;
 
@@ -22,12 +22,12 @@ using worker_counts = std::vector<std::pair<index, std::uint32_t>>;
 
 /// Fields that few operations use.
 struct operation_details {
-  std::optional<storage::stop_state> stop; ///< materialised: the first stop that covers it
+  std::optional<records::stop_state> stop; ///< materialised: the first stop that covers it
   std::optional<receipt> end_how;          ///< of its own end
   std::optional<proof> end_evidence;
   std::uint64_t children_stop_seq = 0; ///< seq of the stop that its own end causes for its children; 0 = none
   std::optional<exit_state> exit;
-  std::optional<storage::operation_error> error;
+  std::optional<records::operation_error> error;
   std::optional<wall_time> deadline_at;
   std::optional<boot_time> deadline;
   std::optional<containment> level;
@@ -63,7 +63,7 @@ struct operation_node {
   wall_time since{};             ///< started: when it began; else since when it waits for its current reason
   milliseconds grace{2000};
   spec_blob spec;
-  std::unique_ptr<operation_details> more;
+  std::unique_ptr<operation_details> details;
   std::unique_ptr<external_state> external; ///< kind external
 
   index parent = none, first_child = none, next_sibling = none, previous_sibling = none;
@@ -77,17 +77,17 @@ struct operation_node {
 
   quell::kind kind = quell::kind::task;
   status now = status::pending;
-  status own_end = status::pending; ///< valid if `has_own_end`
+  status self_status = status::pending; ///< valid if `has_self_status`
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
   std::uint8_t depth = 1;
   bool detached : 1 = false;
   bool has_started : 1 = false;
-  bool is_stopped : 1 = false; ///< more->stop is set; the operation is in its scope's list of stopping ones
-  bool has_own_end : 1 = false;
+  bool is_stopped : 1 = false; ///< details->stop is set; the operation is in its scope's list of stopping ones
+  bool has_self_status : 1 = false;
   bool is_held : 1 = false;         ///< assigned to `worker` and not proven gone there
   bool was_approved : 1 = false;    ///< a human was asked and is not asked again
   bool waits_for_older : 1 = false; ///< it supersedes an operation that is still alive
   bool is_unsure : 1 = false;       ///< from a restored backup: it can have been started since (restored.cpp)
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cassert>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-double core::since_received(const cancel_run& run, moment now) const {
+double live_ledger::since_received(const cancel_run& run, moment now) const {
   return std::max(0.0, static_cast<double>((now.boot - run.received).count()) / 1e6);
 }
 
-bool core::is_reachable(index worker) const { return !ask_ || ask_(workers_[worker]).reachable; }
+bool live_ledger::is_reachable(index worker) const { return !ask_ || ask_(workers_[worker]).reachable; }
 
-void core::cancel_fenced(const cancel_id& id, bool durable, moment now) {
+void live_ledger::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   const auto open = run_of_.find(id);
   if (open == run_of_.end()) return;
   cancel_run& run = runs_.at(open->second);
@@ -29,7 +29,7 @@ void core::cancel_fenced(const cancel_id& id, bool durable, moment now) {
   check_settled(run.record.seq, now);
 }
 
-void core::check_signalled(cancel_run& run, moment now) {
+void live_ledger::check_signalled(cancel_run& run, moment now) {
   if (!run.is_fenced || run.record.report.signalled_ms) return;
   // A silent worker does not delay it: the operations there are listed with their dead-by instant.
   const bool awaits = run.remaining > 0 &&
@@ -41,7 +41,7 @@ void core::check_signalled(cancel_run& run, moment now) {
   write_event("cancel_signalled", run, now);
 }
 
-void core::check_settled(std::uint64_t run_seq, moment now) {
+void live_ledger::check_settled(std::uint64_t run_seq, moment now) {
   const auto at = runs_.find(run_seq);
   if (at == runs_.end() || at->second.remaining > 0 || !at->second.is_fenced) return;
   cancel_run& run = at->second;
@@ -49,7 +49,7 @@ void core::check_settled(std::uint64_t run_seq, moment now) {
   run.record.status = cancel_status::settled;
   run.record.report.settled_ms = since_received(run, now);
   write_event("cancel_settled", run, now);
-  effects_.journal.emplace_back(storage::put_cancel{run.record});
+  effects_.journal.emplace_back(records::put_cancel{run.record});
   changed_.insert(run.record.id);
   leave(run);
   run_of_.erase(run.record.id);
@@ -58,7 +58,7 @@ void core::check_settled(std::uint64_t run_seq, moment now) {
   runs_.erase(at);
 }
 
-void core::tally(index x, receipt how, proof evidence, moment now) {
+void live_ledger::tally(index x, receipt how, proof evidence, moment now) {
   std::vector<cancel_run*> runs;
   covering(x, runs);
   for (cancel_run* run : runs) {
@@ -76,14 +76,14 @@ void core::tally(index x, receipt how, proof evidence, moment now) {
   for (cancel_run* run : runs) check_settled(run->record.seq, now);
 }
 
-void core::stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) {
+void live_ledger::stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) {
   const auto at = runs_.find(stop_seq);
   const index w = known_worker(worker);
   if (at == runs_.end() || w == none) return;
   if (std::erase(at->second.awaited, w) > 0) check_signalled(at->second, now);
 }
 
-void core::worker_is_done(index worker, moment now) {
+void live_ledger::worker_is_done(index worker, moment now) {
   for (auto& [seq, run] : runs_) {
     const auto waits = std::find(run.awaited.begin(), run.awaited.end(), worker);
     if (waits == run.awaited.end()) continue;
@@ -94,11 +94,11 @@ void core::worker_is_done(index worker, moment now) {
   }
 }
 
-void core::reachability_changed(const std::string& worker, moment now) {
+void live_ledger::reachability_changed(const std::string& worker, moment now) {
   const index w = known_worker(worker);
   if (w == none) return;
   for (auto& [seq, run] : runs_)
     if (std::find(run.awaited.begin(), run.awaited.end(), w) != run.awaited.end()) check_signalled(run, now);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

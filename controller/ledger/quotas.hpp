@@ -10,7 +10,7 @@
 #include "controller/ledger/slab.hpp"
 #include "protocol/vocabulary.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 /// Counts by the index of the interned author; an index is reused only when its counts are 0.
 class author_counts {
@@ -44,4 +44,4 @@ inline std::uint8_t line_of_author(std::string_view author) {
   return static_cast<std::uint8_t>(hash % author_lines);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

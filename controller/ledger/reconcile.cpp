@@ -3,12 +3,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-void core::reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) {
+void live_ledger::reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) {
   const index w = worker_index(worker);
   for (const wire::task_ended& result : h.results) {
     adopt(result.operation, w);
@@ -36,7 +36,7 @@ void core::reconcile(const std::string& worker, const wire::hello& h, bool same_
   worker_is_done(w, now);
 }
 
-void core::take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now) {
+void live_ledger::take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now) {
   const bool runs = item.started_at != wall_time{};
   if (!runs || operations_[x].has_started) return;
   details(x).pid = item.pid;
@@ -44,12 +44,12 @@ void core::take_inventory(index x, const wire::inventory_item& item, const wire:
   begin(x, item.started_at, now);
 }
 
-void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
+void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment now) {
   if (operations_[x].is_unsure) return not_there(x);
   const bool may_have_run = operations_[x].has_started || !same_life;
   if (may_have_run) {
     // The level at its start counts, not the worker's present one.
-    const auto level = operations_[x].more ? operations_[x].more->level : std::nullopt;
+    const auto level = operations_[x].details ? operations_[x].details->level : std::nullopt;
     const bool has_namespace = level == containment::cgroup_pidns || level == containment::pidns;
     if (!h.absence_is_proof && !has_namespace)
       return lose(x, proof::none, receipt::unconfirmed,
@@ -71,7 +71,7 @@ void core::missing(index x, const wire::hello& h, bool same_life, moment now) {
 }
 
 /// Its START never arrived (its session is over, so it never will): it can be placed again.
-void core::put_back(index x, moment now) {
+void live_ledger::put_back(index x, moment now) {
   release(x);
   operations_[x].worker = none;
   operations_[x].since = now.wall;
@@ -79,7 +79,7 @@ void core::put_back(index x, moment now) {
   offer(x);
 }
 
-void core::resend_stops(index worker, moment now) {
+void live_ledger::resend_stops(index worker, moment now) {
   std::map<std::uint64_t, cancel_run*> cancels;
   for (auto& [seq, run] : runs_)
     if (std::find(run.awaited.begin(), run.awaited.end(), worker) != run.awaited.end()) cancels.emplace(seq, &run);
@@ -112,15 +112,15 @@ void core::resend_stops(index worker, moment now) {
   (void)now;
 }
 
-std::optional<boot_time> core::lease_expired(const std::string& worker,
-                                             const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
-                                             moment now) {
+std::optional<boot_time>
+live_ledger::lease_expired(const std::string& worker,
+                           const std::function<boot_time(std::optional<milliseconds>)>& dead_by, moment now) {
   const index w = known_worker(worker);
   std::optional<boot_time> next;
   for (const index x : held_by(w)) {
     const operation_node& n = operations_[x];
     if (n.is_unsure) continue; // another worker can have it
-    const boot_time dead = dead_by(n.more ? n.more->lease : std::nullopt);
+    const boot_time dead = dead_by(n.details ? n.details->lease : std::nullopt);
     if (dead > now.boot) {
       if (!next || dead < *next) next = dead;
       continue;
@@ -132,4 +132,4 @@ std::optional<boot_time> core::lease_expired(const std::string& worker,
   return next;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

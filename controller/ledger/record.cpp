@@ -1,15 +1,15 @@
 // The ledger's output to the journal: rows, events, numbers. A cancel's row is written once per batch, however often
 // its counts changed.
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::uint64_t seq_block = 10'000;
 
 /// The event data of a settled cancel, complete enough that a listener needs no lookup: JSON text.
-std::string settled_data(const storage::cancel_record& cancel) {
+std::string settled_data(const records::cancel_record& cancel) {
   const auto count = [&](receipt r) { return cancel.report.receipts[static_cast<std::size_t>(r)]; };
   const auto open = count(receipt::unconfirmed) + count(receipt::declared);
   return R"({"cancel":")" + cancel.id.text() + R"(","proven":)" + std::string(open == 0 ? "true" : "false") +
@@ -18,28 +18,28 @@ std::string settled_data(const storage::cancel_record& cancel) {
 }
 } // namespace
 
-void core::reserve_seqs() {
+void live_ledger::reserve_seqs() {
   // Reserves half a block ahead, so that a number whose reservation a full disk refuses is not in use yet. Otherwise a
   // cancel performed without being written could send it to workers, and a restart would give it to something else.
   if (next_seq_ + seq_block / 2 < seq_limit_) return;
   seq_limit_ = next_seq_ + seq_block;
-  effects_.journal.emplace_back(storage::reserve_seq{seq_limit_});
+  effects_.journal.emplace_back(records::reserve_seq{seq_limit_});
 }
 
-std::uint64_t core::take_seq() {
+std::uint64_t live_ledger::take_seq() {
   reserve_seqs();
   return next_seq_++;
 }
 
-storage::operation_hot core::hot_of(index x) const {
+records::operation_hot live_ledger::hot_of(index x) const {
   const operation_node& n = operations_[x];
-  storage::operation_hot hot;
+  records::operation_hot hot;
   hot.now = n.now;
   if (n.worker != none) hot.worker = workers_[n.worker];
   if (n.has_started) hot.started_at = n.since;
-  if (n.has_own_end) hot.own_end = n.own_end;
-  if (!n.more) return hot;
-  const operation_details& d = *n.more;
+  if (n.has_self_status) hot.self_status = n.self_status;
+  if (!n.details) return hot;
+  const operation_details& d = *n.details;
   hot.deadline_at = d.deadline_at;
   hot.stop = d.stop;
   hot.exit = d.exit;
@@ -51,13 +51,13 @@ storage::operation_hot core::hot_of(index x) const {
   return hot;
 }
 
-void core::write_row(index x) {
-  effects_.journal.emplace_back(storage::update_operation{operations_[x].id, hot_of(x)});
+void live_ledger::write_row(index x) {
+  effects_.journal.emplace_back(records::update_operation{operations_[x].id, hot_of(x)});
 }
 
-void core::write_event(std::string type, index x, moment now) {
+void live_ledger::write_event(std::string type, index x, moment now) {
   const operation_node& n = operations_[x];
-  storage::event_record e;
+  records::event_record e;
   e.id = next_event_++;
   e.type = std::move(type);
   e.at = now.wall;
@@ -66,36 +66,36 @@ void core::write_event(std::string type, index x, moment now) {
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   e.root = operations_[root].id;
-  if (n.more && n.more->stop) e.cancel = n.more->stop->cancel;
+  if (n.details && n.details->stop) e.cancel = n.details->stop->cancel;
   if (n.worker != none) e.worker = workers_[n.worker];
-  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+  effects_.journal.emplace_back(records::put_event{std::move(e)});
 }
 
-void core::write_event(std::string type, const cancel_run& run, moment now) {
-  storage::event_record e;
+void live_ledger::write_event(std::string type, const cancel_run& run, moment now) {
+  records::event_record e;
   e.id = next_event_++;
   e.type = std::move(type);
   e.at = now.wall;
   e.cancel = run.record.id;
-  if (const auto* o = std::get_if<storage::target_operation>(&run.record.target)) e.operation = o->id;
+  if (const auto* o = std::get_if<records::target_operation>(&run.record.target)) e.operation = o->id;
   e.scope = run.event_scope;
   e.root = run.event_root;
   if (run.record.status == cancel_status::settled) e.data = settled_data(run.record);
-  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+  effects_.journal.emplace_back(records::put_event{std::move(e)});
 }
 
-void core::touch(cancel_run& run) {
+void live_ledger::touch(cancel_run& run) {
   run.is_dirty = true;
   dirty_.insert(run.record.seq);
 }
 
-void core::add_event(storage::event_record e, moment now) {
+void live_ledger::add_event(records::event_record e, moment now) {
   e.id = next_event_++;
   if (e.at == wall_time{}) e.at = now.wall;
-  effects_.journal.emplace_back(storage::put_event{std::move(e)});
+  effects_.journal.emplace_back(records::put_event{std::move(e)});
 }
 
-void core::forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
+void live_ledger::forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
   for (const auto& id : ended) {
     recent_.forget(id);
     silent_ends_.forget(id); // evidence that comes now has no row to be kept in
@@ -103,12 +103,12 @@ void core::forget(const std::vector<operation_id>& ended, const std::vector<canc
   for (const auto& id : settled) settled_.forget(id);
 }
 
-ledger_effects core::take() {
+ledger_effects live_ledger::take() {
   for (const std::uint64_t seq : dirty_) {
     const auto at = runs_.find(seq);
     if (at == runs_.end()) continue; // settled meanwhile: its last row is already written
     at->second.is_dirty = false;
-    effects_.journal.emplace_back(storage::put_cancel{at->second.record});
+    effects_.journal.emplace_back(records::put_cancel{at->second.record});
     changed_.insert(at->second.record.id);
   }
   dirty_.clear();
@@ -117,4 +117,4 @@ ledger_effects core::take() {
   return std::exchange(effects_, {});
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

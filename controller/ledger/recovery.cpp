@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-core::core(ledger_settings s, storage::recovered_state recovered, moment now) : settings_(std::move(s)) {
+live_ledger::live_ledger(ledger_settings s, records::recovered_state recovered, moment now) : settings_(std::move(s)) {
   next_seq_ = std::max<std::uint64_t>(recovered.next_seq, 1);
   seq_limit_ = next_seq_;
   next_event_ = std::max<std::uint64_t>(recovered.next_event, 1);
@@ -19,7 +19,7 @@ core::core(ledger_settings s, storage::recovered_state recovered, moment now) : 
   recover(recovered, now);
 }
 
-void core::recover(storage::recovered_state& recovered, moment now) {
+void live_ledger::recover(records::recovered_state& recovered, moment now) {
   for (const auto& r : recovered.live) recover_operation(r, now);
   for (const auto& c : recovered.cutoffs) {
     const index scope = scopes_.find_or_make(c.scope);
@@ -42,7 +42,7 @@ void core::recover(storage::recovered_state& recovered, moment now) {
     if (const index x = find(r.id); x != none) live.push_back(x);
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;
-    if (operations_[x].has_own_end) stop_children(x, now);
+    if (operations_[x].has_self_status) stop_children(x, now);
     if (operations_[x].is_stopped) queue_below(x);
   }
   for (const index x : live)
@@ -63,10 +63,10 @@ void core::recover(storage::recovered_state& recovered, moment now) {
   effects_.stops.clear(); // no worker has a session yet; each gets its stops again when it comes
 }
 
-void core::recover_operation(const storage::operation_record& r, moment now) {
+void live_ledger::recover_operation(const records::operation_record& r, moment now) {
   const index x = add_operation(r);
   operation_node& n = operations_[x];
-  const storage::operation_hot& hot = r.hot;
+  const records::operation_hot& hot = r.hot;
   --live_count_of(n);
   n.now = hot.now;
   ++live_count_of(n);
@@ -82,7 +82,7 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     note_waiting(n.id, "turn", "waits for its turn", now);
   }
   if (n.now == status::paused) n.waiting = reasons_.hold(approval_reason());
-  const bool has_details = hot.stop || hot.exit || hot.error || hot.own_end || hot.level || hot.deadline_at ||
+  const bool has_details = hot.stop || hot.exit || hot.error || hot.self_status || hot.level || hot.deadline_at ||
                            hot.pid != 0 || hot.output != quell::output_counts{} || !hot.result.empty();
   if (has_details) {
     operation_details& d = details(x);
@@ -98,9 +98,9 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     }
     d.deadline_at = hot.deadline_at;
   }
-  if (hot.own_end) {
-    n.has_own_end = true;
-    n.own_end = *hot.own_end;
+  if (hot.self_status) {
+    n.has_self_status = true;
+    n.self_status = *hot.self_status;
     n.spec.reset();
     if (hot.stop) {
       details(x).end_how = hot.stop->how;
@@ -113,23 +113,23 @@ void core::recover_operation(const storage::operation_record& r, moment now) {
     put_in_list(x);
     scopes_.count_stopping(n.scope, 1);
     details(x).stop = hot.stop;
-    if (n.kind != quell::kind::task && !n.external && !n.has_own_end)
+    if (n.kind != quell::kind::task && !n.external && !n.has_self_status)
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
   }
   if (n.external) recover_external(x, now);
   // A wall clock that was set back meanwhile must not make the timeout longer than it was at the start.
-  if (hot.deadline_at && !n.has_own_end)
+  if (hot.deadline_at && !n.has_self_status)
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
-  if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_started && !n.has_own_end) doubt(x, now);
+  if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_started && !n.has_self_status) doubt(x, now);
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
-  if (n.has_own_end)
+  if (n.has_self_status)
     n.worker = w;
   else
     hold(x, w);
 }
 
-void core::recover_cancel(const storage::cancel_record& r, moment now) {
+void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
   if (r.status == cancel_status::settled) return;
   cancel_order order;
   // Nor can it make the report's times run backwards.
@@ -155,7 +155,7 @@ void core::recover_cancel(const storage::cancel_record& r, moment now) {
   if (!run.record.report.signalled_ms) run.awaited = workers_below(run);
 }
 
-void core::recover_supersede() {
+void live_ledger::recover_supersede() {
   for (auto& [key, live] : superseding_)
     for (std::size_t i = 1; i < live.size(); ++i) {
       operation_node& n = operations_[live[i]];
@@ -166,4 +166,4 @@ void core::recover_supersede() {
     }
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,19 +2,19 @@
 // has ended.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
 #include "controller/ledger/limits.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-bool core::is_placeable(const operation_id& id) const {
+bool live_ledger::is_placeable(const operation_id& id) const {
   const index x = find(id);
   return x != none && operations_[x].kind == quell::kind::task && operations_[x].now == status::pending &&
          never_sent(x) && !operations_[x].waits_for_older && !stop_of(x);
 }
 
-std::optional<wire::start> core::assign(const operation_id& id, const std::string& worker, moment now) {
+std::optional<wire::start> live_ledger::assign(const operation_id& id, const std::string& worker, moment now) {
   if (!is_placeable(id)) return std::nullopt;
   const index x = find(id);
   operation_node& n = operations_[x];
@@ -37,17 +37,17 @@ std::optional<wire::start> core::assign(const operation_id& id, const std::strin
   s.spec.slots = need.slots;
   s.spec.least_containment = need.least;
   s.grace = n.grace;
-  if (n.more && n.more->timeout.count() > 0) s.deadline = now.wall + n.more->timeout;
+  if (n.details && n.details->timeout.count() > 0) s.deadline = now.wall + n.details->timeout;
   // An ancestor can have a nearer deadline, which ends this operation, too.
   for (index at = operation_parent(x); at != none; at = operation_parent(at)) {
-    const auto& above = operations_[at].more;
+    const auto& above = operations_[at].details;
     if (above && above->deadline_at && (!s.deadline || *above->deadline_at < *s.deadline))
       s.deadline = above->deadline_at;
   }
   return s;
 }
 
-void core::note_waiting(const operation_id& id, std::string what, std::string detail, moment now) {
+void live_ledger::note_waiting(const operation_id& id, std::string what, std::string detail, moment now) {
   const index x = find(id);
   if (x == none || operations_[x].has_started) return;
   operation_node& n = operations_[x];
@@ -58,7 +58,7 @@ void core::note_waiting(const operation_id& id, std::string what, std::string de
   n.since = now.wall;
 }
 
-void core::started(const std::string& worker, const wire::task_started& m, moment now) {
+void live_ledger::started(const std::string& worker, const wire::task_started& m, moment now) {
   const index x = find(m.operation);
   if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
   if (operations_[x].has_started) return;
@@ -67,13 +67,13 @@ void core::started(const std::string& worker, const wire::task_started& m, momen
   begin(x, m.at, now);
 }
 
-void core::stopping(const std::string& worker, const wire::task_stopping& m, moment now) {
+void live_ledger::stopping(const std::string& worker, const wire::task_stopping& m, moment now) {
   const index x = find(m.operation);
   if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
   const auto stop = stop_of(x);
   if (!stop) return;
   set_stop(x, *stop, announce::no, now);
-  storage::stop_state& state = *details(x).stop;
+  records::stop_state& state = *details(x).stop;
   const auto before = state;
   if (!state.signalled_at) state.signalled_at = m.signalled_at;
   if (!state.kill_at || m.kill_at < *state.kill_at) state.kill_at = m.kill_at;
@@ -83,7 +83,7 @@ void core::stopping(const std::string& worker, const wire::task_stopping& m, mom
     write_row(x);
 }
 
-void core::unproven(const std::string& worker, const wire::task_unproven& m, moment now) {
+void live_ledger::unproven(const std::string& worker, const wire::task_unproven& m, moment now) {
   const index x = find(m.operation);
   if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
   details(x).unproven = std::make_unique<wire::task_unproven>(within_limits(m));
@@ -93,12 +93,12 @@ void core::unproven(const std::string& worker, const wire::task_unproven& m, mom
   (void)now;
 }
 
-void core::output_counts(const operation_id& id, const quell::output_counts& counts) {
+void live_ledger::output_counts(const operation_id& id, const quell::output_counts& counts) {
   const index x = find(id);
   if (x != none) details(x).output = counts;
 }
 
-void core::ended(const std::string& worker, const wire::task_ended& m, moment now) {
+void live_ledger::ended(const std::string& worker, const wire::task_ended& m, moment now) {
   if (!is_within_limits(m)) return ended(worker, within_limits(m), now);
   effects_.stored.emplace_back(worker, m.operation);
   const index x = find(m.operation);
@@ -132,27 +132,27 @@ void core::ended(const std::string& worker, const wire::task_ended& m, moment no
   if (m.stop_seq != 0 && stop) {
     const receipt how = said.value_or(never_ran ? receipt::never_started : receipt::terminated);
     if (!n.is_stopped) set_stop(x, *stop, announce::no, now);
-    own_end e = stopped_end(x, how, evidence);
+    self_status e = stopped_end(x, how, evidence);
     e.exit = m.exit;
     end_own_work(x, std::move(e), now);
     return;
   }
-  own_end e; // it ended by itself, whatever was ordered meanwhile
+  self_status e; // it ended by itself, whatever was ordered meanwhile
   e.exit = m.exit;
   if (!m.error_code.empty())
-    e.error = storage::operation_error{m.error_code, m.error_message};
+    e.error = records::operation_error{m.error_code, m.error_message};
   else if (m.stop_seq != 0)
-    e.error = storage::operation_error{"error", "its worker stopped it without an order from here"};
+    e.error = records::operation_error{"error", "its worker stopped it without an order from here"};
   else if (m.exit)
     e.error = error_of(*m.exit);
   else
-    e.error = storage::operation_error{"start_failed", "it never ran"};
+    e.error = records::operation_error{"start_failed", "it never ran"};
   e.as = e.error ? status::failed : status::completed;
   end_own_work(x, std::move(e), now);
 }
 
-void core::note_late(const operation_id& id, const wire::task_ended& m) {
-  storage::operation_hot* hot = silent_ends_.find(id);
+void live_ledger::note_late(const operation_id& id, const wire::task_ended& m) {
+  records::operation_hot* hot = silent_ends_.find(id);
   if (hot == nullptr || !hot->late.empty()) return;
   // Kept beside the terminal status, which it never replaces.
   std::string json = "{\"evidence\":\"" + std::string(name_of(m.evidence)) + "\"";
@@ -164,7 +164,7 @@ void core::note_late(const operation_id& id, const wire::task_ended& m) {
     json += ",\"exit\":{\"signal\":\"" + *m.exit->signal + "\"}";
   json += ",\"ended_at\":\"" + instant_text(m.ended_at) + "\"}";
   hot->late = std::move(json);
-  effects_.journal.emplace_back(storage::update_operation{id, *hot});
+  effects_.journal.emplace_back(records::update_operation{id, *hot});
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,27 +2,27 @@
 // and ended since, on any worker, and the worker can have forgotten it. So the task is neither placed again nor assumed
 // never to have begun. A worker that names it in its hello has it. If no worker has named it when every lease that can
 // have been granted is over, it lives nowhere: whether it ran stays unknown, and the record says so.
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "protocol/lease.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-boot_time core::doubted_until(index x) const {
-  const auto& more = operations_[x].more;
+boot_time live_ledger::doubted_until(index x) const {
+  const auto& more = operations_[x].details;
   const milliseconds own = more && more->lease ? *more->lease : milliseconds{0};
   return began_ + lease_wait(std::max({settings_.longest_lease, settings_.worker_lease, own}));
 }
 
-void core::doubt(index x, moment now) {
+void live_ledger::doubt(index x, moment now) {
   operation_node& n = operations_[x];
   n.is_unsure = true;
   note_waiting(n.id, "worker", "the store was restored from a backup: a worker that is not back yet may have it", now);
   timers_.push({doubted_until(x), x, n.seq, timer::purpose::restored});
 }
 
-void core::adopt(const operation_id& id, index worker) {
+void live_ledger::adopt(const operation_id& id, index worker) {
   const index x = find(id);
-  if (x == none || !operations_[x].is_unsure || operations_[x].has_own_end) return;
+  if (x == none || !operations_[x].is_unsure || operations_[x].has_self_status) return;
   operations_[x].is_unsure = false;
   if (operations_[x].is_held && operations_[x].worker == worker) return;
   release(x); // it was placed again between the backup and its restore
@@ -31,13 +31,13 @@ void core::adopt(const operation_id& id, index worker) {
 }
 
 /// The worker that had it when the backup was taken no longer has it; another one can.
-void core::not_there(index x) {
+void live_ledger::not_there(index x) {
   release(x);
   operations_[x].worker = none;
   write_row(x);
 }
 
-void core::end_doubt(index x, moment now) {
+void live_ledger::end_doubt(index x, moment now) {
   if (!operations_[x].is_unsure) return;
   operations_[x].is_unsure = false;
   if (stop_of(x)) return lose(x, proof::lease_expired, receipt::killed, {}, now);
@@ -46,9 +46,9 @@ void core::end_doubt(index x, moment now) {
                 {},
                 proof::lease_expired,
                 {},
-                storage::operation_error{"interrupted", "the store was restored from a backup: whether this ran since "
+                records::operation_error{"interrupted", "the store was restored from a backup: whether this ran since "
                                                         "the backup is not known; nothing of it lives any more"}},
                now);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -1,17 +1,17 @@
 // The live operations of a scope, for a stop by chat message.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-std::uint64_t core::live_in(const scope_path& scope) const {
+std::uint64_t live_ledger::live_in(const scope_path& scope) const {
   const index at = scopes_.find(scope.text());
   return at == none ? 0 : scopes_[at].live;
 }
 
 /// Counts only work that has begun: waiting work makes nobody an owner.
-bool core::has_live_of(const std::string& owner, const scope_path& scope) const {
+bool live_ledger::has_live_of(const std::string& owner, const scope_path& scope) const {
   const index at = scopes_.find(scope.text()), who = owners_.find(owner);
   if (at == none || who == none) return false;
   bool found = false;
@@ -20,7 +20,7 @@ bool core::has_live_of(const std::string& owner, const scope_path& scope) const 
   return found;
 }
 
-std::vector<outlined> core::outline(const scope_path& scope, std::size_t limit) const {
+std::vector<outlined> live_ledger::outline(const scope_path& scope, std::size_t limit) const {
   const index at = scopes_.find(scope.text());
   if (at == none) return {};
   std::vector<index> all;
@@ -34,7 +34,8 @@ std::vector<outlined> core::outline(const scope_path& scope, std::size_t limit) 
   return told;
 }
 
-std::vector<outlined> core::dying_tasks(const scope_path& scope, const operation_id& root, std::size_t limit) const {
+std::vector<outlined> live_ledger::dying_tasks(const scope_path& scope, const operation_id& root,
+                                               std::size_t limit) const {
   const index at = scopes_.find(scope.text());
   if (at == none || (scopes_[at].stopping == 0 && sweeps_.empty())) return {};
   std::vector<outlined> told;
@@ -47,11 +48,11 @@ std::vector<outlined> core::dying_tasks(const scope_path& scope, const operation
   return told;
 }
 
-outlined core::outline_of(index x) const {
+outlined live_ledger::outline_of(index x) const {
   const operation_node& n = operations_[x];
   index root = x;
   while (operation_parent(root) != none) root = operation_parent(root);
   return {n.id, operations_[root].id, n.kind, stop_of(x) ? status::cancelling : n.now, n.grace};
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

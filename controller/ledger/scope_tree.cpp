@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 scope_tree::scope_tree() { nodes_.make(); }
 
@@ -43,7 +43,7 @@ void scope_tree::count_stopping(index scope, std::int64_t change) {
 }
 
 void scope_tree::count_worker(index scope, index worker, std::int64_t change) {
-  for (index at = scope; at != none; at = nodes_[at].parent) heart::count_worker(nodes_[at].workers, worker, change);
+  for (index at = scope; at != none; at = nodes_[at].parent) live::count_worker(nodes_[at].workers, worker, change);
 }
 
 void scope_tree::release_unused(index scope) {
@@ -74,4 +74,4 @@ void count_worker(worker_counts& counts, index worker, std::int64_t change) {
   counts.pop_back();
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

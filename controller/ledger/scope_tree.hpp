@@ -10,7 +10,7 @@
 #include "controller/ledger/slab.hpp"
 #include "protocol/scope.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 /// Live operations of exactly one scope, in the order in which they were added.
 struct operation_list {
@@ -57,4 +57,4 @@ class scope_tree {
 /// Adds `change` to the worker's count and removes entries of 0.
 void count_worker(worker_counts& counts, index worker, std::int64_t change);
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

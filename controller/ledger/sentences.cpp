@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 std::string instant_text(wall_time at) {
   const auto day = std::chrono::floor<std::chrono::days>(at);
@@ -17,22 +17,22 @@ std::string instant_text(wall_time at) {
   return text;
 }
 
-std::string target_text(const storage::cancel_target& target) {
+std::string target_text(const records::cancel_target& target) {
   struct say {
     static std::string within(const std::optional<scope_path>& below) {
       return below ? " in scope " + below->text() : std::string();
     }
-    std::string operator()(const storage::target_operation& t) const { return "operation " + t.id.text(); }
-    std::string operator()(const storage::target_scope& t) const { return "scope " + t.scope.text(); }
-    std::string operator()(const storage::target_owner& t) const {
+    std::string operator()(const records::target_operation& t) const { return "operation " + t.id.text(); }
+    std::string operator()(const records::target_scope& t) const { return "scope " + t.scope.text(); }
+    std::string operator()(const records::target_owner& t) const {
       return "everything of owner " + t.owner + within(t.below);
     }
-    std::string operator()(const storage::target_everything& t) const { return "everything" + within(t.below); }
+    std::string operator()(const records::target_everything& t) const { return "everything" + within(t.below); }
   };
   return std::visit(say{}, target);
 }
 
-std::string stale_sentence(const storage::cancel_record& cancel) {
+std::string stale_sentence(const records::cancel_record& cancel) {
   std::string text = target_text(cancel.target) + " was cancelled";
   if (cancel.created_at != wall_time{}) text += " at " + instant_text(cancel.created_at);
   const std::string& by = cancel.by.name.empty() ? cancel.by.id : cancel.by.name;
@@ -41,11 +41,11 @@ std::string stale_sentence(const storage::cancel_record& cancel) {
   return text + ". Nothing was started.";
 }
 
-std::optional<storage::operation_error> error_of(const exit_state& exit) {
-  if (exit.signal) return storage::operation_error{"error", "killed by signal " + *exit.signal};
+std::optional<records::operation_error> error_of(const exit_state& exit) {
+  if (exit.signal) return records::operation_error{"error", "killed by signal " + *exit.signal};
   const std::int32_t code = exit.code.value_or(0);
   if (code == 0) return std::nullopt;
-  return storage::operation_error{"error", "exited with code " + std::to_string(code)};
+  return records::operation_error{"error", "exited with code " + std::to_string(code)};
 }
 
 proof proof_of(containment level) {
@@ -61,25 +61,25 @@ proof proof_of(containment level) {
   return proof::group_empty;
 }
 
-storage::call_outcome cancelled_call() {
+records::call_outcome cancelled_call() {
   return {
       false, true,
       R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call cancelled by user."}})"};
 }
 
-storage::call_outcome call_not_started() {
+records::call_outcome call_not_started() {
   return {
       false, true,
       R"({"ok":false,"cancelled":true,"error":{"code":"cancelled_by_user","message":"Tool call was not started: cancelled by user."}})"};
 }
 
-storage::call_outcome interrupted_call() {
+records::call_outcome interrupted_call() {
   return {
       false, false,
       R"({"ok":false,"error":{"code":"interrupted","message":"The controller was restarted while the call ran: what it did until then is unknown."}})"};
 }
 
-storage::call_outcome late_call(bool began) {
+records::call_outcome late_call(bool began) {
   return {
       false, false,
       began
@@ -87,7 +87,7 @@ storage::call_outcome late_call(bool began) {
           : R"({"ok":false,"error":{"code":"timeout","message":"Tool call was not started: the turn ran out of its time."}})"};
 }
 
-storage::call_outcome left_call(bool began) {
+records::call_outcome left_call(bool began) {
   return {
       false, false,
       began ? R"({"ok":false,"error":{"code":"interrupted","message":"The turn ended before this call did."}})"
@@ -113,7 +113,7 @@ std::string_view abort_reason_of(stop_cause cause) {
   return "user";
 }
 
-storage::call_outcome interrupted_before_start() {
+records::call_outcome interrupted_before_start() {
   return {
       false, false,
       R"({"ok":false,"error":{"code":"interrupted","message":"Tool call was not started: the controller was restarted."}})"};
@@ -156,4 +156,4 @@ std::uint64_t fingerprint_hash(const std::string& fingerprint) {
   return hash;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

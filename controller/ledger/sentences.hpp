@@ -6,32 +6,32 @@
 #include <string>
 #include <utility>
 
+#include "controller/asked_questions.hpp"
 #include "controller/orders.hpp"
-#include "controller/question_books.hpp"
-#include "storage/history.hpp"
+#include "controller/records/history.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 /// RFC 3339 UTC with milliseconds.
 std::string instant_text(wall_time at);
 /// "scope team/build", "operation 01…", "everything of owner alice", "everything".
-std::string target_text(const storage::cancel_target& target);
+std::string target_text(const records::cancel_target& target);
 /// "scope team/build was cancelled at … by Alice: wrong branch. Nothing was started."
-std::string stale_sentence(const storage::cancel_record& cancel);
+std::string stale_sentence(const records::cancel_record& cancel);
 /// How a command ended by itself: nullopt = completed, else the error with which it failed.
-std::optional<storage::operation_error> error_of(const exit_state& exit);
+std::optional<records::operation_error> error_of(const exit_state& exit);
 /// The proof that a worker's later life gives by having cleared the tasks of an earlier one.
 proof proof_of(containment level);
 /// The one result of a call: one that ran and was told to stop, one that never began, one that a restart interrupted.
-storage::call_outcome cancelled_call();
-storage::call_outcome call_not_started();
-storage::call_outcome interrupted_call();
+records::call_outcome cancelled_call();
+records::call_outcome call_not_started();
+records::call_outcome interrupted_call();
 /// The result of a call whose turn ran out of time or ended for another reason.
-storage::call_outcome late_call(bool began);
-storage::call_outcome left_call(bool began);
+records::call_outcome late_call(bool began);
+records::call_outcome left_call(bool began);
 /// The `reason` of a turn_abort.
 std::string_view abort_reason_of(stop_cause cause);
-storage::call_outcome interrupted_before_start();
+records::call_outcome interrupted_before_start();
 /// The reason for `waiting_for` of a call that is paused for approval.
 std::pair<std::string, std::string> approval_reason();
 /// The reason for `waiting_for` of a call that has begun and asks a question.
@@ -45,4 +45,4 @@ std::string question_row(const asked_question& what);
 std::optional<asked_question> read_question_row(const std::string& result);
 std::uint64_t fingerprint_hash(const std::string& fingerprint);
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

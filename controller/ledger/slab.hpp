@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 using index = std::uint32_t;
 inline constexpr index none = 0xffffffffU;
@@ -53,4 +53,4 @@ class slab {
   std::size_t used_ = 0;
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 
@@ -16,7 +16,7 @@ enum flag : std::uint8_t {
   has_lease = 16,
   has_default_cwd = 32,
   has_user = 64,
-  is_asked_first = 128
+  cooperative_stop = 128
 };
 
 void put_number(std::string& out, std::uint64_t n) {
@@ -56,7 +56,7 @@ spec_blob::spec_blob(const task_spec& spec) {
   out += static_cast<char>((with_default ? has_default_cwd : 0) | (spec.user ? has_user : 0) |
                            (spec.cwd ? has_cwd : 0) | (spec.pty ? is_pty : 0) | (spec.stdin_open ? opens_stdin : 0) |
                            (spec.leader_exit == on_leader_exit::kill ? kills_rest : 0) | (spec.lease ? has_lease : 0) |
-                           (spec.is_asked_first ? is_asked_first : 0));
+                           (spec.cooperative_stop ? cooperative_stop : 0));
   put_number(out, spec.command.size());
   for (const auto& word : spec.command) put_text(out, word);
   put_number(out, spec.env.size());
@@ -91,7 +91,7 @@ task_spec spec_blob::decode() const {
   const auto flags = static_cast<std::uint8_t>(*in.at++);
   spec.pty = (flags & is_pty) != 0;
   spec.stdin_open = (flags & opens_stdin) != 0;
-  spec.is_asked_first = (flags & is_asked_first) != 0;
+  spec.cooperative_stop = (flags & cooperative_stop) != 0;
   spec.leader_exit = (flags & kills_rest) != 0 ? on_leader_exit::kill : on_leader_exit::wait;
   spec.command.resize(in.number());
   for (auto& word : spec.command) word = in.text();
@@ -117,4 +117,4 @@ task_spec spec_blob::decode() const {
   return spec;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -5,7 +5,7 @@
 
 #include "protocol/task.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 /// The parts of a START that the requirement (worker, labels, slots, containment) does not hold already.
 class spec_blob {
@@ -21,4 +21,4 @@ class spec_blob {
   std::unique_ptr<char[]> bytes_;
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -1,15 +1,15 @@
 // Stops that are not cancels: timeout, superseded, drain, removal or loss of a worker. Also who must be notified of a
 // stop.
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-void core::add_stop_below(stop_messages& messages, index x) const {
+void live_ledger::add_stop_below(stop_messages& messages, index x) const {
   for (const index worker : workers_of(x)) messages[worker].operations.push_back(operations_[x].id);
 }
 
-void core::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
-                std::optional<milliseconds> grace) {
+void live_ledger::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
+                       std::optional<milliseconds> grace) {
   for (auto& [worker, message] : messages) {
     message.seq = seq;
     message.cause = cause;
@@ -19,7 +19,8 @@ void core::send(stop_messages messages, std::uint64_t seq, stop_cause cause, std
   }
 }
 
-void core::stop_operations(const std::vector<index>& targets, stop_cause cause, moment now, const stop_words* words) {
+void live_ledger::stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
+                                  const stop_words* words) {
   std::vector<std::pair<index, std::uint64_t>> fresh;
   for (const index x : targets)
     if (!stop_of(x)) fresh.emplace_back(x, operations_[x].seq);
@@ -37,21 +38,22 @@ void core::stop_operations(const std::vector<index>& targets, stop_cause cause, 
   }
 }
 
-std::size_t core::stop_worker(const std::string& worker, stop_cause cause, moment now) {
+std::size_t live_ledger::stop_worker(const std::string& worker, stop_cause cause, moment now) {
   const index w = known_worker(worker);
   const std::vector<index> held = held_by(w);
   stop_operations(held, cause, now);
   return held.size();
 }
 
-std::size_t core::stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) {
+std::size_t live_ledger::stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why,
+                                         moment now) {
   const std::vector<index> held = held_by(known_worker(worker));
   stop_operations(held, cause, now, &why);
   return held.size();
 }
 
-outcome<operation_id> core::declare_dead(const operation_id& id, const std::string& reason, const caller& by,
-                                         moment now) {
+outcome<operation_id> live_ledger::declare_dead(const operation_id& id, const std::string& reason, const caller& by,
+                                                moment now) {
   (void)reason; // is in the audit event
   const auto refuse = [&](std::string code, std::string detail) {
     return tl::unexpected<refusal>(refusal{fault{std::move(code), std::move(detail), {}}, {}, id});
@@ -68,10 +70,10 @@ outcome<operation_id> core::declare_dead(const operation_id& id, const std::stri
   if (!stop)
     return refuse("not_cancelling",
                   "operation " + id.text() + " is not being stopped; cancel it first, then declare it dead");
-  if (operations_[x].has_own_end)
+  if (operations_[x].has_self_status)
     return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
   if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
-  if (find(id) == x && !operations_[x].has_own_end) {
+  if (find(id) == x && !operations_[x].has_self_status) {
     kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
   }
@@ -79,7 +81,7 @@ outcome<operation_id> core::declare_dead(const operation_id& id, const std::stri
 }
 
 /// A declaration kills nothing: if the worker answers again, it must still kill the operation that was declared dead.
-void core::kill_declared(index x) {
+void live_ledger::kill_declared(index x) {
   const operation_node& n = operations_[x];
   if (!n.is_held) return;
   wire::stop order;
@@ -90,7 +92,7 @@ void core::kill_declared(index x) {
   effects_.stops.push_back({{workers_[n.worker]}, std::move(order)});
 }
 
-std::size_t core::declare_worker_dead(const std::string& worker, const std::string& reason, moment now) {
+std::size_t live_ledger::declare_worker_dead(const std::string& worker, const std::string& reason, moment now) {
   (void)reason;
   const index w = known_worker(worker);
   std::size_t count = 0;
@@ -105,4 +107,4 @@ std::size_t core::declare_worker_dead(const std::string& worker, const std::stri
   return count;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -4,15 +4,15 @@
 // because operations that came after the cancel are at the end of the list and are never read.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t looks_per_leaf = 8; // visiting an operation that is already stopped is cheap, but not free
 }
 
-bool core::step(moment now) {
+bool live_ledger::step(moment now) {
   if (sweeps_.empty()) return false;
   std::size_t budget = settings_.leaves_per_step;
   if (scopes_[scope_tree::root].live > budget) effects_.journal.reserve(effects_.journal.size() + 2 * budget + 64);
@@ -25,7 +25,7 @@ bool core::step(moment now) {
   return !sweeps_.empty();
 }
 
-std::size_t core::run_sweep(sweep& s, std::size_t budget, moment now) {
+std::size_t live_ledger::run_sweep(sweep& s, std::size_t budget, moment now) {
   std::size_t looks = budget * looks_per_leaf;
   while (!s.stack.empty() && budget > 0 && looks > 0) {
     --looks;
@@ -64,22 +64,22 @@ std::size_t core::run_sweep(sweep& s, std::size_t budget, moment now) {
   return budget;
 }
 
-void core::visit(index x, moment now) {
+void live_ledger::visit(index x, moment now) {
   if (const auto stop = stop_of(x)) apply_stop(x, *stop, now);
 }
 
-void core::push_children(sweep& s, index x) const {
+void live_ledger::push_children(sweep& s, index x) const {
   for (index c = operations_[x].first_child; c != none; c = operations_[c].next_sibling)
     if (!operations_[c].detached) s.stack.push_back({sweep::visit::above_leaf, c, operations_[c].seq});
 }
 
-void core::queue_below(index x) {
+void live_ledger::queue_below(index x) {
   // Many small sweeps (the children of one parent) share one, as long as it has not been started.
   if (sweeps_.empty() || sweeps_.back().limit != 0) sweeps_.emplace_back();
   sweeps_.back().stack.push_back({sweep::visit::above_leaf, x, operations_[x].seq});
 }
 
-void core::queue_sweep(const cancel_run& run) {
+void live_ledger::queue_sweep(const cancel_run& run) {
   sweep s;
   s.limit = run.record.seq;
   const bool by_scope = run.scope != none && run.owner == none && !run.record.up_to_seq;
@@ -93,4 +93,4 @@ void core::queue_sweep(const cancel_run& run) {
   sweeps_.push_back(std::move(s));
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

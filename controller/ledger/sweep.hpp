@@ -7,7 +7,7 @@
 
 #include "controller/ledger/slab.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 struct sweep {
   enum class visit : std::uint8_t {
@@ -28,4 +28,4 @@ struct sweep {
   std::uint64_t limit = 0; ///< operations with this seq or a higher one came later and are not concerned
 };
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -2,28 +2,28 @@
 #include <algorithm>
 #include <cassert>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
 #include "protocol/lifecycle.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-index core::find(const operation_id& id) const {
+index live_ledger::find(const operation_id& id) const {
   return by_id_.find(id, [&](index x) -> const operation_id& { return operations_[x].id; });
 }
 
-operation_details& core::details(index x) {
-  auto& more = operations_[x].more;
+operation_details& live_ledger::details(index x) {
+  auto& more = operations_[x].details;
   if (!more) more = std::make_unique<operation_details>();
   return *more;
 }
 
-index core::operation_parent(index x) const {
+index live_ledger::operation_parent(index x) const {
   const operation_node& n = operations_[x];
   return n.detached ? none : n.parent;
 }
 
-index core::add_operation(const storage::operation_record& r) {
+index live_ledger::add_operation(const records::operation_record& r) {
   const index x = operations_.make();
   by_id_.add(r.id, x, [&](index at) -> const operation_id& { return operations_[at].id; });
   operation_node& n = operations_[x];
@@ -46,7 +46,7 @@ index core::add_operation(const storage::operation_record& r) {
     n.spec = spec_blob(r.task);
   }
   if (n.kind == quell::kind::external) {
-    enter_external(x, read_external_block(r.block));
+    enter_external(x, read_external_block(r.kind_data));
     n.external->name = r.name;
     n.external->labels = r.labels;
   }
@@ -71,7 +71,7 @@ index core::add_operation(const storage::operation_record& r) {
   return x;
 }
 
-void core::remove_operation(index x) {
+void live_ledger::remove_operation(index x) {
   operation_node& n = operations_[x];
   assert(n.live_below == 1 && !n.is_held);
   for (index at = operation_parent(x); at != none; at = operation_parent(at)) --operations_[at].live_below;
@@ -117,7 +117,7 @@ void core::remove_operation(index x) {
   scopes_.release_unused(scope);
 }
 
-void core::put_in_list(index x) {
+void live_ledger::put_in_list(index x) {
   operation_node& n = operations_[x];
   operation_list& list = n.is_stopped ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   n.scope_previous = list.tail;
@@ -127,14 +127,14 @@ void core::put_in_list(index x) {
   if (list.head == none) list.head = x;
 }
 
-void core::take_from_list(index x) {
+void live_ledger::take_from_list(index x) {
   operation_node& n = operations_[x];
   operation_list& list = n.is_stopped ? scopes_[n.scope].stopped : scopes_[n.scope].plain;
   (n.scope_previous != none ? operations_[n.scope_previous].scope_next : list.head) = n.scope_next;
   (n.scope_next != none ? operations_[n.scope_next].scope_previous : list.tail) = n.scope_previous;
 }
 
-void core::hold(index x, index worker) {
+void live_ledger::hold(index x, index worker) {
   operation_node& n = operations_[x];
   worker_state& w = worker_states_[worker];
   n.worker = worker;
@@ -147,10 +147,10 @@ void core::hold(index x, index worker) {
   w.slots += slots_of(x);
   scopes_.count_worker(n.scope, worker, 1);
   for (index at = operation_parent(x); at != none; at = operation_parent(at))
-    heart::count_worker(details(at).workers_below, worker, 1);
+    live::count_worker(details(at).workers_below, worker, 1);
 }
 
-void core::release(index x) {
+void live_ledger::release(index x) {
   operation_node& n = operations_[x];
   if (!n.is_held) return;
   worker_state& w = worker_states_[n.worker];
@@ -161,20 +161,20 @@ void core::release(index x) {
   w.slots -= slots_of(x);
   scopes_.count_worker(n.scope, n.worker, -1);
   for (index at = operation_parent(x); at != none; at = operation_parent(at))
-    heart::count_worker(details(at).workers_below, n.worker, -1);
+    live::count_worker(details(at).workers_below, n.worker, -1);
   effects_.freed.emplace_back(workers_[n.worker], slots_of(x));
 }
 
-index core::worker_index(const std::string& name) {
+index live_ledger::worker_index(const std::string& name) {
   if (const index known = workers_.find(name); known != none) return known;
   const index w = workers_.hold(name);
   if (w >= worker_states_.size()) worker_states_.resize(w + 1);
   return w;
 }
 
-index core::known_worker(const std::string& name) const { return workers_.find(name); }
+index live_ledger::known_worker(const std::string& name) const { return workers_.find(name); }
 
-std::vector<index> core::held_by(index worker) const {
+std::vector<index> live_ledger::held_by(index worker) const {
   std::vector<index> held;
   if (worker == none) return held;
   held.reserve(worker_states_[worker].live);
@@ -183,7 +183,7 @@ std::vector<index> core::held_by(index worker) const {
   return held;
 }
 
-void core::set_status(index x, status to) {
+void live_ledger::set_status(index x, status to) {
   operation_node& n = operations_[x];
   if (n.now == to) return;
   assert(may_move(n.now, to));
@@ -192,25 +192,25 @@ void core::set_status(index x, status to) {
   ++live_count_of(n);
 }
 
-bool core::never_sent(index x) const {
+bool live_ledger::never_sent(index x) const {
   const operation_node& n = operations_[x];
-  return !n.is_held && !n.has_started && !n.has_own_end && !n.is_unsure;
+  return !n.is_held && !n.has_started && !n.has_self_status && !n.is_unsure;
 }
 
-std::uint32_t core::slots_of(index x) const {
+std::uint32_t live_ledger::slots_of(index x) const {
   const operation_node& n = operations_[x];
   return n.need == none ? 0 : needs_[n.need].slots;
 }
 
-requirement core::requirement_of(const task_spec& spec, const std::string& author) const {
+requirement live_ledger::requirement_of(const task_spec& spec, const std::string& author) const {
   return {spec.worker, spec.on, spec.slots, spec.least_containment ? spec.least_containment : settings_.min_containment,
           line_of_author(author)};
 }
 
-void core::offer(index x) {
+void live_ledger::offer(index x) {
   const operation_node& n = operations_[x];
   if (n.kind == quell::kind::task && never_sent(x) && !n.waits_for_older)
     effects_.placeable.emplace_back(needs_[n.need], n.id);
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -1,16 +1,16 @@
 // The unproven part of a report: live operations below a cancel, the reason for each, and what happens next and when.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
 namespace {
 constexpr std::size_t most_shown = 100;
 constexpr std::size_t most_looked_at = 5'000; ///< a view must stay cheap with 100,000 operations left
 } // namespace
 
-cancel_view core::view_of(const cancel_run& run, moment now) const {
+cancel_view live_ledger::view_of(const cancel_run& run, moment now) const {
   cancel_view v;
   v.record = run.record;
   v.unproven_total = run.remaining;
@@ -21,7 +21,7 @@ cancel_view core::view_of(const cancel_run& run, moment now) const {
   return v;
 }
 
-std::vector<index> core::oldest_left(const cancel_run& run, std::size_t limit) const {
+std::vector<index> live_ledger::oldest_left(const cancel_run& run, std::size_t limit) const {
   std::vector<index> found;
   std::size_t looked = 0;
   if (run.operation != none) {
@@ -53,14 +53,14 @@ std::vector<index> core::oldest_left(const cancel_run& run, std::size_t limit) c
   return found;
 }
 
-unproven_operation core::unproven_of(const cancel_run& run, index x, moment now) const {
+unproven_operation live_ledger::unproven_of(const cancel_run& run, index x, moment now) const {
   const operation_node& n = operations_[x];
   unproven_operation u;
   u.operation = n.id;
   u.scope = scopes_[n.scope].path;
   u.since = run.record.created_at;
   if (n.worker != none) u.worker = workers_[n.worker];
-  const auto* stop = n.more && n.more->stop ? &*n.more->stop : nullptr;
+  const auto* stop = n.details && n.details->stop ? &*n.details->stop : nullptr;
   if (stop != nullptr && stop->signalled_at) u.since = *stop->signalled_at;
   if (n.is_unsure) {
     u.why = unproven_why::worker_unreachable;
@@ -69,8 +69,8 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
     return u;
   }
   if (!n.is_held) {
-    if (n.kind == quell::kind::task || n.has_own_end) {
-      u.why = n.has_own_end ? unproven_why::in_grace : unproven_why::signal_in_flight;
+    if (n.kind == quell::kind::task || n.has_self_status) {
+      u.why = n.has_self_status ? unproven_why::in_grace : unproven_why::signal_in_flight;
       u.next = next_action::signal;
       return u;
     }
@@ -82,7 +82,7 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
   }
   if (ask_) {
     const reachability r = ask_(workers_[n.worker]);
-    if (r.dead_by) u.dead_by = r.dead_by(n.more ? n.more->lease : std::nullopt);
+    if (r.dead_by) u.dead_by = r.dead_by(n.details ? n.details->lease : std::nullopt);
     if (!r.reachable) {
       u.why = unproven_why::worker_unreachable;
       u.since = r.since.value_or(u.since);
@@ -91,8 +91,8 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
       return u;
     }
   }
-  if (n.more && n.more->unproven) {
-    const wire::task_unproven& said = *n.more->unproven;
+  if (n.details && n.details->unproven) {
+    const wire::task_unproven& said = *n.details->unproven;
     u.why = said.why;
     u.since = said.since;
     u.processes_total = said.processes_total;
@@ -107,9 +107,9 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
     u.next = next_action::signal;
     return u;
   }
-  if (n.more && n.more->pid != 0) { // the worker has not reported a count yet: at least its leader lives
+  if (n.details && n.details->pid != 0) { // the worker has not reported a count yet: at least its leader lives
     u.processes_total = 1;
-    u.processes.push_back({n.more->pid, "?", ""});
+    u.processes.push_back({n.details->pid, "?", ""});
   }
   const bool in_grace = now.wall < *stop->kill_at;
   u.why = in_grace ? unproven_why::in_grace : unproven_why::kill_in_flight;
@@ -118,4 +118,4 @@ unproven_operation core::unproven_of(const cancel_run& run, index x, moment now)
   return u;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

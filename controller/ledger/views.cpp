@@ -2,11 +2,11 @@
 // cancel has already reached.
 #include <algorithm>
 
-#include "controller/ledger/core.hpp"
+#include "controller/ledger/live_ledger.hpp"
 
-namespace quell::controller::heart {
+namespace quell::controller::live {
 
-std::optional<live_view> core::view(const operation_id& id, moment now) const {
+std::optional<live_view> live_ledger::view(const operation_id& id, moment now) const {
   const index x = find(id);
   if (x == none) return std::nullopt;
   const operation_node& n = operations_[x];
@@ -32,19 +32,19 @@ std::optional<live_view> core::view(const operation_id& id, moment now) const {
   }
   if (v.hot.now == status::pending && n.worker != none && !n.is_unsure)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
-  if (n.external && n.external->lease.count() > 0 && !n.has_own_end)
+  if (n.external && n.external->lease.count() > 0 && !n.has_self_status)
     v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);
   if (n.is_held && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
       v.unreachable_since = r.since.value_or(now.wall);
-      if (r.dead_by) v.dead_by = r.dead_by(n.more ? n.more->lease : std::nullopt);
+      if (r.dead_by) v.dead_by = r.dead_by(n.details ? n.details->lease : std::nullopt);
     }
   }
   return v;
 }
 
-std::uint64_t core::stopping_in(index scope) const {
+std::uint64_t live_ledger::stopping_in(index scope) const {
   const std::uint64_t told = scopes_[scope].stopping;
   if (sweeps_.empty()) return told;
   std::uint64_t derived = 0;
@@ -54,8 +54,8 @@ std::uint64_t core::stopping_in(index scope) const {
   return told + derived;
 }
 
-std::vector<scope_view> core::scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
-                                     std::size_t limit) const {
+std::vector<scope_view> live_ledger::scopes(const std::optional<scope_path>& prefix, bool only_live,
+                                            const scope_path* after, std::size_t limit) const {
   std::vector<scope_view> found;
   const auto& all = scopes_.by_text();
   auto at = prefix ? all.lower_bound(prefix->text()) : all.begin();
@@ -70,7 +70,7 @@ std::vector<scope_view> core::scopes(const std::optional<scope_path>& prefix, bo
   return found;
 }
 
-scope_view core::view_of_scope(index scope) const {
+scope_view live_ledger::view_of_scope(index scope) const {
   const scope_node& node = scopes_[scope];
   scope_view v;
   v.scope = node.path;
@@ -81,9 +81,9 @@ scope_view core::view_of_scope(index scope) const {
   return v;
 }
 
-std::optional<cancel_view> core::view_cancel(const cancel_id& id, moment now) const {
+std::optional<cancel_view> live_ledger::view_cancel(const cancel_id& id, moment now) const {
   if (const auto open = run_of_.find(id); open != run_of_.end()) return view_of(runs_.at(open->second), now);
-  const storage::cancel_record* settled = settled_.find(id);
+  const records::cancel_record* settled = settled_.find(id);
   if (settled == nullptr) return std::nullopt;
   cancel_view v;
   v.record = *settled;
@@ -93,13 +93,13 @@ std::optional<cancel_view> core::view_cancel(const cancel_id& id, moment now) co
   return v;
 }
 
-std::vector<cancel_view> core::open_cancels(moment now) const {
+std::vector<cancel_view> live_ledger::open_cancels(moment now) const {
   std::vector<cancel_view> all;
   for (const auto& [seq, run] : runs_) all.push_back(view_of(run, now));
   return all;
 }
 
-std::map<std::string, std::uint64_t> core::live_by_status() const {
+std::map<std::string, std::uint64_t> live_ledger::live_by_status() const {
   std::map<std::string, std::uint64_t> counts;
   for (std::size_t i = 0; i < count_of<status>(); ++i) {
     if (is_terminal(static_cast<status>(i))) continue;
@@ -109,7 +109,7 @@ std::map<std::string, std::uint64_t> core::live_by_status() const {
   return counts;
 }
 
-std::map<std::pair<std::string, std::string>, std::uint64_t> core::live_by_kind() const {
+std::map<std::pair<std::string, std::string>, std::uint64_t> live_ledger::live_by_kind() const {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
   for (std::size_t k = 0; k < by_kind_.size(); ++k)
     for (std::size_t i = 0; i < count_of<status>(); ++i)
@@ -119,14 +119,14 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> core::live_by_kind(
   return counts;
 }
 
-std::uint32_t core::slots_on(const std::string& worker) const {
+std::uint32_t live_ledger::slots_on(const std::string& worker) const {
   const index w = known_worker(worker);
   return w == none ? 0 : worker_states_[w].slots;
 }
 
-std::uint64_t core::live_on(const std::string& worker) const {
+std::uint64_t live_ledger::live_on(const std::string& worker) const {
   const index w = known_worker(worker);
   return w == none ? 0 : worker_states_[w].live;
 }
 
-} // namespace quell::controller::heart
+} // namespace quell::controller::live

@@ -130,7 +130,7 @@ struct web_call {
 };
 
 /// Whether the same delivery can succeed later despite this fault of the host.
-inline bool passes_by(const fault& why) {
+inline bool is_transient(const fault& why) {
   return why.code == "shutting_down" || why.code == "storage_unavailable" || why.code == "rate_limited" ||
          why.code == "internal" || why.code == "too_many_operations";
 }

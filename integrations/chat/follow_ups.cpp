@@ -20,7 +20,7 @@ void follow_ups::decided(const std::string& key, const result<decision>& what) {
   const auto at = entries_.find(key);
   if (at == entries_.end()) return;
   if (what) at->second.turn = what->turn;
-  const bool comes_again = !what && passes_by(what.error());
+  const bool comes_again = !what && is_transient(what.error());
   release(key);
   if (!comes_again || entries_.erase(key) == 0) return;
   if (const auto in_order = std::find(order_.begin(), order_.end(), key); in_order != order_.end())

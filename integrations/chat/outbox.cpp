@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "integrations/chat/outbox_books.hpp"
+#include "integrations/chat/outbox_state.hpp"
 
 namespace quell::integrations::chat {
 namespace {

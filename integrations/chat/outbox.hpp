@@ -190,7 +190,7 @@ class outbox {
   /// Parts that were left out because too much waited or because a service rejected them.
   std::uint64_t dropped() const;
 
-  /// The private state, outbox_books.hpp.
+  /// The private state, outbox_state.hpp.
   struct books;
 
  private:

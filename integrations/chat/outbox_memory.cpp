@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "integrations/chat/json_text.hpp"
-#include "integrations/chat/outbox_books.hpp"
+#include "integrations/chat/outbox_state.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "integrations/chat/fences.hpp"
-#include "integrations/chat/outbox_books.hpp"
+#include "integrations/chat/outbox_state.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::integrations::chat {

@@ -4,7 +4,7 @@
 // stop that is proven within a moment is reported once.
 #include <algorithm>
 
-#include "integrations/chat/outbox_books.hpp"
+#include "integrations/chat/outbox_state.hpp"
 
 namespace quell::integrations::chat {
 namespace {

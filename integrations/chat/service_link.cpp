@@ -120,7 +120,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     });
   }
 
-  void cut(hang_up_wish wish) {
+  void cut(disconnect_request wish) {
     if (!reason) reason = std::move(wish);
     close();
   }
@@ -183,7 +183,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   }
 
   /// One connection from dial to end; returns the reason of the end.
-  asio::awaitable<hang_up_wish> one_connection() {
+  asio::awaitable<disconnect_request> one_connection() {
     reason.reset();
     unsent.clear();
     is_writing = false;
@@ -191,7 +191,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     show("connecting to " + settings.host);
     if (auto failed = co_await dial(); !failed.empty()) {
       deadline.cancel();
-      co_return reason ? *reason : hang_up_wish{std::move(failed), redial::soon};
+      co_return reason ? *reason : disconnect_request{std::move(failed), redial::soon};
     }
     is_open = true;
     session->connected(web_loop::now());
@@ -213,7 +213,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
     }
     is_open = false;
     close();
-    co_return reason.value_or(hang_up_wish{"closed", redial::soon});
+    co_return reason.value_or(disconnect_request{"closed", redial::soon});
   }
 
   asio::awaitable<void> keep() {
@@ -323,7 +323,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   backoff waits;
   std::mt19937_64 random;
   std::string unsent;
-  std::optional<hang_up_wish> reason; ///< why we are closing this connection, if we are
+  std::optional<disconnect_request> reason; ///< why we are closing this connection, if we are
   bool is_writing = false, is_open = false, is_stopping = false;
   std::thread thread;
 

@@ -19,7 +19,7 @@ enum class redial : std::uint8_t {
   slowly ///< refused for a reason that a person must remove: start with the longest wait
 };
 
-struct hang_up_wish {
+struct disconnect_request {
   std::string why;
   redial when = redial::soon;
 };
@@ -67,7 +67,7 @@ class service_session {
   virtual std::vector<heard_message> heard() = 0;
   virtual std::vector<approval_word> approvals() = 0;
   /// A request to disconnect; returned once.
-  virtual std::optional<hang_up_wish> wish() = 0;
+  virtual std::optional<disconnect_request> wish() = 0;
   /// The latest time for the next `tick`; nullopt: none needed.
   virtual std::optional<boot_time> due() const = 0;
   /// True once the service has accepted us: the next back-off starts short again.

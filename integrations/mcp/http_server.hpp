@@ -1,7 +1,7 @@
 // An MCP server over streamable HTTP.
 //
-// Owns one thread and its connections; listeners, replies, lates and hooks are called on that thread and must only hand
-// over. A late that is already known is delivered on the thread of the caller that asks for it.
+// Owns one thread and its connections; listeners, replies, late_results and hooks are called on that thread and must
+// only hand over. A late that is already known is delivered on the thread of the caller that asks for it.
 #pragma once
 
 #include <chrono>

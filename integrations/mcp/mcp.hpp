@@ -108,7 +108,7 @@ class mcp_call {
 };
 
 /// One MCP server, any thread. Its construction starts the handshake; requests made before the server is ready wait for
-/// that. Its destruction cancels nothing: calls end as `mcp_unreachable`, lates as `ignored`.
+/// that. Its destruction cancels nothing: calls end as `mcp_unreachable`, late_results as `ignored`.
 class mcp_server {
  public:
   using tools_reply = std::function<void(result<std::vector<mcp_tool>>)>;

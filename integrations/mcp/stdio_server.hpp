@@ -1,7 +1,8 @@
 // An MCP server whose standard input and output are handled elsewhere: bytes are passed in and out.
 //
-// Listeners, replies, lates, hooks and `write` are called one at a time and in order, on whichever thread is inside one
-// of the functions below or of a call's at that time, and without any of our locks held. They may call back in.
+// Listeners, replies, late_results, hooks and `write` are called one at a time and in order, on whichever thread is
+// inside one of the functions below or of a call's at that time, and without any of our locks held. They may call back
+// in.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "integrations/models/json.hpp"
-#include "integrations/models/mishaps.hpp"
+#include "integrations/models/provider_errors.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"
 
@@ -15,7 +15,7 @@ class anthropic_stream final : public reply_reader {
  public:
   explicit anthropic_stream(call_ids ids) : ids_(std::move(ids)) {}
 
-  std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
+  std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     const auto event = parse_json(data);
     if (!event || !event->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
@@ -32,7 +32,7 @@ class anthropic_stream final : public reply_reader {
     return std::nullopt; // ping, and events that Anthropic adds later
   }
 
-  std::optional<mishap> end(std::vector<model_event>&) override {
+  std::optional<provider_error> end(std::vector<model_event>&) override {
     return broken("the stream ended without message_stop");
   }
 
@@ -42,7 +42,7 @@ class anthropic_stream final : public reply_reader {
     bool written = false; ///< deltas came; they replace the input from the block's start event
   };
 
-  std::optional<mishap> begin(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> begin(const json& event, std::vector<model_event>& told) {
     const json& block = member(event, "content_block");
     const std::string type = text_member(block, "type");
     if (type == "text") return tell(text_member(block, "text"), told);
@@ -60,7 +60,7 @@ class anthropic_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  std::optional<mishap> go_on(const json& event, std::vector<model_event>& told) {
+  std::optional<provider_error> go_on(const json& event, std::vector<model_event>& told) {
     const json& delta = member(event, "delta");
     const std::string type = text_member(delta, "type");
     if (type == "text_delta") return tell(text_member(delta, "text"), told);
@@ -84,14 +84,14 @@ class anthropic_stream final : public reply_reader {
     open_.erase(found);
   }
 
-  std::optional<mishap> tell(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& told) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
     told.emplace_back(text{std::move(delta)});
     return std::nullopt;
   }
 
-  std::optional<mishap> finish(std::vector<model_event>& told) {
+  std::optional<provider_error> finish(std::vector<model_event>& told) {
     if (reason_.empty()) return broken("the stream ended without a stop_reason");
     if (!open_.empty()) return broken("the stream ended inside a tool call");
     finished_ = true;

@@ -25,7 +25,7 @@ class attempt_host {
   virtual void alive(bool event) = 0;
   /// Only the formal end of the answer is missing: see reply_reader.
   virtual void settled() = 0;
-  virtual void failed(mishap what, model_usage usage) = 0;
+  virtual void failed(provider_error what, model_usage usage) = 0;
   /// After `finished`: the attempt holds no resources any more.
   virtual void ended() = 0;
 };

@@ -1,6 +1,6 @@
 // The stream of OpenAI's Chat Completions, and the variants of the many compatible servers.
 #include "integrations/models/json.hpp"
-#include "integrations/models/mishaps.hpp"
+#include "integrations/models/provider_errors.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/translator.hpp"
 
@@ -13,7 +13,7 @@ class openai_stream final : public reply_reader {
  public:
   explicit openai_stream(call_ids ids) : ids_(std::move(ids)) {}
 
-  std::optional<mishap> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
+  std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     if (data == "[DONE]") return end(told);
     const auto chunk = parse_json(data);
     if (!chunk || !chunk->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
@@ -41,7 +41,7 @@ class openai_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  std::optional<mishap> end(std::vector<model_event>& told) override {
+  std::optional<provider_error> end(std::vector<model_event>& told) override {
     if (reason_.empty()) return broken("the stream ended without a finish_reason");
     finished_ = true;
     stop why = stop::end;
@@ -80,7 +80,7 @@ class openai_stream final : public reply_reader {
     return whole(arguments) && whole(one.what.input);
   }
 
-  std::optional<mishap> take_call(const json& piece, std::vector<model_event>& told) {
+  std::optional<provider_error> take_call(const json& piece, std::vector<model_event>& told) {
     const json& function = member(piece, "function");
     const json& given = member(function, "arguments");
     const std::string arguments = given.is_object() ? dump_json(given) : text_member(function, "arguments");
@@ -102,7 +102,7 @@ class openai_stream final : public reply_reader {
     return std::nullopt;
   }
 
-  std::optional<mishap> tell(std::string delta, std::vector<model_event>& told) {
+  std::optional<provider_error> tell(std::string delta, std::vector<model_event>& told) {
     if (delta.empty()) return std::nullopt;
     if (auto over = count_text(delta.size())) return over;
     told.emplace_back(text{std::move(delta)});

@@ -5,20 +5,20 @@
 
 namespace quell::integrations {
 
-mishap broken(std::string detail) { return {{"model_broken", std::move(detail), {}}, false, {}}; }
+provider_error broken(std::string detail) { return {{"model_broken", std::move(detail), {}}, false, {}}; }
 
-std::optional<mishap> reply_reader::count_text(std::size_t bytes) {
+std::optional<provider_error> reply_reader::count_text(std::size_t bytes) {
   if ((text_bytes_ += bytes) <= limits::text_bytes) return std::nullopt;
   return broken("the answer's text is longer than " + std::to_string(limits::text_bytes >> 20) +
                 " MiB; the model does not seem to end");
 }
 
-std::optional<mishap> reply_reader::count_input(std::size_t bytes) {
+std::optional<provider_error> reply_reader::count_input(std::size_t bytes) {
   if ((input_bytes_ += bytes) <= limits::input_bytes) return std::nullopt;
   return broken("the inputs of the tool calls are longer than " + std::to_string(limits::input_bytes >> 20) + " MiB");
 }
 
-std::optional<mishap> reply_reader::count_call() {
+std::optional<provider_error> reply_reader::count_call() {
   if (++calls_ <= limits::calls) return std::nullopt;
   return broken("the answer has more than " + std::to_string(limits::calls) + " tool calls");
 }

@@ -99,7 +99,7 @@ void running_call::look_at_deadlines(time_point now) {
 }
 
 void running_call::after_mishap(time_point now) {
-  mishap what = std::move(*mishap_);
+  provider_error what = std::move(*mishap_);
   mishap_.reset();
   try_.reset();
   std::string& detail = what.why.detail;
@@ -179,7 +179,7 @@ void running_call::settled() {
   touched_();
 }
 
-void running_call::failed(mishap what, model_usage usage) {
+void running_call::failed(provider_error what, model_usage usage) {
   usage_ = sum(usage_, usage);
   mishap_ = std::move(what);
   touched_();

@@ -35,7 +35,7 @@ class running_call final : public attempt_host {
   void told(std::vector<model_event> events) override;
   void alive(bool event) override;
   void settled() override;
-  void failed(mishap what, model_usage usage) override;
+  void failed(provider_error what, model_usage usage) override;
   void ended() override;
 
  private:
@@ -59,7 +59,7 @@ class running_call final : public attempt_host {
   std::uint32_t tries_ = 0;
   bool told_any_ = false; ///< text or a call was reported: a retry would repeat it
   bool ended_ = false;
-  std::optional<mishap> mishap_;
+  std::optional<provider_error> mishap_;
   std::optional<fault> early_fault_;
   model_usage usage_;            ///< of the attempts that are over
   std::unique_ptr<attempt> try_; ///< last: it reports to all members above

@@ -22,22 +22,23 @@ struct http_request {
 };
 
 /// The reason why an attempt failed. `why.detail` does not name the model and its place yet.
-struct mishap {
+struct provider_error {
   fault why;
   bool again = false; ///< a retry can succeed
   std::optional<std::chrono::milliseconds> asked_wait;
 };
 
-mishap broken(std::string detail);
+provider_error broken(std::string detail);
 
-/// Reads one answer. It gets nothing more after a mishap or the finish.
+/// Reads one answer. It gets nothing more after a provider_error or the finish.
 class reply_reader {
  public:
   virtual ~reply_reader() = default;
   /// Takes one event of the stream and appends the resulting events.
-  virtual std::optional<mishap> take(std::string_view name, std::string_view data, std::vector<model_event>& told) = 0;
+  virtual std::optional<provider_error> take(std::string_view name, std::string_view data,
+                                             std::vector<model_event>& told) = 0;
   /// The HTTP body has ended.
-  virtual std::optional<mishap> end(std::vector<model_event>& told) = 0;
+  virtual std::optional<provider_error> end(std::vector<model_event>& told) = 0;
   bool finished() const { return finished_; }
   /// Only the formal end event is missing: an end of the connection, or silence, is then just as good.
   bool settled() const { return settled_; }
@@ -45,9 +46,9 @@ class reply_reader {
 
  protected:
   /// Count received bytes against the limits of one answer.
-  std::optional<mishap> count_text(std::size_t bytes);
-  std::optional<mishap> count_input(std::size_t bytes);
-  std::optional<mishap> count_call();
+  std::optional<provider_error> count_text(std::size_t bytes);
+  std::optional<provider_error> count_input(std::size_t bytes);
+  std::optional<provider_error> count_call();
   /// The name, cut to our limit.
   static std::string fit_name(const std::string& name);
 

@@ -129,15 +129,15 @@ void web_attempt::finish(CURLcode code) {
   host_.ended();
 }
 
-std::optional<mishap> web_attempt::outcome(CURLcode code, std::vector<model_event>& events) {
+std::optional<provider_error> web_attempt::outcome(CURLcode code, std::vector<model_event>& events) {
   if (reader_->finished()) return std::nullopt;
   if (mishap_) return std::move(mishap_);
   if (response_.status != 0 && (response_.status < 200 || response_.status > 299))
-    return of_refusal(response_, static_cast<std::int64_t>(std::time(nullptr)));
+    return error_from_status(response_, static_cast<std::int64_t>(std::time(nullptr)));
   if (code != CURLE_OK && !reader_->settled())
     return response_.body.empty() ? of_transfer(code, error_[0] ? error_ : curl_easy_strerror(code), any_event_)
-                                  : of_wrong_body(response_);
-  if (!is_stream()) return of_wrong_body(response_);
+                                  : error_from_body(response_);
+  if (!is_stream()) return error_from_body(response_);
   auto what = reader_->end(events);
   // An end of the body without the end event is a lost connection that was closed cleanly.
   if (what) what->again = true;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "integrations/models/attempt.hpp"
-#include "integrations/models/mishaps.hpp"
+#include "integrations/models/provider_errors.hpp"
 #include "integrations/models/sse.hpp"
 #include "integrations/models/transfers.hpp"
 
@@ -39,7 +39,7 @@ class web_attempt final : public attempt {
   bool take_events(std::string_view bytes);
   bool is_stream();
   void finish(CURLcode code);
-  std::optional<mishap> outcome(CURLcode code, std::vector<model_event>& events);
+  std::optional<provider_error> outcome(CURLcode code, std::vector<model_event>& events);
 
   attempt_host& host_;
   transfers& network_;
@@ -52,7 +52,7 @@ class web_attempt final : public attempt {
   refusal response_;
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
   bool any_event_ = false, over_ = false;
-  std::optional<mishap> mishap_; ///< why we broke off the transfer
+  std::optional<provider_error> mishap_; ///< why we broke off the transfer
 };
 
 } // namespace quell::integrations

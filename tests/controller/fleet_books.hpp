@@ -31,7 +31,7 @@ struct books final : ledger {
   std::map<operation_id, task> tasks;
   std::map<std::string, std::uint32_t> used;
   std::map<std::string, std::uint64_t> live;
-  std::vector<storage::event_record> events;
+  std::vector<records::event_record> events;
   std::vector<reconciled_entry> reconciled;
   std::vector<std::pair<std::string, std::uint64_t>> applied;
   std::vector<std::string> reports, reachability_news;
@@ -150,7 +150,7 @@ struct books final : ledger {
     const auto found = live.find(worker);
     return found == live.end() ? 0 : found->second;
   }
-  void add_event(storage::event_record e, moment) override { events.push_back(std::move(e)); }
+  void add_event(records::event_record e, moment) override { events.push_back(std::move(e)); }
 
   std::vector<std::string> event_types() const {
     std::vector<std::string> types;

@@ -207,9 +207,9 @@ TEST_CASE("a handover lets workers live on for its whole length across a restart
   REQUIRE(effects.ordered.size() == 2);
   CHECK(std::get<wire::handover>(effects.ordered.front().frame.body).lease == 60s);
   CHECK(effects.journal.size() == 2);
-  CHECK(std::get<storage::put_worker>(effects.journal.front()).record.lease == 60s);
+  CHECK(std::get<records::put_worker>(effects.journal.front()).record.lease == 60s);
   for (const auto& row : effects.journal) {
-    const auto& record = std::get<storage::put_worker>(row).record;
+    const auto& record = std::get<records::put_worker>(row).record;
     c.rows[record.name] = record;
   }
   const auto grants = w.grants.size();

@@ -33,7 +33,7 @@ TEST_CASE("the lease is in the worker's row before its welcome leaves") {
   REQUIRE(effects.urgent.empty());
   REQUIRE(effects.ordered.size() == 1);
   REQUIRE(effects.journal.size() == 1);
-  CHECK(std::get<storage::put_worker>(effects.journal.front()).record.lease == c.settings.lease);
+  CHECK(std::get<records::put_worker>(effects.journal.front()).record.lease == c.settings.lease);
 }
 
 TEST_CASE("a repeated hello gets the same welcome and is not reconciled twice") {
@@ -71,6 +71,26 @@ TEST_CASE("a restart of the same state directory is taken at once, and its old s
   REQUIRE(c.ledger.reconciled.size() == 2);
   CHECK_FALSE(c.ledger.reconciled.back().same_life);
   CHECK_FALSE(c.f->name_of_route(old.route));
+}
+
+TEST_CASE("a late hello of an earlier life is refused whatever its wall clock said") {
+  fleet_world c;
+  const auto as_life = [&](std::uint64_t life) {
+    auto h = c.hello_of("w1", 2);
+    h.incarnation = id_of<incarnation_id>(100 + life);
+    h.life = life;
+    return h;
+  };
+  c.worker_joins("w1");
+  c.says_hello("w1", as_life(1));
+  const auto late = as_life(2); // it never had a session, and its wall clock was ahead
+  auto& third = c.says_hello("w1", as_life(3));
+  CHECK(third.refusals.empty());
+  const auto session = third.session();
+  const auto reconciled = c.ledger.reconciled.size();
+  CHECK(c.says_hello("w1", late, "-late").refusals.size() == 1);
+  CHECK(c.ledger.reconciled.size() == reconciled);
+  CHECK(c.f->session_of_key(key_of("w1")) == session);
 }
 
 TEST_CASE("a reconnect of the same process is the same life") {
@@ -195,13 +215,13 @@ TEST_CASE("a key that is not enrolled is told so and may come again") {
 TEST_CASE("another version is refused with both versions and which side to upgrade") {
   fleet_world c;
   c.enrolled("w1");
-  c.f->strange_version("r", key_of("w1"), wire::protocol_version + 1, c.now);
+  c.f->unsupported_version("r", key_of("w1"), wire::protocol_version + 1, c.now);
   auto newer = std::get<wire::refuse>(c.f->take().urgent.at(0).frame.body);
   CHECK(newer.code == "unsupported_version");
   CHECK(newer.message.find("upgrade the controller") != std::string::npos);
   CHECK(newer.message.find(std::to_string(wire::protocol_version + 1)) != std::string::npos);
   CHECK(newer.retry_after > 0ms);
-  c.f->strange_version("r", key_of("w1"), 0, c.now);
+  c.f->unsupported_version("r", key_of("w1"), 0, c.now);
   auto older = std::get<wire::refuse>(c.f->take().urgent.at(0).frame.body);
   CHECK(older.message.find("upgrade the worker") != std::string::npos);
   CHECK(older.retry_after == 0ms);

@@ -11,12 +11,12 @@ namespace {
 
 struct whole_world : fleet_world {
   std::unique_ptr<controller::ledger> book;
-  std::map<operation_id, storage::operation_hot> hot; ///< as on disk
-  std::map<cancel_id, storage::cancel_record> cancels;
+  std::map<operation_id, records::operation_hot> hot; ///< as on disk
+  std::map<cancel_id, records::cancel_record> cancels;
   std::vector<std::string> events;
 
   whole_world() {
-    storage::recovered_state empty;
+    records::recovered_state empty;
     empty.cluster = cluster;
     empty.epoch = epoch;
     book = controller::ledger::make({}, empty, now);
@@ -38,11 +38,11 @@ struct whole_world : fleet_world {
       for (auto& [worker, id] : e.stored) f->result_stored(worker, id, now);
     }
   }
-  void note(const storage::entry& row) {
-    if (const auto* p = std::get_if<storage::put_operation>(&row)) hot[p->record.id] = p->record.hot;
-    if (const auto* u = std::get_if<storage::update_operation>(&row)) hot[u->id] = u->hot;
-    if (const auto* k = std::get_if<storage::put_cancel>(&row)) cancels[k->record.id] = k->record;
-    if (const auto* v = std::get_if<storage::put_event>(&row)) events.push_back(v->record.type);
+  void note(const records::entry& row) {
+    if (const auto* p = std::get_if<records::put_operation>(&row)) hot[p->record.id] = p->record.hot;
+    if (const auto* u = std::get_if<records::update_operation>(&row)) hot[u->id] = u->hot;
+    if (const auto* k = std::get_if<records::put_cancel>(&row)) cancels[k->record.id] = k->record;
+    if (const auto* v = std::get_if<records::put_event>(&row)) events.push_back(v->record.type);
   }
   /// Turns until nothing moves any more.
   void turns() {
@@ -69,7 +69,7 @@ struct whole_world : fleet_world {
     cancel_order o;
     o.by_token.role = role::admin;
     o.by_token.owner = {"alice", "Alice"};
-    o.target = storage::target_scope{scope_path::parse(scope).value()};
+    o.target = records::target_scope{scope_path::parse(scope).value()};
     o.received = now.boot;
     const auto made = book->cancel(o, id_of<cancel_id>(++ids + 300'000), now);
     if (!made) throw std::logic_error(made.error().error.detail);

@@ -65,7 +65,7 @@ struct fleet_world {
   moment now{wall_time{1'800'000'000'000ms}, boot_time{1'000'000'000'000}};
   std::unique_ptr<fleet> f;
   std::map<std::string, far_worker> far;
-  std::map<std::string, storage::worker_record> rows; ///< as they stand on disk
+  std::map<std::string, records::worker_record> rows; ///< as they stand on disk
   std::vector<std::string> keys;
   std::vector<outgoing_frame> wire_ordered; ///< made and not yet delivered
   std::vector<outgoing_frame> history;      ///< every frame that was ever made
@@ -77,7 +77,7 @@ struct fleet_world {
 
   /// (Re)starts the controller from what is on disk.
   void start() {
-    std::vector<storage::worker_record> recovered;
+    std::vector<records::worker_record> recovered;
     for (const auto& [name, row] : rows) recovered.push_back(row);
     f = fleet::make(
         settings, real ? *real : static_cast<controller::ledger&>(ledger), recovered, cluster, epoch,
@@ -116,8 +116,8 @@ struct fleet_world {
     pump();
     auto e = f->take();
     for (auto& row : e.journal) {
-      if (auto* put = std::get_if<storage::put_worker>(&row)) rows[put->record.name] = put->record;
-      if (auto* drop = std::get_if<storage::drop_worker>(&row)) rows.erase(drop->name);
+      if (auto* put = std::get_if<records::put_worker>(&row)) rows[put->record.name] = put->record;
+      if (auto* drop = std::get_if<records::drop_worker>(&row)) rows.erase(drop->name);
     }
     if (e.allowed_keys) keys = *e.allowed_keys;
     for (auto& frame : e.urgent) {

@@ -11,18 +11,18 @@ namespace {
 constexpr std::size_t longest_text = 8192;
 
 /// What a worker said and a row keeps is short, whatever it said.
-void check_texts(const storage::entry& e) {
-  if (const auto* u = std::get_if<storage::update_operation>(&e)) {
+void check_texts(const records::entry& e) {
+  if (const auto* u = std::get_if<records::update_operation>(&e)) {
     expect(!u->hot.error || u->hot.error->message.size() <= longest_text, "an error message in the store is short");
     expect(!u->hot.error || u->hot.error->code.size() <= 64, "an error code in the store is short");
     expect(!u->hot.exit || !u->hot.exit->signal || u->hot.exit->signal->size() <= 64, "a signal's name is short");
     expect(u->hot.late.size() <= longest_text, "late evidence is short");
-  } else if (const auto* w = std::get_if<storage::put_worker>(&e)) {
+  } else if (const auto* w = std::get_if<records::put_worker>(&e)) {
     expect(w->record.version.size() + w->record.address.size() + w->record.boot_id.size() + w->record.state_id.size() <=
                longest_text,
            "what a worker says of itself is short");
     expect(w->record.labels.size() <= 64 && w->record.containment_limits.size() <= 64, "a worker has few labels");
-  } else if (const auto* v = std::get_if<storage::put_event>(&e)) {
+  } else if (const auto* v = std::get_if<records::put_event>(&e)) {
     expect(v->record.data.size() <= 4 * longest_text, "an event is short");
   }
 }
@@ -33,36 +33,36 @@ bool is_terminal_event(const std::string& type) {
 
 } // namespace
 
-std::uint64_t recorder::submit(std::vector<storage::entry> batch) {
+std::uint64_t recorder::submit(std::vector<records::entry> batch) {
   for (const auto& e : batch) check_texts(e);
   return ++tickets;
 }
 
-void recorder::publish(const storage::event_record& event) {
+void recorder::publish(const records::event_record& event) {
   if (is_terminal_event(event.type) && event.operation)
     expect(++terminal_events[*event.operation] == 1, "an operation ends once");
 }
 
 cluster::cluster() {
-  storage::recovered_state empty;
+  records::recovered_state empty;
   empty.cluster = id_number<cluster_id>(9);
   empty.epoch = 1;
   for (const auto& [name, key] : {std::pair{"w1", honest_key}, {"w2", hostile_key}}) {
-    storage::worker_record w;
+    records::worker_record w;
     w.name = name;
     w.public_key = key;
     empty.workers.push_back(w);
   }
-  storage::worker_record absent;
+  records::worker_record absent;
   absent.name = "w3";
   absent.public_key = std::string(40, 'c');
   empty.workers.push_back(absent);
-  core_settings s;
+  commit_gate_settings s;
   s.token_for = [](const operation_id&) { return std::string("qt_test"); };
-  heart = std::make_unique<core>(s, std::move(empty), edges, now);
+  core = std::make_unique<commit_gate>(s, std::move(empty), edges, now);
   settle();
-  heart->frame(honest_route, honest_key, {honest_session, 0, 0, hello(honest_session, "state of w1")}, now);
-  heart->frame(hostile_route, hostile_key, {hostile_session, 0, 0, hello(hostile_session, "state of w2")}, now);
+  core->frame(honest_route, honest_key, {honest_session, 0, 0, hello(honest_session, "state of w1")}, now);
+  core->frame(hostile_route, hostile_key, {hostile_session, 0, 0, hello(hostile_session, "state of w2")}, now);
   settle();
 }
 
@@ -79,12 +79,12 @@ wire::hello cluster::hello(session_id session, const char* state) const {
 }
 
 void cluster::settle() {
-  heart->end_burst(now);
+  core->end_burst(now);
   for (std::uint64_t done = ~std::uint64_t{0}; done != edges.tickets;) {
     done = edges.tickets;
-    heart->committed({done, {}}, now);
+    core->committed({done, {}}, now);
     deliver_to_honest();
-    heart->end_burst(now);
+    core->end_burst(now);
   }
 }
 
@@ -113,16 +113,16 @@ void cluster::pass(milliseconds time) {
     now.boot = now.boot + step;
     now.wall += step;
     honest(wire::heartbeat{++beats, honest_received.ack()}, false);
-    heart->tick(now);
+    core->tick(now);
     settle();
   }
 }
 
-void cluster::hostile(const wire::envelope& frame, const char* route) { heart->frame(route, hostile_key, frame, now); }
+void cluster::hostile(const wire::envelope& frame, const char* route) { core->frame(route, hostile_key, frame, now); }
 
 void cluster::honest(wire::message body, bool numbered) {
   const std::uint64_t number = numbered ? ++honest_sent : 0;
-  heart->frame(honest_route, honest_key, {honest_session, number, honest_received.ack(), std::move(body)}, now);
+  core->frame(honest_route, honest_key, {honest_session, number, honest_received.ack(), std::move(body)}, now);
 }
 
 void cluster::create(std::uint8_t id, const char* scope, const char* worker, std::uint8_t parent) {
@@ -132,7 +132,7 @@ void cluster::create(std::uint8_t id, const char* scope, const char* worker, std
   o.task.command = {"true"};
   o.task.worker = worker;
   if (parent != 0) o.parent = id_number<operation_id>(parent);
-  heart->create(
+  core->create(
       o, id_number<operation_id>(id), [](const auto& answer) { expect(answer.has_value(), "a create is taken"); }, now);
   settle();
 }
@@ -140,19 +140,19 @@ void cluster::create(std::uint8_t id, const char* scope, const char* worker, std
 void cluster::cancel(const char* scope) {
   cancel_order o;
   o.by_token.role = role::admin;
-  o.target = storage::target_scope{*scope_path::parse(scope)};
+  o.target = records::target_scope{*scope_path::parse(scope)};
   o.received = now.boot;
-  heart->cancel(
+  core->cancel(
       o, id_number<cancel_id>(50), [](const auto& answer) { expect(answer.has_value(), "a cancel is taken"); }, now);
   settle();
 }
 
 std::optional<live_view> cluster::view(std::uint8_t id) {
-  return heart->books().view(id_number<operation_id>(id), now);
+  return core->operations().view(id_number<operation_id>(id), now);
 }
 
 worker_view cluster::worker(const char* name) {
-  const auto view = heart->workers().worker(name, now);
+  const auto view = core->workers().worker(name, now);
   expect(view.has_value(), "an enrolled worker is known");
   return *view;
 }

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "controller/core.hpp"
+#include "controller/commit_gate.hpp"
 #include "protocol/channel.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"
@@ -12,16 +12,16 @@
 namespace quell::fuzz {
 
 /// What left the core, and what must never leave it.
-class recorder final : public controller::core_edges {
+class recorder final : public controller::commit_gate_edges {
  public:
   std::uint64_t tickets = 0;
   std::vector<controller::outgoing_frame> sent;
   std::map<operation_id, int> terminal_events;
   std::map<operation_id, std::map<std::string, output_counts>> counted;
 
-  std::uint64_t submit(std::vector<storage::entry> batch) override;
+  std::uint64_t submit(std::vector<records::entry> batch) override;
   void send(const controller::outgoing_frame& frame) override { sent.push_back(frame); }
-  void publish(const storage::event_record& event) override;
+  void publish(const records::event_record& event) override;
   void allow_keys(std::vector<std::string>) override {}
   void output_expected(const operation_id&, const std::string&) override {}
   void output_closes(const operation_id&) override {}
@@ -38,7 +38,7 @@ struct cluster {
   moment now{wall_time{milliseconds{1'795'000'000'000}}, boot_time{1'000'000'000'000}};
   std::string honest_key = std::string(40, 'a'), hostile_key = std::string(40, 'b');
   session_id honest_session = id_number<session_id>(101), hostile_session = id_number<session_id>(102);
-  std::unique_ptr<controller::core> heart;
+  std::unique_ptr<controller::commit_gate> core;
   channel_receiver honest_received;
   std::uint64_t honest_sent = 0, beats = 0;
   std::vector<wire::message> honest_got; ///< numbered frames, each once, in order

@@ -1,7 +1,7 @@
 // The fuzzers' configuration reader knows the sections of chat services by name alone: what connects to them, and the
 // log, stay out of a fuzzer.
-#include "controller/chat/settings.hpp"
 #include "integrations/host/log.hpp"
+#include "quelld/chat/settings.hpp"
 
 namespace quell::controller::chat {
 

@@ -11,7 +11,7 @@ import sys
 
 GUARANTEES = ("No escape", "Order", "Terminal is final", "A second cancel is a success", "A stop is bounded", "Nothing left behind", "Guardian",
               "Partition", "Sessions", "Crash", "Disk full", "Only what was meant", "One result per call")
-ROOMS = ("actors", "benchmarks", "cli", "console", "controller", "docs", "integrations", "protocol", "storage", "tests", "worker")
+ROOMS = ("actors", "benchmarks", "cli", "console", "controller", "docs", "gateway", "integrations", "protocol", "quelld", "storage", "tests", "worker")
 PATH = re.compile(r"`((?:%s)/[\w./-]+)`" % "|".join(ROOMS))
 CITED = re.compile(r"^- `([^`]+)`: (.*)$")
 SOURCES = (".cpp", ".hpp", ".py", ".pml", ".md", ".txt")

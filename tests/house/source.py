@@ -3,7 +3,7 @@ import pathlib
 import re
 from typing import Iterator, NamedTuple
 
-ROOMS = ("protocol", "storage", "actors", "controller", "worker", "integrations", "cli", "console", "benchmarks", "tests")
+ROOMS = ("protocol", "storage", "actors", "controller", "gateway", "quelld", "worker", "integrations", "cli", "console", "benchmarks", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TOKEN = re.compile(
     r'//[^\n]*'                                  # a comment to the end of the line

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "integrations/chat/discord/door.hpp"
 #include "integrations/chat/discord/ed25519.hpp"
+#include "integrations/chat/discord/interaction_verifier.hpp"
 #include "integrations/chat/discord/rate_limits.hpp"
 #include "integrations/chat/discord/read.hpp"
 #include "integrations/chat/discord/web_address.hpp"
@@ -88,7 +88,7 @@ TEST_CASE("Ed25519 holds for the vectors of RFC 8032 and for nothing near them",
 TEST_CASE("only what Discord signed just now, and after we opened, comes in", "[discord]") {
   // The first vector: an empty message, that is, no timestamp and no body, is no call.
   const std::chrono::sys_seconds now{1'700'000'000s};
-  interaction_door door(hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"), now - 1000s);
+  interaction_verifier door(hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"), now - 1000s);
   web_call call;
   call.headers = {{"x-signature-ed25519", "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a3"
                                           "3bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"},

@@ -78,7 +78,7 @@ class session_world {
   std::string out;
   std::vector<chat::heard_message> heard;
   std::vector<chat::approval_word> approvals;
-  std::optional<chat::hang_up_wish> wish;
+  std::optional<chat::disconnect_request> wish;
 
  private:
   void take() {

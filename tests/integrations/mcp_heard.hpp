@@ -26,7 +26,7 @@ class mcp_heard {
   integrations::mcp_late late() {
     return [kept = kept_](const std::string& what) {
       const std::lock_guard lock(kept->guard);
-      kept->lates.push_back(what);
+      kept->late_results.push_back(what);
       kept->changed.notify_all();
     };
   }
@@ -41,9 +41,9 @@ class mcp_heard {
     const std::lock_guard lock(kept_->guard);
     return kept_->events;
   }
-  std::vector<std::string> lates() const {
+  std::vector<std::string> late_results() const {
     const std::lock_guard lock(kept_->guard);
-    return kept_->lates;
+    return kept_->late_results;
   }
   std::size_t count_of_progress() const {
     const std::lock_guard lock(kept_->guard);
@@ -77,8 +77,8 @@ class mcp_heard {
     return std::get<integrations::mcp_call_events::failed>(all.back());
   }
   std::string wait_for_late(std::size_t count = 1) const {
-    wait("what became of a cancel", [count](const kept& all) { return all.lates.size() >= count; });
-    return lates()[count - 1];
+    wait("what became of a cancel", [count](const kept& all) { return all.late_results.size() >= count; });
+    return late_results()[count - 1];
   }
   result<std::vector<integrations::mcp_tool>> tools(std::size_t count = 1) const {
     wait("a list of tools", [count](const kept& all) { return all.lists.size() >= count; });
@@ -91,7 +91,7 @@ class mcp_heard {
     std::mutex guard;
     std::condition_variable changed;
     std::vector<integrations::mcp_call_event> events;
-    std::vector<std::string> lates;
+    std::vector<std::string> late_results;
     std::vector<result<std::vector<integrations::mcp_tool>>> lists;
   };
   static std::size_t progress(const kept& all) {

@@ -85,7 +85,7 @@ TEST_CASE("a cancel of an older version posts the notification and closes the st
   CHECK(sent["params"] == json{{"requestId", call_sent["id"]}, {"reason", "the user said stop"}});
   call->cancel("again", heard.late());
   client.reset();
-  CHECK(heard.lates() == std::vector<std::string>{"ignored", "ignored"});
+  CHECK(heard.late_results() == std::vector<std::string>{"ignored", "ignored"});
   CHECK(heard.events().size() == 1);
   CHECK(count(old.server, "notifications/cancelled") == 1);
 }
@@ -170,7 +170,7 @@ TEST_CASE("cancels at every moment: before the handshake, unsent, answered, afte
   CHECK(open_one.failed().why.code == "mcp_unreachable");
   CHECK_FALSE(open_one.failed().sent);
   second->cancel("stop", open_one.late());
-  CHECK(open_one.lates() == std::vector<std::string>{"not_sent"});
+  CHECK(open_one.late_results() == std::vector<std::string>{"not_sent"});
   second.reset();
   CHECK(early.events().empty());
 
@@ -197,7 +197,7 @@ TEST_CASE("the end of a server ends its calls, and leaves no connection or descr
   two->cancel("stop", cancelled.late());
   client.reset();
   CHECK(running.failed().why.code == "mcp_unreachable");
-  CHECK(cancelled.lates().size() == 1);
+  CHECK(cancelled.late_results().size() == 1);
   CHECK(cancelled.events().size() == 1);
   old.server.until("all connections to be closed", [&] { return old.server.open() == 0; });
   CHECK(descriptors() == before);
@@ -223,7 +223,7 @@ TEST_CASE("200 calls cancelled at once by several threads: each stream closed, e
   CHECK(count(old.server, "notifications/cancelled") == count_of_calls);
   client.reset();
   for (const mcp_heard& one : heards) {
-    CHECK(one.lates().size() == 1);
+    CHECK(one.late_results().size() == 1);
     CHECK(one.events().size() == 1);
   }
 }

@@ -174,7 +174,7 @@ TEST_CASE("a stop while input is required sends nothing: the call has ended ther
   talk.answer(call, required({{"a", one_request}}, "s"));
   const auto wrote = talk.wrote.size();
   CHECK(talk.cancel(call));
-  CHECK(talk.lates(call) == std::vector<std::string>{"done"});
+  CHECK(talk.late_results(call) == std::vector<std::string>{"done"});
   answers(talk, call, 1, action::accept, "{}");
   CHECK(talk.wrote.size() == wrote);
   // Once it is repeated it is stopped as any other, under the id of its last request.
@@ -186,7 +186,7 @@ TEST_CASE("a stop while input is required sends nothing: the call has ended ther
   CHECK(talk.cancel(other));
   CHECK(last(talk)["params"]["requestId"] == again["id"]);
   talk.answer(again["id"], text_result("done"));
-  CHECK(talk.lates(other) == std::vector<std::string>{"too_late"});
+  CHECK(talk.late_results(other) == std::vector<std::string>{"too_late"});
 }
 
 TEST_CASE("a call that requires what nobody can give, or for ever, ends with the reason") {

@@ -138,11 +138,11 @@ TEST_CASE("a cancel is sent once, with the id as a number, and what comes after 
   CHECK(sent[0]["params"]["requestId"].is_number_unsigned());
   CHECK(sent[0]["params"] == json{{"requestId", call}, {"reason", "the user said stop"}});
   talk.progress(call, 2);
-  CHECK(talk.lates(call).empty());
+  CHECK(talk.late_results(call).empty());
   talk.answer(call, text_result("did it all the same"));
-  CHECK(talk.lates(call) == std::vector<std::string>{"too_late"});
+  CHECK(talk.late_results(call) == std::vector<std::string>{"too_late"});
   talk.answer(call, text_result("again"));
-  CHECK(talk.lates(call).size() == 1);
+  CHECK(talk.late_results(call).size() == 1);
   CHECK(talk.all<mcp_effects::tell>().empty());
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("what became of a cancel: not sent, done, ignored by the caller's boun
   mcp_talk talk;
   const auto early = talk.call();
   CHECK(talk.cancel(early));
-  CHECK(talk.lates(early) == std::vector<std::string>{"not_sent"});
+  CHECK(talk.late_results(early) == std::vector<std::string>{"not_sent"});
   talk.shake();
   CHECK(talk.wrote_of("tools/call").empty());
   CHECK(talk.wrote_of("notifications/cancelled").empty());
@@ -158,14 +158,14 @@ TEST_CASE("what became of a cancel: not sent, done, ignored by the caller's boun
   const auto done = talk.call(), bound = talk.call(), end = talk.call(), open = talk.call();
   for (const auto one : {done, bound, end}) CHECK(talk.cancel(one));
   talk.refuse(done, -32800, "cancelled");
-  CHECK(talk.lates(done) == std::vector<std::string>{"done"});
+  CHECK(talk.late_results(done) == std::vector<std::string>{"done"});
   talk.session.stop_waiting(bound);
   talk.session.stop_waiting(bound);
   talk.session.stop_waiting(open); // not cancelled: no effect
   talk.look();
-  CHECK(talk.lates(bound) == std::vector<std::string>{"ignored"});
+  CHECK(talk.late_results(bound) == std::vector<std::string>{"ignored"});
   talk.close();
-  CHECK(talk.lates(end) == std::vector<std::string>{"ignored"});
+  CHECK(talk.late_results(end) == std::vector<std::string>{"ignored"});
   CHECK(talk.events<failed>(open).at(0).why.code == "mcp_unreachable");
   CHECK_THAT(talk.events<failed>(open).at(0).why.detail, Catch::Contains("exited with status 1"));
   talk.close();
@@ -186,7 +186,7 @@ TEST_CASE("cancels that nobody ever answers are not remembered for ever") {
   }
   talk.look();
   CHECK(talk.all<mcp_effects::late>().size() == 1);
-  CHECK(talk.lates(first) == std::vector<std::string>{"ignored"});
+  CHECK(talk.late_results(first) == std::vector<std::string>{"ignored"});
 }
 
 TEST_CASE("input that is no JSON object never leaves") {
@@ -280,7 +280,7 @@ TEST_CASE("a message above the limit is skipped, and the call that it answers is
                                          : "{" + result + ",\"jsonrpc\":\"2.0\"," + id + "}\n";
       for (std::size_t at = 0; at < whole.size(); at += 65536) talk.hear(whole.substr(at, 65536));
       if (cancelled) {
-        CHECK(talk.lates(call) == std::vector<std::string>{"too_late"});
+        CHECK(talk.late_results(call) == std::vector<std::string>{"too_late"});
       } else {
         REQUIRE(talk.events<failed>(call).size() == 1);
         CHECK(talk.events<failed>(call)[0].why.code == "mcp_broken");

@@ -126,7 +126,7 @@ TEST_CASE("cancels before the server is there, in the middle, twice, after the s
   middle.wait_for_progress();
   second->cancel("stop", middle.late());
   second->cancel("stop", middle.late());
-  CHECK(middle.lates().empty());
+  CHECK(middle.late_results().empty());
   second->stop_waiting();
   CHECK(middle.wait_for_late(1) == "ignored");
   CHECK(middle.wait_for_late(2) == "ignored");
@@ -211,7 +211,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
   auto server = std::make_unique<mcp_stdio_server>("files", write);
   peer.serve(*server);
   std::vector<std::thread> users;
-  std::atomic<int> lates = 0;
+  std::atomic<int> late_results = 0;
   constexpr int threads = 4, rounds = 200;
   for (int t = 0; t < threads; ++t)
     users.emplace_back([&, t] {
@@ -226,7 +226,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
           ++*counter;
         });
         if ((i + t) % 2 == 0) any.wait(false);
-        call->cancel("stop", [&](const std::string&) { ++lates; });
+        call->cancel("stop", [&](const std::string&) { ++late_results; });
         if (*alive % 2 != 0) std::abort();
         alive.reset();
         if (i % 3 == 0) call->stop_waiting();
@@ -235,7 +235,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
   for (std::thread& one : users) one.join();
   peer.stop();
   server.reset();
-  CHECK(lates == threads * rounds);
+  CHECK(late_results == threads * rounds);
   CHECK(overlaps == 0);
   CHECK(early == 0);
 }

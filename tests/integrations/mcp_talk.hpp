@@ -80,7 +80,7 @@ class mcp_talk {
       if (const auto* fits = std::get_if<Event>(&one.event); fits && one.call == number) found.push_back(*fits);
     return found;
   }
-  std::vector<std::string> lates(integrations::mcp_call_number number) const {
+  std::vector<std::string> late_results(integrations::mcp_call_number number) const {
     std::vector<std::string> found;
     for (const auto& one : all<integrations::mcp_effects::late>())
       if (one.call == number) found.push_back(one.what);

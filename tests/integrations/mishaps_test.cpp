@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "integrations/models/mishaps.hpp"
+#include "integrations/models/provider_errors.hpp"
 #include "integrations/models/running_call.hpp"
 
 using namespace quell;
@@ -12,9 +12,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-mishap answered(long status, const std::string& body = {},
-                std::map<std::string, std::string, std::less<>> headers = {}) {
-  return of_refusal({status, std::move(headers), body}, 1'000'000'000);
+provider_error answered(long status, const std::string& body = {},
+                        std::map<std::string, std::string, std::less<>> headers = {}) {
+  return error_from_status({status, std::move(headers), body}, 1'000'000'000);
 }
 
 } // namespace

@@ -14,7 +14,7 @@ namespace quell::testing {
 
 struct reading {
   std::vector<model_event> told;
-  std::optional<integrations::mishap> wrong;
+  std::optional<integrations::provider_error> wrong;
 
   std::string text() const {
     std::string whole;

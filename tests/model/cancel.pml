@@ -112,7 +112,7 @@ mtype = { WELCOME, START, STOP_SCOPE, STOP_OP, STORED, HELLO, STARTED, STOPPING,
 #define T(w, i) ((w) * NOPS + (i))
 
 /* ---- the controller: what is on disk after each turn ---------------------------------------------------------------- */
-byte st[NOPS], seq[NOPS], as_of[NOPS], own_end[NOPS];
+byte st[NOPS], seq[NOPS], as_of[NOPS], self_status[NOPS];
 byte held_by[NOPS];                 /* worker + 1; 0 = none */
 byte k_at[NK], k_seq[NK], k_target[NK], k_joined[NK];
 byte cutoff;                        /* of the one scope */
@@ -168,7 +168,7 @@ mtype kind;
 #define ANY_K(what, i) (what(0, i) || what(1, i) || what(2, i))
 #endif
 /* @code controller/ledger/judge.cpp parent_end_stops */
-#define PARENT_END_STOPS(i) (PARENT && (i) == 1 && (own_end[0] == FAILED || own_end[0] == CANCELLED))
+#define PARENT_END_STOPS(i) (PARENT && (i) == 1 && (self_status[0] == FAILED || self_status[0] == CANCELLED))
 #define STOP_OF(i) (ANY_K(COVERS, i) || PARENT_END_STOPS(i))
 /* for the properties: of all cancels that there ever were, not only of the open ones */
 #define REACHES(k, i) (k_at[k] != NONE && k_at[k] != JOINED && AIMS(k, i) && (k_target[k] != WHOLE_SCOPE || as_of[i] <= k_seq[k]))

@@ -9,7 +9,7 @@ inline push(to, what, arg, cancel) {
   out_a[n_out] = arg; out_k[n_out] = cancel; n_out++
 }
 
-/* @code controller/core.cpp release
+/* @code controller/commit_gate.cpp release
    The turn is on disk: answers, then frames. What anybody outside now knows is what the properties hold us to. */
 inline leave() {
   j = 0;
@@ -58,7 +58,7 @@ inline on_disk() {
   j = 0
 }
 
-/* @code controller/core.cpp submit_turn, committed
+/* @code controller/commit_gate.cpp submit_transaction, committed
    @code controller/ledger/recovery.cpp recover */
 inline commit_and_leave() {
   d_step { settle() };
@@ -81,12 +81,12 @@ byte o_st[NOPS], o_seq[NOPS], o_as_of[NOPS], o_own[NOPS], o_held[NOPS];
 byte o_k_at[NK], o_k_seq[NK], o_k_target[NK], o_k_joined[NK], o_cutoff, o_tombs, o_next, o_life[NW];
 #define COPY(n, to, from) j = 0; do :: j < n -> to[j] = from[j]; j++ :: else -> break od
 inline remember() {
-  COPY(NOPS, o_st, st); COPY(NOPS, o_seq, seq); COPY(NOPS, o_as_of, as_of); COPY(NOPS, o_own, own_end); COPY(NOPS, o_held, held_by);
+  COPY(NOPS, o_st, st); COPY(NOPS, o_seq, seq); COPY(NOPS, o_as_of, as_of); COPY(NOPS, o_own, self_status); COPY(NOPS, o_held, held_by);
   COPY(NK, o_k_at, k_at); COPY(NK, o_k_seq, k_seq); COPY(NK, o_k_target, k_target); COPY(NK, o_k_joined, k_joined);
   COPY(NW, o_life, known_life); o_cutoff = cutoff; o_tombs = tombs; o_next = next_seq
 }
 inline restore() {
-  COPY(NOPS, st, o_st); COPY(NOPS, seq, o_seq); COPY(NOPS, as_of, o_as_of); COPY(NOPS, own_end, o_own); COPY(NOPS, held_by, o_held);
+  COPY(NOPS, st, o_st); COPY(NOPS, seq, o_seq); COPY(NOPS, as_of, o_as_of); COPY(NOPS, self_status, o_own); COPY(NOPS, held_by, o_held);
   COPY(NK, k_at, o_k_at); COPY(NK, k_seq, o_k_seq); COPY(NK, k_target, o_k_target); COPY(NK, k_joined, o_k_joined);
   COPY(NW, known_life, o_life); cutoff = o_cutoff; tombs = o_tombs; next_seq = o_next
 }
@@ -132,16 +132,16 @@ inline release_slot(i) {
 /* @code controller/ledger/ends.cpp finish_one */
 inline finish_one(i) {
   assert(!IS_TERMINAL(st[i]));                                              /* P terminal_is_final */
-  assert(own_end[i] != CANCELLED || WAS_MEANT(i));                          /* P only_what_was_meant */
-  st[i] = own_end[i]
+  assert(self_status[i] != CANCELLED || WAS_MEANT(i));                          /* P only_what_was_meant */
+  st[i] = self_status[i]
 }
 
 /* @code controller/ledger/ends.cpp end_own_work, finish, stop_children
    Terminal when nothing below it lives. An end other than a good one stops the children. */
 inline end_own_work(i, how) {
-  assert(own_end[i] == NONE);
+  assert(self_status[i] == NONE);
   release_slot(i);
-  own_end[i] = how;
+  self_status[i] = how;
   if
   :: PARENT && i == 0 && NOPS > 1 && LIVE(1 % NOPS) ->
      if
@@ -152,7 +152,7 @@ inline end_own_work(i, how) {
   :: else ->
      finish_one(i);
      if
-     :: PARENT && i == 1 && own_end[0] != NONE -> finish_one(0)
+     :: PARENT && i == 1 && self_status[0] != NONE -> finish_one(0)
      :: else
      fi
   fi
@@ -317,7 +317,7 @@ inline take_hello(w) {
      :: a < NOPS ->
         if
         :: (v & (1 << a)) && held_by[a] != w + 1 ->
-           assert(own_end[a] != NONE);                       /* what lives there and is not ours to hold has ended here */
+           assert(self_status[a] != NONE);                       /* what lives there and is not ours to hold has ended here */
            push(w, STOP_OP, a, 0)
         :: else
         fi;

@@ -7,7 +7,7 @@ inline create(i) {
   as_of[i] = (said[i] != 0 -> said[i] : next_seq);
   if
   :: tombs & (1 << i) -> st[i] = REFUSED
-  :: PARENT && i == 1 && (STOP_OF(0) || own_end[0] != NONE || st[0] == REFUSED) -> st[i] = REFUSED
+  :: PARENT && i == 1 && (STOP_OF(0) || self_status[0] != NONE || st[0] == REFUSED) -> st[i] = REFUSED
 #ifdef CUTOFF_LESS
   :: said[i] != 0 && cutoff > as_of[i] -> st[i] = REFUSED
   :: else ->
@@ -91,7 +91,7 @@ inline cancel(k) {
 #else
 #define USED(w) ((held_by[0] == (w) + 1) + (held_by[1] == (w) + 1) + (held_by[2] == (w) + 1))
 #endif
-#define NEVER_SENT(i) (st[i] == PENDING && held_by[i] == 0 && own_end[i] == NONE)
+#define NEVER_SENT(i) (st[i] == PENDING && held_by[i] == 0 && self_status[i] == NONE)
 #define PLACEABLE(w, i) (NEVER_SENT(i) && !STOP_OF(i) && c_session[w] != 0 && USED(w) < SLOTS)
 
 /* @code controller/ledger/reports.cpp assign

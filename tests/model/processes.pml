@@ -52,7 +52,7 @@ active proctype client() {
   :: atomic { w == 0 && NEVER_SENT(i) && STOP_OF(i) -> d_step { remember(); visit(i) }; commit_and_leave() }
 
 /* @code controller/fleet/frames.cpp frame, numbered, report
-   @code controller/core.cpp frame, absorb, tick, end_burst */
+   @code controller/commit_gate.cpp frame, absorb, tick, end_burst */
 proctype controller(byte w) {
 end: do
   :: atomic {

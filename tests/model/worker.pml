@@ -43,7 +43,7 @@ inline greet(w) {
 
 /* @code worker/controller_session.cpp welcomed
    @code protocol/lease.cpp welcomed
-   @code worker/task_table.cpp lapse
+   @code worker/task_table.cpp expire_unstarted
    The lease counts from the sending of the hello: it may be over before the welcome comes. */
 inline welcomed(w) {
   if
@@ -89,7 +89,7 @@ inline end_unrun(w, i, how) {
   t_at[T(w, i)] = T_ENDED; t_end[T(w, i)] = how; t_told[T(w, i)] = false
 }
 
-/* @code worker/stop_book.cpp covers */
+/* @code worker/applied_stops.cpp covers */
 #define BOOK_COVERS(w, i) ((book_closed[w] & (1 << (i))) || (PARENT && (i) == 1 && (book_closed[w] & 1)) || as_of[i] <= book_cutoff[w])
 
 /* @code worker/task_table.cpp start */
@@ -108,7 +108,7 @@ inline take_start(w, i) {
 
 /* The stop is in (kind, x operation or cutoff, z cancel + 1). When this returns it is applied.
    @code worker/task_table.cpp stop, touched_by, apply, tighten
-   @code worker/stop_book.cpp record, close */
+   @code worker/applied_stops.cpp record, close */
 inline take_stop(w) {
   if
   :: kind == STOP_SCOPE -> if :: x > book_cutoff[w] -> book_cutoff[w] = x :: else fi
@@ -122,7 +122,7 @@ inline take_stop(w) {
      :: t_at[T(w, j)] != T_NONE && t_at[T(w, j)] < T_ENDED &&
         (kind == STOP_SCOPE && (as_of[j] <= x || (PARENT && j == 1 && (book_closed[w] & 1))) ||
          kind == STOP_OP && (j == x || (PARENT && j == 1 && x == 0))) ->
-        assert(WAS_MEANT(j) || own_end[j] != NONE);                         /* P only_what_was_meant */
+        assert(WAS_MEANT(j) || self_status[j] != NONE);                         /* P only_what_was_meant */
         book_closed[w] = book_closed[w] | (1 << j);
         if
         :: t_at[T(w, j)] == T_QUEUED -> end_unrun(w, j, STOPPED_NEVER_RAN)

@@ -95,8 +95,8 @@ void chatters::come_again(said_message m, int tries, instant delay) {
 void chatters::say(said_message m, int tries) {
   // What has an id comes again until somebody answers.
   const bool repeats = !m.order.client_id.empty() && tries > 1;
-  auto* swarm = world_.swarm.it();
-  if (!swarm || !world_.controller.is_up()) {
+  auto* turn_scheduler = world_.turn_scheduler.it();
+  if (!turn_scheduler || !world_.controller.is_up()) {
     if (repeats) come_again(std::move(m), tries - 1, 700 * ms);
     return;
   }
@@ -106,7 +106,7 @@ void chatters::say(said_message m, int tries) {
     return std::string(m.order.modality == modality::voice ? "says" : "writes") + " in " + m.order.scope.text() + ": " +
            m.order.text + (m.order.client_id.empty() ? "" : " (" + m.order.client_id + ")");
   });
-  swarm->take(m.order, [this, m, sent = world_.turns.look_at(m)](const outcome<message_answer>& answer) {
+  turn_scheduler->take(m.order, [this, m, sent = world_.turns.look_at(m)](const outcome<message_answer>& answer) {
     is_answered_[static_cast<std::size_t>(m.number)] = true;
     world_.turns.answered(m, sent, answer);
     if (answer && answer->turn && answer->decision == message_answer::decided::turn)
@@ -122,7 +122,7 @@ void chatters::maybe_hang_up(const operation_id& turn, std::uint64_t salt) {
   ++waiting_;
   world_.events.after(r.long_tailed(1 * ms, 3 * seconds), [this, turn] {
     --waiting_;
-    if (auto* swarm = world_.swarm.it()) swarm->disconnected(turn);
+    if (auto* turn_scheduler = world_.turn_scheduler.it()) turn_scheduler->disconnected(turn);
   });
 }
 
@@ -139,9 +139,9 @@ void chatters::asked(const operation_id& call) {
 }
 
 void chatters::decide(const operation_id& call, random_stream r) {
-  auto* swarm = world_.swarm.it();
+  auto* turn_scheduler = world_.turn_scheduler.it();
   const auto* row = world_.truth.record_of(call);
-  if (!swarm || !row) return;
+  if (!turn_scheduler || !row) return;
   decision d;
   d.approved = r.chance(650);
   d.by.id = d.by.name = r.pick(people_in_chats);
@@ -156,8 +156,8 @@ void chatters::decide(const operation_id& call, random_stream r) {
   const auto done = [this, said](const outcome<operation_id>& answer) {
     world_.turns.decided(said, answer.has_value());
   };
-  if (is_operator) return swarm->decide(call, d, done);
-  swarm->decide_in_chat(call, d, place, account, done);
+  if (is_operator) return turn_scheduler->decide(call, d, done);
+  turn_scheduler->decide_in_chat(call, d, place, account, done);
 }
 
 } // namespace quell::simulation

@@ -25,9 +25,9 @@ const std::vector<scope_path>& scopes() {
 const std::vector<std::string> owners{"ann", "bob", "eve"};
 
 /// One of the things that the owner of an external operation may say.
-void say_of(external_books& books, const operation_id& id, std::uint64_t word, moment now) {
+void say_of(external_operations& books, const operation_id& id, std::uint64_t word, moment now) {
   if (word == 0) (void)books.end_external({id, owner_word::complete, R"({"n":1})", {}}, {}, now);
-  if (word == 1) (void)books.end_external({id, owner_word::fail, {}, storage::operation_error{"error", "no"}}, {}, now);
+  if (word == 1) (void)books.end_external({id, owner_word::fail, {}, records::operation_error{"error", "no"}}, {}, now);
   if (word == 2) (void)books.end_external({id, owner_word::stopped, {}, {}}, {}, now);
   if (word == 3) (void)books.start_external(id, {}, now);
   if (word >= 4) (void)books.heartbeat({{}, {id}, "runtime"}, now);
@@ -137,7 +137,7 @@ void clients::start_below_something(const scheduled& s) {
   start_nested(some_operation(r), s.salt, s.worker);
 }
 
-void clients::order(std::function<void(core&, moment)> what, int tries) {
+void clients::order(std::function<void(commit_gate&, moment)> what, int tries) {
   ++waiting_;
   const instant delay = random_.between(50, 900) * us;
   world_.events.after(delay, [this, what = std::move(what), tries]() mutable {
@@ -157,7 +157,7 @@ void clients::order(std::function<void(core&, moment)> what, int tries) {
 
 void clients::send(request q) {
   order(
-      [this, q](core& c, moment now) {
+      [this, q](commit_gate& c, moment now) {
         // The gateway looks into the store first.
         if (q.order.id && world_.truth.stands(q.fresh)) return;
         if (world_.disk.low()) return;
@@ -195,8 +195,8 @@ void clients::own(const operation_id& id, std::uint64_t salt, int words) {
     const auto word = r.below(8);
     // Not `order`: its delays are drawn from what everybody else draws from.
     if (world_.controller.is_up())
-      world_.controller.ask([id, word](core& c, moment now) {
-        c.written_turn(
+      world_.controller.ask([id, word](commit_gate& c, moment now) {
+        c.transaction(
             [&](ledger& l, moment at) -> std::function<void(bool)> {
               say_of(*l.externals(), id, word, at);
               return [](bool) {};
@@ -217,23 +217,23 @@ void clients::cancel(const scheduled& s) {
   if (r.chance(500)) o.grace = milliseconds{r.chance(300) ? 0 : r.long_tailed(1, 6000)};
   switch (s.what) {
   case act::cancel_operation:
-    o.target = storage::target_operation{some_operation(r)};
+    o.target = records::target_operation{some_operation(r)};
     o.must_exist = r.chance(300);
     break;
   case act::cancel_scope:
-    o.target = storage::target_scope{scope_at(r)};
+    o.target = records::target_scope{scope_at(r)};
     if (r.chance(150) && world_.truth.highest_seq_told() > 0)
       o.up_to_seq = r.between(1, static_cast<std::int64_t>(world_.truth.highest_seq_told()));
     break;
   case act::cancel_owner:
-    o.target = storage::target_owner{r.pick(owners), r.chance(400) ? std::optional(scope_at(r)) : std::nullopt};
+    o.target = records::target_owner{r.pick(owners), r.chance(400) ? std::optional(scope_at(r)) : std::nullopt};
     break;
   case act::cancel_everything:
-    o.target = storage::target_everything{r.chance(700) ? std::optional(scope_at(r)) : std::nullopt};
+    o.target = records::target_everything{r.chance(700) ? std::optional(scope_at(r)) : std::nullopt};
     break;
   case act::cancel_unknown: {
     const auto target = id_of<operation_id>(world_.controller.now().wall, r.next());
-    o.target = storage::target_operation{target};
+    o.target = records::target_operation{target};
     if (r.chance(700)) {
       // A start with exactly this id arrives a little after (or before) the cancel.
       request q;
@@ -274,9 +274,9 @@ void clients::send_cancel(cancel_order o, std::uint64_t salt, int tries) {
 
 void clients::send(cancel_order o, cancel_id fresh, int tries) {
   order(
-      [this, o, fresh](core& c, moment now) mutable {
+      [this, o, fresh](commit_gate& c, moment now) mutable {
         o.received = now.boot;
-        if (const auto* target = std::get_if<storage::target_operation>(&o.target)) {
+        if (const auto* target = std::get_if<records::target_operation>(&o.target)) {
           if (world_.truth.is_over(target->id)) return; // the gateway answers `already_finished` from the row
           if (world_.truth.stands(target->id)) o.must_exist = true;
         }
@@ -297,7 +297,7 @@ void clients::cancel_everything() {
   cancel_order o;
   o.by_token.role = role::admin;
   o.by_token.token_name = o.by_token.token_id = "the end";
-  o.target = storage::target_everything{};
+  o.target = records::target_everything{};
   o.grace = milliseconds{500};
   send_cancel(std::move(o), mix(world_.plan.seed, 1500 + cancels_), 300);
 }
@@ -307,9 +307,9 @@ void clients::drain(const scheduled& s) {
   const bool cancel = r.chance(500);
   std::optional<milliseconds> deadline;
   if (r.chance(300)) deadline = milliseconds{r.between(10, 4000)};
-  order([this, s, cancel, deadline](core& c, moment now) {
+  order([this, s, cancel, deadline](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.turn(
+    c.step(
         [&](ledger&, fleet& f, moment at) -> std::function<void()> {
           (void)f.drain(world_.name(s.worker), "as scheduled", deadline, cancel, at);
           return [] {};
@@ -320,8 +320,8 @@ void clients::drain(const scheduled& s) {
 
 void clients::resume(std::size_t worker) {
   order(
-      [this, worker](core& c, moment now) {
-        c.turn(
+      [this, worker](commit_gate& c, moment now) {
+        c.step(
             [&](ledger&, fleet& f, moment at) -> std::function<void()> {
               (void)f.resume(world_.name(worker), at);
               return [] {};
@@ -333,9 +333,9 @@ void clients::resume(std::size_t worker) {
 
 void clients::remove(const scheduled& s) {
   const bool cancel = (s.salt & 1) != 0;
-  order([this, s, cancel](core& c, moment now) {
+  order([this, s, cancel](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.turn(
+    c.step(
         [&](ledger&, fleet& f, moment at) -> std::function<void()> {
           (void)f.remove(world_.name(s.worker), cancel, at);
           return [] {};
@@ -346,8 +346,8 @@ void clients::remove(const scheduled& s) {
 
 void clients::enrol(std::size_t worker) {
   order(
-      [this, worker](core& c, moment now) {
-        c.turn(
+      [this, worker](commit_gate& c, moment now) {
+        c.step(
             [&](ledger&, fleet& f, moment at) -> std::function<void()> {
               if (!f.knows(world_.name(worker)))
                 (void)f.enrol(world_.name(worker), world_.workers[worker]->key(), {}, at);
@@ -362,8 +362,8 @@ void clients::declare(const scheduled& s) {
   random_stream r(world_.plan.seed, mix(1600, s.salt));
   if (s.what == act::declare_operation) {
     const auto id = some_operation(r);
-    order([this, id](core& c, moment now) {
-      c.turn(
+    order([this, id](commit_gate& c, moment now) {
+      c.step(
           [&](ledger& l, fleet&, moment at) -> std::function<void()> {
             caller admin;
             admin.role = role::admin;
@@ -375,8 +375,8 @@ void clients::declare(const scheduled& s) {
     });
     return;
   }
-  order([this, s](core& c, moment now) {
-    c.turn(
+  order([this, s](commit_gate& c, moment now) {
+    c.step(
         [&](ledger& l, fleet& f, moment at) -> std::function<void()> {
           const auto view = f.worker(world_.name(s.worker), at);
           if (!view || view->status == worker_status::ready || view->status == worker_status::draining) return [] {};

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "controller/core.hpp"
+#include "controller/commit_gate.hpp"
 #include "tests/simulation/events.hpp"
 #include "tests/simulation/random.hpp"
 #include "tests/simulation/scenario.hpp"
@@ -55,7 +55,7 @@ class clients {
   void send_cancel(controller::cancel_order o, std::uint64_t salt, int tries = 3);
   operation_id some_operation(random_stream& r) const;
   /// Tries until the controller is up (so many times), a little later each time.
-  void order(std::function<void(controller::core&, moment)> what, int tries = 1);
+  void order(std::function<void(controller::commit_gate&, moment)> what, int tries = 1);
   scope_path scope_at(random_stream& r) const;
 
   world& world_;

@@ -1,4 +1,4 @@
-// The controller's actor, its timers and its deaths. Mirrors controller/controller_actor.cpp and wiring.cpp.
+// The controller's actor, its timers and its deaths. Mirrors actors/controller_actor.cpp and wiring.cpp.
 #include "tests/simulation/controller_host.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ moment controller_host::now() const { return clock_.now(world_.events.now()); }
 
 void controller_host::start() {
   start_planned_ = false;
-  if (heart_) return;
-  auto recovered = world_.disk.open([this](const storage::journal::commit_notice& n) { committed(n); });
+  if (gate_) return;
+  auto recovered = world_.disk.open([this](const records::commit_notice& n) { committed(n); });
   if (!recovered) {
     world_.note("controller", [&] { return "cannot start: " + recovered.error().code; });
     world_.disk.crash();
@@ -39,7 +39,7 @@ void controller_host::start() {
   world_.truth.recovered(*recovered);
   world_.turns.recovered();
   if (world_.failed()) return;
-  core_settings s;
+  commit_gate_settings s;
   s.ledger.worker_lease = world_.plan.lease;
   s.ledger.longest_lease = world_.plan.handover;
   s.ledger.leaves_per_step = 20;
@@ -48,10 +48,10 @@ void controller_host::start() {
   s.fleet.handover_lease = world_.plan.handover;
   s.token_for = [](const operation_id&) { return std::string("token"); };
   world_.net.listen();
-  heart_ = std::make_unique<core>(std::move(s), std::move(*recovered), *this, now());
+  gate_ = std::make_unique<commit_gate>(std::move(s), std::move(*recovered), *this, now());
   world_.truth.controller_started();
   tick();
-  if (world_.plan.chats) world_.swarm.start();
+  if (world_.plan.chats) world_.turn_scheduler.start();
   end_handler();
 }
 
@@ -72,7 +72,7 @@ void controller_host::refusal_known(std::uint64_t ticket) {
   if (acts()) world_.disk.refusal_known(ticket);
 }
 
-std::uint64_t controller_host::submit(std::vector<storage::entry> batch) {
+std::uint64_t controller_host::submit(std::vector<records::entry> batch) {
   return acts() ? world_.disk.submit(std::move(batch)) : ~std::uint64_t{0} >> 1;
 }
 
@@ -83,19 +83,19 @@ void controller_host::send(const outgoing_frame& f) {
   world_.net.send_down(f.route, std::move(bytes));
 }
 
-void controller_host::publish(const storage::event_record& event) {
+void controller_host::publish(const records::event_record& event) {
   if (!acts()) return;
   world_.truth.published(event);
   world_.turns.published(event);
-  world_.swarm.heard(event);
+  world_.turn_scheduler.heard(event);
 }
 
 void controller_host::signal(const actor_signal& s) {
-  if (world_.plan.chats && acts()) world_.swarm.signal(s);
+  if (world_.plan.chats && acts()) world_.turn_scheduler.signal(s);
 }
 
 void controller_host::ended(const ended_operation& e) {
-  if (world_.plan.chats && acts()) world_.swarm.ended(e);
+  if (world_.plan.chats && acts()) world_.turn_scheduler.ended(e);
 }
 
 void controller_host::allow_keys(std::vector<std::string> public_keys) {
@@ -126,27 +126,27 @@ void controller_host::receive(std::size_t worker, const std::string& route, cons
   if (!is_up()) return;
   auto frame = wire::decode(bytes);
   if (!frame) return world_.violate("codec", "a frame of a worker cannot be read: " + frame.error().detail);
-  ask([&](core& c, moment at) { c.frame(route, world_.workers[worker]->key(), *frame, at); });
+  ask([&](commit_gate& c, moment at) { c.frame(route, world_.workers[worker]->key(), *frame, at); });
 }
 
-bool controller_host::ask(const std::function<void(core&, moment)>& what) {
+bool controller_host::ask(const std::function<void(commit_gate&, moment)>& what) {
   if (!is_up()) return false;
-  what(*heart_, now());
+  what(*gate_, now());
   after();
   end_handler();
   return true;
 }
 
-void controller_host::committed(const storage::journal::commit_notice& n) {
+void controller_host::committed(const records::commit_notice& n) {
   if (!is_up()) return;
-  heart_->committed(n, now());
+  gate_->committed(n, now());
   finish_hand_over();
   after();
   end_handler();
 }
 
 void controller_host::after() {
-  if (!heart_->dirty() || turn_over_sent_) return;
+  if (!gate_->dirty() || turn_over_sent_) return;
   turn_over_sent_ = true;
   world_.events.after(random_.between(1, 120) * us, [this, life = lives_] {
     if (life == lives_ && is_up()) turn_over();
@@ -155,7 +155,7 @@ void controller_host::after() {
 
 void controller_host::turn_over() {
   turn_over_sent_ = false;
-  arm(heart_->end_burst(now()));
+  arm(gate_->end_burst(now()));
   after();
   end_handler();
 }
@@ -175,37 +175,37 @@ void controller_host::arm(std::optional<boot_time> next) {
 
 void controller_host::tick() {
   timer_at_.reset();
-  arm(heart_->tick(now()));
+  arm(gate_->tick(now()));
 }
 
 /// The end of every message: if it was the last one, the process is gone now.
 void controller_host::end_handler() {
   if (dying_) return die(false);
-  if (!world_.failed()) world_.truth.controller_turned(*heart_);
+  if (!world_.failed()) world_.truth.controller_turned(*gate_);
 }
 
 void controller_host::crash(instant down_for) {
-  if (!heart_) return;
+  if (!gate_) return;
   world_.note("controller", [] { return std::string("crashes"); });
   down_for_ = down_for;
   die(false);
 }
 
 void controller_host::crash_after(std::uint64_t effects, instant down_for) {
-  if (!heart_) return;
+  if (!gate_) return;
   down_for_ = down_for;
   effects_left_ = effects;
 }
 
 void controller_host::die(bool orderly) {
   dying_ = true;
-  world_.swarm.die();
+  world_.turn_scheduler.die();
   world_.net.controller_died(orderly);
   if (orderly)
     world_.disk.close();
   else
     world_.disk.crash();
-  heart_.reset();
+  gate_.reset();
   ++generation_;
   if (random_.chance(100)) clock_.reboot(world_.events.now()); // it comes back on a machine that was just booted
   if (std::exchange(start_planned_, true)) return;
@@ -217,17 +217,17 @@ void controller_host::hand_over(instant down_for) {
   world_.note("controller", [] { return std::string("hands over"); });
   down_for_ = down_for;
   leaving_ = true;
-  heart_->workers().hand_over(now());
-  heart_->end_burst(now());
+  gate_->workers().hand_over(now());
+  gate_->end_burst(now());
   finish_hand_over();
-  if (heart_) {
+  if (gate_) {
     after();
     end_handler();
   }
 }
 
 void controller_host::finish_hand_over() {
-  if (!leaving_ || dying_ || !heart_ || !heart_->quiet()) return;
+  if (!leaving_ || dying_ || !gate_ || !gate_->quiet()) return;
   // The main thread hears of it and takes the rest down.
   world_.events.after(random_.between(1, 30) * ms, [this, life = lives_] {
     if (life == lives_ && is_up()) die(true);

@@ -1,4 +1,4 @@
-// quelld in virtual time: the production core behind its gate, fed as controller/controller_actor does it, on the
+// quelld in virtual time: the production core behind its gate, fed as actors/controller_actor does it, on the
 // simulated store and network. It can die between any two things that it does to the world.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/core.hpp"
+#include "controller/commit_gate.hpp"
 #include "tests/simulation/events.hpp"
 #include "tests/simulation/random.hpp"
 
@@ -17,7 +17,7 @@ namespace quell::simulation {
 
 struct world;
 
-class controller_host final : public controller::core_edges {
+class controller_host final : public controller::commit_gate_edges {
  public:
   explicit controller_host(world& w);
 
@@ -33,22 +33,22 @@ class controller_host final : public controller::core_edges {
 
   void receive(std::size_t worker, const std::string& route, const std::string& bytes);
   /// One message to the actor; false (and nothing happens) while it is down.
-  bool ask(const std::function<void(controller::core&, moment)>& what);
+  bool ask(const std::function<void(controller::commit_gate&, moment)>& what);
   bool lets_in(std::size_t worker) const;
 
-  bool is_up() const { return heart_ != nullptr && !dying_; }
-  bool quiet() const { return heart_ && heart_->quiet() && !heart_->dirty(); }
-  controller::core* heart() { return heart_.get(); }
+  bool is_up() const { return gate_ != nullptr && !dying_; }
+  bool quiet() const { return gate_ && gate_->quiet() && !gate_->dirty(); }
+  controller::commit_gate* gate() { return gate_.get(); }
   std::uint64_t lives() const { return lives_; }
   moment now() const;
   /// An answer to a client is about to leave; false if the process is dead by then.
   bool answers();
 
-  // ---- core_edges
-  std::uint64_t submit(std::vector<storage::entry> batch) override;
+  // ---- commit_gate_edges
+  std::uint64_t submit(std::vector<records::entry> batch) override;
   void refusal_known(std::uint64_t ticket) override;
   void send(const controller::outgoing_frame& frame) override;
-  void publish(const storage::event_record& event) override;
+  void publish(const records::event_record& event) override;
   void allow_keys(std::vector<std::string> public_keys) override;
   void output_expected(const operation_id&, const std::string&) override {}
   void tell_owner(const controller::external_signal& signal) override;
@@ -67,13 +67,13 @@ class controller_host final : public controller::core_edges {
   void end_handler();
   void die(bool orderly);
   bool acts();
-  void committed(const storage::journal::commit_notice& n);
+  void committed(const records::commit_notice& n);
   void finish_hand_over();
 
   world& world_;
   random_stream random_;
   machine_clock clock_;
-  std::unique_ptr<controller::core> heart_;
+  std::unique_ptr<controller::commit_gate> gate_;
   std::set<std::string> allowed_;
   std::uint64_t lives_ = 0, generation_ = 0, tick_failures_ = 0;
   std::optional<boot_time> timer_at_;

@@ -20,7 +20,7 @@ constexpr std::size_t rows_per_commit = 1'000; // as in storage/journal.cpp
 store::store(world& w) : world_(w), random_(w.plan.seed, 200) {
   options_.directory = "/nonexistent-simulated";
   options_.keep_events = 1'000'000;
-  options_.ends_keep_order = true;
+  options_.ordered_terminal_writes = true;
 }
 
 store::~store() {
@@ -37,7 +37,7 @@ void store::full(bool is) {
   });
 }
 
-result<storage::recovered_state> store::open(std::function<void(const storage::journal::commit_notice&)> notice) {
+result<records::recovered_state> store::open(std::function<void(const records::commit_notice&)> notice) {
   disk_.restart();
   notice_ = std::move(notice);
   ++life_;
@@ -62,7 +62,7 @@ result<storage::recovered_state> store::open(std::function<void(const storage::j
   }
 }
 
-std::uint64_t store::submit(std::vector<storage::entry> batch) {
+std::uint64_t store::submit(std::vector<records::entry> batch) {
   waiting_.push_back({++last_ticket_, std::move(batch), known_refusal_});
   begin();
   return last_ticket_;
@@ -83,7 +83,7 @@ void store::begin() {
 }
 
 void store::write(std::vector<storage::pending_batch>& group) {
-  committer_->commit(group, [&](const storage::journal::commit_notice& n) {
+  committer_->commit(group, [&](const records::commit_notice& n) {
     for (const auto& batch : group)
       if (batch.ticket <= n.ticket && !batch.entries.empty()) {
         if (!n.failure)

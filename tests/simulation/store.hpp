@@ -11,7 +11,7 @@
 
 #include "storage/committer.hpp"
 #include "storage/journal.hpp"
-#include "storage/limited_queries.hpp"
+#include "storage/queries.hpp"
 #include "tests/simulation/disk.hpp"
 #include "tests/simulation/events.hpp"
 
@@ -25,8 +25,8 @@ class store {
   ~store();
 
   /// What a start of quelld does: opens, raises the epoch, recovers. `notice` comes a moment after each commit.
-  result<storage::recovered_state> open(std::function<void(const storage::journal::commit_notice&)> notice);
-  std::uint64_t submit(std::vector<storage::entry> batch);
+  result<records::recovered_state> open(std::function<void(const records::commit_notice&)> notice);
+  std::uint64_t submit(std::vector<records::entry> batch);
   void refusal_known(std::uint64_t ticket) { known_refusal_ = std::max(known_refusal_, ticket); }
   /// The process dies at this instant. What is in the middle of being written arrives whole, in part, or not at all.
   void crash();
@@ -35,7 +35,7 @@ class store {
   bool is_open() const { return committer_ != nullptr; }
   bool low() const { return low_; }
   /// What is committed, read between commits. Ends before the store's life does.
-  std::unique_ptr<storage::queries> reader() { return storage::queries_on(*database_, options_.directory); }
+  std::unique_ptr<controller::store_reader> reader() { return storage::queries_on(*database_, options_.directory); }
   /// nullptr while it is closed.
   SQLite::Database* database() { return committer_ ? database_ : nullptr; }
 
@@ -55,7 +55,7 @@ class store {
   std::unique_ptr<storage::ballast> ballast_;
   SQLite::Database* database_ = nullptr; ///< the committer's
   std::unique_ptr<storage::committer> committer_;
-  std::function<void(const storage::journal::commit_notice&)> notice_;
+  std::function<void(const records::commit_notice&)> notice_;
   std::deque<storage::pending_batch> waiting_;
   std::vector<storage::pending_batch> group_; ///< being written now
   std::uint64_t known_refusal_ = 0;

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "controller/turns/mcp_host.hpp"
+#include "actors/turns/mcp_host.hpp"
 #include "tests/simulation/played_models.hpp"
 #include "tests/simulation/swarm_life.hpp"
 #include "tests/simulation/virtual_agents.hpp"
@@ -18,13 +18,13 @@ using namespace quell::controller::turns;
 namespace {
 
 /// One thread's worth of errands: one job after the other, each takes a moment.
-class virtual_errands final : public errands {
+class virtual_executor final : public blocking_executor {
  public:
-  virtual_errands(std::shared_ptr<swarm_life> life, storage::queries& store)
+  virtual_executor(std::shared_ptr<swarm_life> life, controller::store_reader& store)
       : state_(std::make_shared<state>(std::move(life), store)) {}
-  ~virtual_errands() override { stop_now(); }
-  virtual_errands(const virtual_errands&) = delete;
-  virtual_errands& operator=(const virtual_errands&) = delete;
+  ~virtual_executor() override { stop_now(); }
+  virtual_executor(const virtual_executor&) = delete;
+  virtual_executor& operator=(const virtual_executor&) = delete;
   void run_after(milliseconds wait, job what) override {
     if (state_->is_stopped) return;
     const instant delay = wait.count() * ms;
@@ -35,9 +35,9 @@ class virtual_errands final : public errands {
 
  private:
   struct state {
-    state(std::shared_ptr<swarm_life> l, storage::queries& s) : life(std::move(l)), store(s) {}
+    state(std::shared_ptr<swarm_life> l, controller::store_reader& s) : life(std::move(l)), store(s) {}
     std::shared_ptr<swarm_life> life;
-    storage::queries& store;
+    controller::store_reader& store;
     std::multimap<instant, job> jobs;
     instant free_at = 0;
     bool is_stopped = false;
@@ -63,7 +63,7 @@ class virtual_errands final : public errands {
 };
 
 /// A message to the controller's actor: it arrives in order, or never if that dies.
-void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(core&, moment)> what) {
+void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(commit_gate&, moment)> what) {
   auto& w = life->at;
   life->last_ask = std::max(life->last_ask, w.events.now() + life->random.between(2, 60) * us);
   w.events.at(life->last_ask, [life, what = std::move(what)] {
@@ -71,12 +71,12 @@ void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(c
   });
 }
 
-heart_link virtual_link(const std::shared_ptr<swarm_life>& life) {
-  heart_link link;
+core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
+  core_link link;
   // What runs after the commit is an effect like others: the process may die just before it.
   link.ask = [life](std::function<std::function<void()>(ledger&, moment)> what) {
-    to_controller(life, [life, what = std::move(what)](core& c, moment now) {
-      c.turn(
+    to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
+      c.step(
           [&](ledger& l, fleet&, moment at) -> std::function<void()> {
             return [life, then = what(l, at)] {
               if (life->at.controller.answers()) then();
@@ -85,31 +85,31 @@ heart_link virtual_link(const std::shared_ptr<swarm_life>& life) {
           now);
     });
   };
-  link.judge = [life](std::function<heart_link::judgement(ledger&, moment)> what) {
-    to_controller(life, [life, what = std::move(what)](core& c, moment now) {
-      c.judge(
+  link.judge = [life](std::function<core_link::cancel_result(ledger&, moment)> what) {
+    to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
+      c.order_cancel(
           [&](ledger& l, moment at) {
             auto answer = what(l, at);
-            return core::said{answer.fences, [life, then = std::move(answer.then)](bool durable) {
-                                if (life->at.controller.answers()) then(durable);
-                              }};
+            return commit_gate::cancel_result{answer.fences, [life, then = std::move(answer.then)](bool durable) {
+                                                if (life->at.controller.answers()) then(durable);
+                                              }};
           },
           now);
     });
   };
   link.knows_worker = [life](std::string worker, std::function<void(bool)> answer) {
-    to_controller(life, [life, worker = std::move(worker), answer = std::move(answer)](core& c, moment now) {
-      c.turn([&](ledger&, fleet& f,
+    to_controller(life, [life, worker = std::move(worker), answer = std::move(answer)](commit_gate& c, moment now) {
+      c.step([&](ledger&, fleet& f,
                  moment) -> std::function<void()> { return [answer, known = f.knows(worker)] { answer(known); }; },
              now);
     });
   };
   link.beyond_disk = [life](std::vector<operation_id> ids, std::function<void(known_ends)> answer) {
-    to_controller(life, [life, ids = std::move(ids), answer = std::move(answer)](core& c, moment now) {
+    to_controller(life, [life, ids = std::move(ids), answer = std::move(answer)](commit_gate& c, moment now) {
       known_ends known;
       for (const auto& id : ids)
         if (auto hot = c.beyond_disk(id, now)) known.emplace(id, std::move(*hot));
-      c.turn([&](ledger&, fleet&, moment) -> std::function<void()> { return [answer, known] { answer(known); }; }, now);
+      c.step([&](ledger&, fleet&, moment) -> std::function<void()> { return [answer, known] { answer(known); }; }, now);
     });
   };
   link.is_low = [life] { return life->at.disk.low(); };
@@ -155,36 +155,36 @@ void swarm_host::start() {
 
 void swarm_host::begin() {
   reader_ = world_.disk.reader();
-  auto parts = std::make_shared<shared_parts>();
-  parts->later = std::make_unique<virtual_errands>(life_, *reader_);
-  parts->lookups = std::make_unique<virtual_errands>(life_, *reader_);
-  parts->heart = virtual_link(life_);
+  auto parts = std::make_shared<agent_runtime>();
+  parts->background_reads = std::make_unique<virtual_executor>(life_, *reader_);
+  parts->priority_reads = std::make_unique<virtual_executor>(life_, *reader_);
+  parts->core = virtual_link(life_);
   parts->models = played_models(life_);
   parts->output = output_.get();
   parts->settings = settings();
   parts->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
   parts->mcp = mcp_host::make(parts, *mcp_accounts::open("", {}));
-  swarm_ = swarm::make(parts, std::make_unique<virtual_errands>(life_, *reader_));
+  scheduler_ = turn_scheduler::make(parts, std::make_unique<virtual_executor>(life_, *reader_));
 }
 
 void swarm_host::die() {
   if (!life_) return;
   life_->is_over = true;
-  if (swarm_) swarm_->stop();
-  swarm_.reset();
+  if (scheduler_) scheduler_->stop();
+  scheduler_.reset();
   for (const auto& close : life_->closers) close();
   reader_.reset();
   life_.reset();
 }
 
 void swarm_host::signal(const actor_signal& s) {
-  if (swarm_) swarm_->signal(s);
+  if (scheduler_) scheduler_->signal(s);
 }
 void swarm_host::ended(const ended_operation& e) {
-  if (swarm_) swarm_->ended(e);
+  if (scheduler_) scheduler_->ended(e);
 }
-void swarm_host::heard(const storage::event_record& e) {
-  if (swarm_) swarm_->heard(e);
+void swarm_host::heard(const records::event_record& e) {
+  if (scheduler_) scheduler_->heard(e);
 }
 
 } // namespace quell::simulation

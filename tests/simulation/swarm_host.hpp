@@ -1,11 +1,11 @@
-// The turns of the simulated quelld: the production swarm (controller/turns/swarm.hpp) with its port, its message desk
-// and its agents, on virtual threads. Mirrors controller/wiring.cpp and real_edges.hpp.
+// The turns of the simulated quelld: the production swarm (actors/turns/turn_scheduler.hpp) with its port, its message
+// desk and its agents, on virtual threads. Mirrors quelld/wiring.cpp and real_edges.hpp.
 #pragma once
 
 #include <memory>
 
-#include "controller/core.hpp"
-#include "controller/turns/swarm.hpp"
+#include "actors/turns/turn_scheduler.hpp"
+#include "controller/commit_gate.hpp"
 #include "tests/simulation/random.hpp"
 
 namespace quell::simulation {
@@ -24,12 +24,12 @@ class swarm_host {
   void start();
   /// With the controller's end, before that of the store.
   void die();
-  controller::turns::swarm* it() { return swarm_.get(); }
+  controller::turns::turn_scheduler* it() { return scheduler_.get(); }
 
   // From the core.
   void signal(const controller::actor_signal& s);
   void ended(const controller::ended_operation& e);
-  void heard(const storage::event_record& e);
+  void heard(const records::event_record& e);
 
   /// Who may decide, who serves what.
   static const controller::turns::turn_settings& settings();
@@ -40,8 +40,8 @@ class swarm_host {
   world& world_;
   std::shared_ptr<swarm_life> life_;
   std::unique_ptr<controller::output_store> output_;
-  std::unique_ptr<storage::queries> reader_;
-  std::unique_ptr<controller::turns::swarm> swarm_;
+  std::unique_ptr<controller::store_reader> reader_;
+  std::unique_ptr<controller::turns::turn_scheduler> scheduler_;
 };
 
 } // namespace quell::simulation

@@ -41,13 +41,13 @@ bool oracle::covers(const cancel_row& c, const row& x) const {
   for (const row* at = &x;;) {
     const auto& r = at->record;
     const bool old_enough = r.as_of <= c.record.cutoff && r.seq < c.record.seq;
-    if (const auto* o = std::get_if<storage::target_operation>(&target)) {
+    if (const auto* o = std::get_if<records::target_operation>(&target)) {
       if (o->id == r.id && old_enough) return true;
-    } else if (const auto* s = std::get_if<storage::target_scope>(&target)) {
+    } else if (const auto* s = std::get_if<records::target_scope>(&target)) {
       if (old_enough && below(r.scope, s->scope)) return true;
-    } else if (const auto* w = std::get_if<storage::target_owner>(&target)) {
+    } else if (const auto* w = std::get_if<records::target_owner>(&target)) {
       if (old_enough && r.owner.id == w->owner && (!w->below || below(r.scope, *w->below))) return true;
-    } else if (const auto* e = std::get_if<storage::target_everything>(&target)) {
+    } else if (const auto* e = std::get_if<records::target_everything>(&target)) {
       if (old_enough && (!e->below || below(r.scope, *e->below))) return true;
     }
     if (at->parent < 0 || r.detached) return false;

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "controller/core.hpp"
+#include "controller/commit_gate.hpp"
 #include "storage/committer.hpp"
 #include "tests/simulation/events.hpp"
 
@@ -27,16 +27,16 @@ class oracle {
   explicit oracle(world& w);
 
   // ---- the disk
-  void committed(const std::vector<storage::entry>& rows);
-  void not_written(const std::vector<storage::entry>& rows);
+  void committed(const std::vector<records::entry>& rows);
+  void not_written(const std::vector<records::entry>& rows);
   /// These may or may not have arrived: the power went.
   /// As one transaction, or each on its own.
   void uncertain(std::vector<storage::pending_batch> group, bool one_by_one);
-  void recovered(const storage::recovered_state& state);
+  void recovered(const records::recovered_state& state);
 
   // ---- what leaves the controller
   void frame_leaves(const controller::outgoing_frame& f);
-  void published(const storage::event_record& e);
+  void published(const records::event_record& e);
   void output_closed(const operation_id& id);
   void create_answered(const controller::create_order& order, const operation_id& id,
                        const controller::outcome<controller::created>& answer);
@@ -45,7 +45,7 @@ class oracle {
                        const controller::outcome<controller::cancel_view>& answer);
   void controller_started();
   void owner_told(const controller::external_signal& s);
-  void controller_turned(controller::core& heart);
+  void controller_turned(controller::commit_gate& core);
   void declared(const operation_id& id);
   void worker_declared(std::size_t worker);
   void worker_stopped_by_order(std::size_t worker) { workers_[worker].ordered_away = true; }
@@ -70,11 +70,11 @@ class oracle {
   /// By whole segments; not with the product's own comparison.
   static bool below(const scope_path& scope, const scope_path& above);
   /// As they are on disk; nullptr: not there.
-  const storage::operation_record* record_of(const operation_id& id) const;
-  const storage::cancel_record* cancel_of(const cancel_id& id) const;
+  const records::operation_record* record_of(const operation_id& id) const;
+  const records::cancel_record* cancel_of(const cancel_id& id) const;
   /// When the first cancel that covers it was on disk.
   std::optional<instant> closed_since(const operation_id& id) const;
-  void each_live_in(const scope_path& scope, const std::function<void(const storage::operation_record&)>& what) const;
+  void each_live_in(const scope_path& scope, const std::function<void(const records::operation_record&)>& what) const;
   /// Something of this person lived there, or below, at or after this instant.
   bool had_live_of(const std::string& owner, const scope_path& scope, instant since) const;
   /// Something that this cancel covers and that has processes that could run.
@@ -94,7 +94,7 @@ class oracle {
 
  private:
   struct row {
-    storage::operation_record record; ///< as it is on disk
+    records::operation_record record; ///< as it is on disk
     int parent = -1;
     bool was_declared = false;
     std::optional<wire::start> start; ///< as its worker got it
@@ -111,7 +111,7 @@ class oracle {
     instant over_at = 0;                     ///< when its end was on disk
   };
   struct cancel_row {
-    storage::cancel_record record;
+    records::cancel_record record;
     bool fenced_told = false, signalled_told = false;
     std::set<std::string> reached;                  ///< workers that were connected when it was told to be signalled
     std::optional<milliseconds> first_grace = {};   ///< as it was accepted
@@ -135,17 +135,17 @@ class oracle {
   bool is_terminal_row(const row& r) const { return is_terminal(r.record.hot.now); }
   std::string name(const row& r) const;
 
-  void put(const storage::operation_record& r);
+  void put(const records::operation_record& r);
   void keep(row fresh);
-  void update(const operation_id& id, const storage::operation_hot& hot);
-  void judge_move(const row& r, const storage::operation_hot& to);
-  void judge_stop(const row& r, const storage::stop_state& stop);
-  void judge_end(const row& r, const storage::operation_hot& to);
-  void put(const storage::cancel_record& c);
+  void update(const operation_id& id, const records::operation_hot& hot);
+  void judge_move(const row& r, const records::operation_hot& to);
+  void judge_stop(const row& r, const records::stop_state& stop);
+  void judge_end(const row& r, const records::operation_hot& to);
+  void put(const records::cancel_record& c);
   void judge_settled(const cancel_row& c);
-  void put(const storage::event_record& e);
+  void put(const records::event_record& e);
   void judge_whole(const cancel_row& c);
-  bool matches(const storage::recovered_state& state, std::string& difference) const;
+  bool matches(const records::recovered_state& state, std::string& difference) const;
   void judge_result(const row& r);
   void check_gone(const operation_id& id);
   void strays_must_go(const std::string& worker);
@@ -162,9 +162,9 @@ class oracle {
   std::unordered_map<operation_id, std::size_t> by_id_;
   std::vector<cancel_row> cancels_;
   std::unordered_map<cancel_id, std::size_t> cancel_by_id_;
-  std::map<scope_path, storage::cutoff_record> cutoffs_;
-  std::map<operation_id, storage::tombstone_record> tombstones_;
-  std::map<std::string, storage::worker_record> worker_rows_;
+  std::map<scope_path, records::cutoff_record> cutoffs_;
+  std::map<operation_id, records::tombstone_record> tombstones_;
+  std::map<std::string, records::worker_record> worker_rows_;
   std::unordered_map<std::uint64_t, std::string> seq_of_; ///< who has this number
   std::uint64_t seq_limit_ = 1, last_event_ = 0, highest_seq_told_ = 0, runs_ = 0, last_seq_ = 0;
   std::vector<storage::pending_batch> uncertain_;

@@ -15,23 +15,23 @@ void oracle::frame_leaves(const outgoing_frame& f) {
     stop_leaves(*stop);
   } else if (const auto* stored = std::get_if<wire::results_stored>(&f.frame.body)) {
     const auto worker =
-        world_.controller.heart() ? world_.controller.heart()->workers().name_of_route(f.route) : std::nullopt;
+        world_.controller.gate() ? world_.controller.gate()->workers().name_of_route(f.route) : std::nullopt;
     for (const auto& id : stored->operations) {
       const row* r = find(id);
       if (!r || !worker || r->record.hot.worker != worker) continue;
-      if (!is_terminal_row(*r) && !r->record.hot.own_end)
+      if (!is_terminal_row(*r) && !r->record.hot.self_status)
         world_.violate("order", "the result of " + name(*r) + " is acknowledged and not on disk");
     }
   } else if (const auto* w = std::get_if<wire::welcome>(&f.frame.body)) {
     welcomed_[w->worker] = f.frame.session;
     lease_leaves(w->worker, w->lease, "a welcome");
   } else if (const auto* g = std::get_if<wire::lease_granted>(&f.frame.body)) {
-    if (world_.controller.heart())
-      if (const auto worker = world_.controller.heart()->workers().name_of_route(f.route))
+    if (world_.controller.gate())
+      if (const auto worker = world_.controller.gate()->workers().name_of_route(f.route))
         lease_leaves(*worker, g->length, "a lease");
   } else if (const auto* h = std::get_if<wire::handover>(&f.frame.body)) {
-    if (world_.controller.heart())
-      if (const auto worker = world_.controller.heart()->workers().name_of_route(f.route))
+    if (world_.controller.gate())
+      if (const auto worker = world_.controller.gate()->workers().name_of_route(f.route))
         lease_leaves(*worker, h->lease, "a handover");
   }
 }
@@ -72,7 +72,7 @@ void oracle::stop_leaves(const wire::stop& s) {
     world_.violate("order", "a stop leaves with a number that is not reserved");
 }
 
-void oracle::published(const storage::event_record& e) {
+void oracle::published(const records::event_record& e) {
   if (e.id > last_event_) return world_.violate("order", "the event " + e.type + " is told and not on disk");
   world_.note("events", [&] {
     return e.type + (e.operation ? " " + world_.label(*e.operation) : "") +
@@ -99,7 +99,7 @@ void oracle::published(const storage::event_record& e) {
   if (at == cancel_by_id_.end()) return;
   auto& c = cancels_[at->second];
   if (e.type == "cancel_fenced") c.fenced_told = true;
-  if (e.type == "cancel_signalled" && world_.controller.heart()) {
+  if (e.type == "cancel_signalled" && world_.controller.gate()) {
     c.signalled_told = true;
     for (std::size_t w = 0; w < workers_.size(); ++w)
       if (workers_[w].is_there) c.reached.insert(world_.name(w));
@@ -157,10 +157,10 @@ void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_vie
 }
 
 /// Capacity is held as long as something lives that uses it.
-void oracle::controller_turned(core& heart) {
+void oracle::controller_turned(commit_gate& core) {
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (workers_[w].used == 0) continue;
-    const auto held = heart.books().slots_on(world_.name(w));
+    const auto held = core.operations().slots_on(world_.name(w));
     if (held >= workers_[w].used) continue;
     std::uint32_t owed = 0;
     std::string who;

@@ -5,12 +5,12 @@
 
 namespace quell::simulation {
 
-const storage::operation_record* oracle::record_of(const operation_id& id) const {
+const records::operation_record* oracle::record_of(const operation_id& id) const {
   const row* r = find(id);
   return r ? &r->record : nullptr;
 }
 
-const storage::cancel_record* oracle::cancel_of(const cancel_id& id) const {
+const records::cancel_record* oracle::cancel_of(const cancel_id& id) const {
   const auto at = cancel_by_id_.find(id);
   return at == cancel_by_id_.end() ? nullptr : &cancels_[at->second].record;
 }
@@ -25,7 +25,7 @@ std::optional<instant> oracle::closed_since(const operation_id& id) const {
 }
 
 void oracle::each_live_in(const scope_path& scope,
-                          const std::function<void(const storage::operation_record&)>& what) const {
+                          const std::function<void(const records::operation_record&)>& what) const {
   for (const auto& r : rows_)
     if (!is_terminal_row(r) && below(r.record.scope, scope)) what(r.record);
 }

@@ -8,49 +8,49 @@
 
 namespace quell::simulation {
 
-void oracle::committed(const std::vector<storage::entry>& rows) {
+void oracle::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows) // one transaction: the order within it is nobody's business
-    if (const auto* s = std::get_if<storage::reserve_seq>(&e)) seq_limit_ = std::max(seq_limit_, s->limit);
+    if (const auto* s = std::get_if<records::reserve_seq>(&e)) seq_limit_ = std::max(seq_limit_, s->limit);
   for (const auto& e : rows) {
     if (world_.failed()) return;
-    if (const auto* p = std::get_if<storage::put_operation>(&e)) {
+    if (const auto* p = std::get_if<records::put_operation>(&e)) {
       put(p->record);
-    } else if (const auto* u = std::get_if<storage::update_operation>(&e)) {
+    } else if (const auto* u = std::get_if<records::update_operation>(&e)) {
       update(u->id, u->hot);
-    } else if (const auto* c = std::get_if<storage::put_cancel>(&e)) {
+    } else if (const auto* c = std::get_if<records::put_cancel>(&e)) {
       put(c->record);
-    } else if (const auto* k = std::get_if<storage::put_cutoff>(&e)) {
+    } else if (const auto* k = std::get_if<records::put_cutoff>(&e)) {
       auto& known = cutoffs_[k->record.scope];
       if (known.cutoff > k->record.cutoff)
         world_.violate("cutoff", "the cutoff of " + k->record.scope.text() + " went back");
       known = k->record;
-    } else if (const auto* d = std::get_if<storage::drop_cutoff>(&e)) {
+    } else if (const auto* d = std::get_if<records::drop_cutoff>(&e)) {
       cutoffs_.erase(d->scope);
-    } else if (const auto* t = std::get_if<storage::put_tombstone>(&e)) {
+    } else if (const auto* t = std::get_if<records::put_tombstone>(&e)) {
       tombstones_[t->record.id] = t->record;
-    } else if (const auto* g = std::get_if<storage::drop_tombstone>(&e)) {
+    } else if (const auto* g = std::get_if<records::drop_tombstone>(&e)) {
       tombstones_.erase(g->id);
-    } else if (const auto* w = std::get_if<storage::put_worker>(&e)) {
+    } else if (const auto* w = std::get_if<records::put_worker>(&e)) {
       worker_rows_[w->record.name] = w->record;
-    } else if (const auto* gone = std::get_if<storage::drop_worker>(&e)) {
+    } else if (const auto* gone = std::get_if<records::drop_worker>(&e)) {
       worker_rows_.erase(gone->name);
-    } else if (const auto* event = std::get_if<storage::put_event>(&e)) {
+    } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       put(event->record);
     }
   }
   for (const auto& e : rows)
-    if (const auto* c = std::get_if<storage::put_cancel>(&e); c && !world_.failed())
+    if (const auto* c = std::get_if<records::put_cancel>(&e); c && !world_.failed())
       judge_whole(cancels_[cancel_by_id_.at(c->record.id)]);
   if (world_.plan.chats && !world_.failed()) world_.turns.committed(rows);
 }
 
-void oracle::not_written(const std::vector<storage::entry>& rows) {
+void oracle::not_written(const std::vector<records::entry>& rows) {
   writes_failed_ = true;
   for (const auto& e : rows)
-    if (const auto* c = std::get_if<storage::put_cancel>(&e)) unwritten_cancels_.insert(c->record.id);
+    if (const auto* c = std::get_if<records::put_cancel>(&e)) unwritten_cancels_.insert(c->record.id);
 }
 
-void oracle::put(const storage::operation_record& r) {
+void oracle::put(const records::operation_record& r) {
   if (by_id_.contains(r.id)) return world_.violate("store", "an operation was inserted twice");
   row fresh;
   fresh.record = r;
@@ -75,7 +75,7 @@ void oracle::put(const storage::operation_record& r) {
       wrong("no escape", "is not above the cutoff of " + scope.text());
   for (const auto& c : cancels_) {
     if (writes_failed_ && c.record.status == cancel_status::settled) continue; // its cutoff may be written nowhere
-    if (const auto* s = std::get_if<storage::target_scope>(&c.record.target))
+    if (const auto* s = std::get_if<records::target_scope>(&c.record.target))
       if (c.record.seq < r.seq && r.as_of <= c.record.cutoff && below(r.scope, s->scope))
         wrong("no escape", "is not newer than " + world_.label(c.record.id));
   }
@@ -99,14 +99,14 @@ void oracle::keep(row fresh) {
   rows_.push_back(std::move(fresh));
 }
 
-void oracle::update(const operation_id& id, const storage::operation_hot& hot) {
+void oracle::update(const operation_id& id, const records::operation_hot& hot) {
   row* r = find(id);
   if (!r) return world_.violate("store", "an operation was changed that is not there");
   judge_move(*r, hot);
   const auto& before = r->record.hot;
   if (hot.stop && (!before.stop || before.stop->cause != hot.stop->cause || before.stop->cancel != hot.stop->cancel))
     judge_stop(*r, *hot.stop);
-  const bool ends = (is_terminal(hot.now) && !is_terminal(before.now)) || (hot.own_end && !before.own_end);
+  const bool ends = (is_terminal(hot.now) && !is_terminal(before.now)) || (hot.self_status && !before.self_status);
   if (ends) judge_end(*r, hot);
   if (hot.now != before.now || hot.worker != before.worker)
     world_.note("disk", [&] {
@@ -119,7 +119,7 @@ void oracle::update(const operation_id& id, const storage::operation_hot& hot) {
   r->record.hot = hot;
 }
 
-void oracle::judge_move(const row& r, const storage::operation_hot& to) {
+void oracle::judge_move(const row& r, const records::operation_hot& to) {
   const auto& from = r.record.hot;
   const auto wrong = [&](const char* invariant, const std::string& text) {
     world_.violate(invariant, name(r) + " " + text);
@@ -144,7 +144,7 @@ void oracle::judge_move(const row& r, const storage::operation_hot& to) {
 }
 
 /// Only what was meant: the cause of a stop must be true.
-void oracle::judge_stop(const row& r, const storage::stop_state& stop) {
+void oracle::judge_stop(const row& r, const records::stop_state& stop) {
   const auto wrong = [&](const std::string& text) { world_.violate("only what was meant", name(r) + " " + text); };
   switch (stop.cause) {
   case stop_cause::cancel: {
@@ -182,7 +182,7 @@ void oracle::judge_stop(const row& r, const storage::stop_state& stop) {
 }
 
 /// An end is written with proof only.
-void oracle::judge_end(const row& r, const storage::operation_hot& to) {
+void oracle::judge_end(const row& r, const records::operation_hot& to) {
   if (r.was_declared || (to.stop && to.stop->how == receipt::declared)) return;
   const auto wrong = [&](const char* invariant, const std::string& text) {
     world_.violate(invariant, name(r) + " " + text);
@@ -206,7 +206,7 @@ void oracle::judge_end(const row& r, const storage::operation_hot& to) {
     wrong("never ran", "never ran and has started, says the record");
 }
 
-void oracle::put(const storage::cancel_record& c) {
+void oracle::put(const records::cancel_record& c) {
   const auto& report = c.report;
   const auto receipts = std::accumulate(report.receipts.begin(), report.receipts.end(), std::uint64_t{0});
   const auto proofs = std::accumulate(report.proofs.begin(), report.proofs.end(), std::uint64_t{0});
@@ -219,9 +219,9 @@ void oracle::put(const storage::cancel_record& c) {
   if (known == cancel_by_id_.end()) {
     world_.note("disk", [&] {
       std::string text = world_.label(c.id) + " is accepted: seq " + std::to_string(c.seq);
-      if (const auto* o = std::get_if<storage::target_operation>(&c.target)) text += ", of " + world_.label(o->id);
-      if (const auto* s = std::get_if<storage::target_scope>(&c.target)) text += ", of scope " + s->scope.text();
-      if (const auto* w = std::get_if<storage::target_owner>(&c.target)) text += ", of owner " + w->owner;
+      if (const auto* o = std::get_if<records::target_operation>(&c.target)) text += ", of " + world_.label(o->id);
+      if (const auto* s = std::get_if<records::target_scope>(&c.target)) text += ", of scope " + s->scope.text();
+      if (const auto* w = std::get_if<records::target_owner>(&c.target)) text += ", of owner " + w->owner;
       return text + ", covers " + std::to_string(report.operations);
     });
     if (!seq_of_.emplace(c.seq, c.id.text()).second) wrong("seq grows", "has a number that is taken");
@@ -250,7 +250,7 @@ void oracle::judge_settled(const cancel_row& c) {
   }
 }
 
-void oracle::put(const storage::event_record& e) {
+void oracle::put(const records::event_record& e) {
   if (e.id <= last_event_) world_.violate("events", "an event's number was used twice");
   last_event_ = e.id;
   if (e.cancel && e.type.starts_with("cancel_"))
@@ -272,8 +272,8 @@ void oracle::uncertain(std::vector<storage::pending_batch> group, bool one_by_on
   arrives_one_by_one_ = one_by_one;
 }
 
-bool oracle::matches(const storage::recovered_state& state, std::string& difference) const {
-  std::vector<const storage::operation_record*> live;
+bool oracle::matches(const records::recovered_state& state, std::string& difference) const {
+  std::vector<const records::operation_record*> live;
   for (const auto& r : rows_)
     if (!is_terminal_row(r)) live.push_back(&r.record);
   const bool same_live = std::equal(live.begin(), live.end(), state.live.begin(), state.live.end(),
@@ -281,21 +281,21 @@ bool oracle::matches(const storage::recovered_state& state, std::string& differe
   if (!same_live)
     difference = "live operations: " + std::to_string(live.size()) + " were written, " +
                  std::to_string(state.live.size()) + " are found";
-  std::vector<storage::cancel_record> open;
+  std::vector<records::cancel_record> open;
   for (const auto& c : cancels_)
     if (c.record.status != cancel_status::settled) open.push_back(c.record);
   std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.seq < b.seq; });
   if (open != state.open_cancels) difference = "open cancels";
   if (cutoffs_.size() != state.cutoffs.size()) difference = "cutoffs";
   if (tombstones_.size() != state.tombstones.size()) difference = "tombstones";
-  std::vector<storage::worker_record> workers;
+  std::vector<records::worker_record> workers;
   for (const auto& [name, w] : worker_rows_) workers.push_back(w);
   if (workers != state.workers) difference = "workers";
   if (state.next_seq < seq_limit_ || state.next_event <= last_event_) difference = "numbers";
   return difference.empty();
 }
 
-void oracle::recovered(const storage::recovered_state& state) {
+void oracle::recovered(const records::recovered_state& state) {
   std::string difference;
   const auto maybe = std::exchange(uncertain_, {});
   if (matches(state, difference)) return;

@@ -31,12 +31,12 @@ void oracle::judge_told(std::size_t worker) {
   const std::string called = world_.name(worker);
   const auto session = welcomed_.find(called);
   // After a write that failed the rows are not what the ledger knows.
-  if (session == welcomed_.end() || writes_failed_ || !world_.controller.heart()) return;
-  const auto& fleet = world_.controller.heart()->workers();
+  if (session == welcomed_.end() || writes_failed_ || !world_.controller.gate()) return;
+  const auto& fleet = world_.controller.gate()->workers();
   if (fleet.session_of_key(world_.workers[worker]->key()) != session->second) return; // over, or about to be replaced
   for (const auto& r : rows_) {
     const auto& hot = r.record.hot;
-    if (hot.worker != called || is_terminal_row(r) || hot.own_end || r.was_declared) continue;
+    if (hot.worker != called || is_terminal_row(r) || hot.self_status || r.was_declared) continue;
     const bool has_ended_there = r.executions > 0 && r.living == 0; // its result is on its way
     const auto& sent = stops_left_[session->second];
     const auto is_stop = [&](const wire::stop& s) {
@@ -73,7 +73,7 @@ void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
     return world_.controller.now().wall + grace + rounding + milliseconds{since / ms * ppm / 1'000'000};
   };
   for (const auto& r : rows_)
-    if (r.owner_kills_at && !is_terminal_row(r) && !r.record.hot.own_end && covers(c, r) &&
+    if (r.owner_kills_at && !is_terminal_row(r) && !r.record.hot.self_status && covers(c, r) &&
         *r.owner_kills_at > latest(r))
       world_.violate("told", "the owner of " + name(r) + " is not told that " + world_.label(c.record.id) +
                                  " brought its end nearer");

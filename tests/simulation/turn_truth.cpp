@@ -12,35 +12,35 @@ namespace quell::simulation {
 
 using namespace quell::controller::turns;
 
-void turn_truth::committed(const std::vector<storage::entry>& rows) {
+void turn_truth::committed(const std::vector<records::entry>& rows) {
   for (const auto& e : rows) {
     if (world_.failed()) return;
-    if (const auto* m = std::get_if<storage::put_message>(&e)) {
+    if (const auto* m = std::get_if<records::put_message>(&e)) {
       put(m->record);
-    } else if (const auto* c = std::get_if<storage::put_call>(&e)) {
+    } else if (const auto* c = std::get_if<records::put_call>(&e)) {
       put(c->record);
-    } else if (const auto* r = std::get_if<storage::put_call_result>(&e)) {
+    } else if (const auto* r = std::get_if<records::put_call_result>(&e)) {
       const auto at = calls_.find(r->operation);
       if (at == calls_.end())
         world_.violate("one result per call", "a result is stored of a call that is not there");
       else if (!at->second.outcome)
         at->second.outcome = r->outcome;
-    } else if (const auto* d = std::get_if<storage::discard_message>(&e)) {
+    } else if (const auto* d = std::get_if<records::discard_message>(&e)) {
       if (const auto at = turns_.find(d->turn); at != turns_.end()) at->second.is_discarded = true;
-    } else if (const auto* o = std::get_if<storage::put_operation>(&e)) {
+    } else if (const auto* o = std::get_if<records::put_operation>(&e)) {
       judge_new_operation(o->record);
-    } else if (const auto* event = std::get_if<storage::put_event>(&e)) {
+    } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       put(event->record);
     }
   }
   judge_calls(rows);
 }
 
-void turn_truth::put(const storage::message_record& m) {
+void turn_truth::put(const records::message_record& m) {
   if (!messages_.emplace(m.seq, m).second) return;
   if (!m.client_id.empty() && !by_client_id_.emplace(std::pair(m.scope.text(), m.client_id), m.id).second)
     return world_.violate("answered once", "the message " + m.client_id + " is stored twice");
-  if (m.role != storage::message_role::user || !m.turn) return;
+  if (m.role != records::message_role::user || !m.turn) return;
   world_.note("disk", [&] { return "message \"" + m.text + "\" is kept, for turn " + world_.label(*m.turn); });
   if (m.text.find('#') != std::string::npos || m.aside) turn_of_text_[m.text] = *m.turn;
   auto& turn = turns_[*m.turn];
@@ -50,21 +50,21 @@ void turn_truth::put(const storage::message_record& m) {
   turn.is_of_scope = !m.aside;
 }
 
-void turn_truth::put(const storage::call_record& c) {
+void turn_truth::put(const records::call_record& c) {
   auto& call = calls_[c.operation];
   call.record = c;
   if (c.outcome && !call.outcome) call.outcome = c.outcome;
 }
 
 /// Guarantee 13: the transaction that closes a call has its result.
-void turn_truth::judge_calls(const std::vector<storage::entry>& rows) {
+void turn_truth::judge_calls(const std::vector<records::entry>& rows) {
   if (world_.failed() || world_.truth.writes_failed()) return;
   for (const auto& e : rows) {
-    const auto* u = std::get_if<storage::update_operation>(&e);
+    const auto* u = std::get_if<records::update_operation>(&e);
     if (!u) continue;
     const auto at = calls_.find(u->id);
     if (at == calls_.end()) continue;
-    const bool closes = is_terminal(u->hot.now) || u->hot.now == status::cancelling || u->hot.own_end.has_value();
+    const bool closes = is_terminal(u->hot.now) || u->hot.now == status::cancelling || u->hot.self_status.has_value();
     const auto& outcome = at->second.outcome;
     const auto wrong = [&](const std::string& text) {
       world_.violate("one result per call", world_.label(u->id) + " is " + std::string(name_of(u->hot.now)) + text);
@@ -77,7 +77,7 @@ void turn_truth::judge_calls(const std::vector<storage::entry>& rows) {
 }
 
 /// A call runs what it runs once, and after a human's yes where one is needed.
-void turn_truth::judge_new_operation(const storage::operation_record& r) {
+void turn_truth::judge_new_operation(const records::operation_record& r) {
   if (!r.parent || (r.kind != kind::task && r.kind != kind::sub_agent)) return;
   const auto at = calls_.find(*r.parent);
   if (at == calls_.end()) return;
@@ -90,7 +90,7 @@ void turn_truth::judge_new_operation(const storage::operation_record& r) {
     world_.violate("approval", world_.label(*r.parent) + " runs, and nobody who may has approved it");
 }
 
-void turn_truth::put(const storage::event_record& e) {
+void turn_truth::put(const records::event_record& e) {
   if (e.type == "acknowledgement") return judge_acknowledgement(e);
   if (!e.operation) return;
   if (e.type == "turn_start") return judge_turn_start(*e.operation);
@@ -98,7 +98,7 @@ void turn_truth::put(const storage::event_record& e) {
     if (++turns_[*e.operation].ends > 1)
       world_.violate("answered once", "the end of " + world_.label(*e.operation) + " is told twice");
     const auto* row = world_.truth.record_of(*e.operation);
-    const auto own = row ? row->hot.own_end.value_or(row->hot.now) : status::pending;
+    const auto own = row ? row->hot.self_status.value_or(row->hot.now) : status::pending;
     if (e.type == "turn_complete" && (own == status::cancelled || own == status::failed))
       world_.violate("answered once", world_.label(*e.operation) + " completed, it is told, and is " +
                                           std::string(name_of(own)) + " on disk");
@@ -119,7 +119,7 @@ void turn_truth::judge_turn_start(const operation_id& turn) {
   for (const auto& [id, other] : turns_) {
     if (id == turn || !other.is_of_scope || other.scope != mine.scope) continue;
     const auto* row = world_.truth.record_of(id);
-    if (!row || row->hot.own_end || is_terminal(row->hot.now) || row->hot.stop || world_.truth.closed_since(id))
+    if (!row || row->hot.self_status || is_terminal(row->hot.now) || row->hot.stop || world_.truth.closed_since(id))
       continue;
     if (other.starts > 0)
       world_.violate("one turn at a time", world_.label(turn) + " begins while " + world_.label(id) + " is at work");
@@ -131,7 +131,7 @@ void turn_truth::judge_turn_start(const operation_id& turn) {
 std::string turn_truth::forgotten() const {
   const auto is_over = [&](const operation_id& id) {
     const auto* row = world_.truth.record_of(id);
-    return !row || row->hot.own_end || is_terminal(row->hot.now);
+    return !row || row->hot.self_status || is_terminal(row->hot.now);
   };
   for (const auto& [id, turn] : turns_) {
     const auto& scope = turn.scope;
@@ -169,7 +169,7 @@ void turn_truth::recovered() {
     if (at == found.end()) continue;
     if (call.outcome && (call.outcome->ok != at->second.first || call.outcome->result != at->second.second))
       return world_.violate("one result per call", "the result of " + world_.label(id) + " is another one now");
-    if (!call.outcome) call.outcome = storage::call_outcome{at->second.first, false, at->second.second};
+    if (!call.outcome) call.outcome = records::call_outcome{at->second.first, false, at->second.second};
   }
 }
 
@@ -178,7 +178,7 @@ void turn_truth::judge_the_end() {
   if (world_.truth.writes_failed()) return;
   recovered(); // what was told is what is there
   for (const auto& [seq, m] : messages_) {
-    if (m.role != storage::message_role::assistant) continue;
+    if (m.role != records::message_role::assistant) continue;
     std::vector<const call_truth*> mine;
     for (const auto& [id, call] : calls_)
       if (call.record.answer == seq) mine.push_back(&call);
@@ -192,7 +192,7 @@ void turn_truth::judge_the_end() {
     const auto& whose = m.turn;
     const auto next = messages_.upper_bound(seq);
     const auto behind = std::find_if(next, messages_.end(), [&](const auto& k) { return k.second.turn == whose; });
-    if (behind == messages_.end() || behind->second.role != storage::message_role::tool)
+    if (behind == messages_.end() || behind->second.role != records::message_role::tool)
       return world_.violate("one result per call", "no results stand behind the answer " + std::to_string(seq));
   }
   for (const auto& [id, turn] : turns_) {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "controller/records/history.hpp"
 #include "protocol/model_stream.hpp"
-#include "storage/history.hpp"
 #include "storage/journal.hpp"
 #include "tests/simulation/chatters.hpp"
 
@@ -21,10 +21,10 @@ class turn_truth {
   explicit turn_truth(world& w) : world_(w) {}
 
   // ---- the disk, behind `oracle`
-  void committed(const std::vector<storage::entry>& rows);
+  void committed(const std::vector<records::entry>& rows);
   /// A restart: what is on disk decides.
   void recovered();
-  void published(const storage::event_record& e);
+  void published(const records::event_record& e);
 
   // ---- people
   /// What is certain when a message is sent.
@@ -47,8 +47,8 @@ class turn_truth {
 
  private:
   struct call_truth {
-    storage::call_record record;
-    std::optional<storage::call_outcome> outcome; ///< the first
+    records::call_record record;
+    std::optional<records::call_outcome> outcome; ///< the first
     int runs = 0, decisions = 0, begun = 0;
     bool was_asked = false, was_approved = false;
   };
@@ -60,21 +60,21 @@ class turn_truth {
     bool is_discarded = false;
   };
 
-  void put(const storage::message_record& m);
-  void put(const storage::call_record& c);
-  void put(const storage::event_record& e);
-  void judge_calls(const std::vector<storage::entry>& rows);
-  void judge_new_operation(const storage::operation_record& r);
+  void put(const records::message_record& m);
+  void put(const records::call_record& c);
+  void put(const records::event_record& e);
+  void judge_calls(const std::vector<records::entry>& rows);
+  void judge_new_operation(const records::operation_record& r);
   void judge_turn_start(const operation_id& turn);
-  void judge_resolved(const storage::event_record& e);
-  void judge_acknowledgement(const storage::event_record& e);
+  void judge_resolved(const records::event_record& e);
+  void judge_acknowledgement(const records::event_record& e);
   void judge_stop_said(const said_message& m, const controller::turns::message_answer& a);
   void judge_same(const said_message& m, const controller::turns::message_answer& a);
   void judge_whole(const conversation& messages) const;
   void judge_requests(const conversation& messages) const;
 
   world& world_;
-  std::map<std::uint64_t, storage::message_record> messages_; ///< by seq
+  std::map<std::uint64_t, records::message_record> messages_; ///< by seq
   std::unordered_map<operation_id, call_truth> calls_;
   std::unordered_map<operation_id, turn_state> turns_;
   std::unordered_map<std::string, operation_id> turn_of_text_;

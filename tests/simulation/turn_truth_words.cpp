@@ -22,7 +22,7 @@ bool is_addressed(const said_message& m) { return m.order.addressed.value_or(m.n
 
 turn_truth::look turn_truth::look_at(const said_message& m) const {
   look l;
-  world_.truth.each_live_in(m.order.scope, [&](const storage::operation_record& r) { l.live_in_scope.insert(r.id); });
+  world_.truth.each_live_in(m.order.scope, [&](const records::operation_record& r) { l.live_in_scope.insert(r.id); });
   return l;
 }
 
@@ -68,7 +68,7 @@ void turn_truth::judge_stop_said(const said_message& m, const message_answer& a)
   if (a.cancel && a.durable && !a.is_duplicate) {
     const auto* c = world_.truth.cancel_of(*a.cancel);
     if (!c) return world_.truth.writes_failed() ? void() : wrong("is answered with a cancel that is not on disk");
-    const auto* target = std::get_if<storage::target_scope>(&c->target);
+    const auto* target = std::get_if<records::target_scope>(&c->target);
     if (!target || target->scope != m.order.scope) return wrong("stops something else than its place");
   }
   if (m.order.modality == modality::text || is_addressed(m) || m.order.humans_present == 1U || a.is_duplicate) return;
@@ -93,7 +93,7 @@ void turn_truth::decided(const said_decision& d, bool is_taken) {
   if (is_taken && !d.may) world_.violate("approval", d.by + " decides about " + world_.label(d.call) + " and may not");
 }
 
-void turn_truth::judge_resolved(const storage::event_record& e) {
+void turn_truth::judge_resolved(const records::event_record& e) {
   auto& call = calls_.at(*e.operation);
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   const auto what = data.is_object() ? data.value("decision", "") : "";
@@ -107,12 +107,12 @@ void turn_truth::judge_resolved(const storage::event_record& e) {
   call.was_approved = call.was_approved || what == "approved";
 }
 
-void turn_truth::published(const storage::event_record& e) {
+void turn_truth::published(const records::event_record& e) {
   if (e.type == "approval_required" && e.operation) world_.chat.asked(*e.operation);
 }
 
 /// "Stopped" is told with proof only; a model's words claim the same.
-void turn_truth::judge_acknowledgement(const storage::event_record& e) {
+void turn_truth::judge_acknowledgement(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   if (!data.is_object() || !e.cancel || world_.truth.writes_failed()) return;
   const auto state = data.value("state", "");
@@ -176,8 +176,8 @@ void turn_truth::judge_requests(const conversation& messages) const {
         world_.violate("no stopped request", "a model is asked for " + world_.label(turn) + ", which was stopped");
       continue;
     }
-    const auto own_end = row->hot.own_end.value_or(row->hot.now);
-    if (own_end != status::cancelled || !row->hot.stop) continue;
+    const auto self_status = row->hot.self_status.value_or(row->hot.now);
+    if (self_status != status::cancelled || !row->hot.stop) continue;
     const auto cause = row->hot.stop->cause;
     if (cause == stop_cause::timeout || cause == stop_cause::worker_lost) continue;
     bool is_marked = false;

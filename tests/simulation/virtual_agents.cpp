@@ -149,7 +149,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
   bool is_over_ = false;
 };
 
-class virtual_line final : public agent_line {
+class virtual_line final : public agent_handle {
  public:
   explicit virtual_line(std::shared_ptr<virtual_agent> to) : to_(std::move(to)) {}
   void stop(abort_reason why, const std::string& reason) override {
@@ -172,7 +172,7 @@ class virtual_line final : public agent_line {
 
 } // namespace
 
-std::shared_ptr<agent_line> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life, agent_start start) {
+std::shared_ptr<agent_handle> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life, agent_start start) {
   auto made = std::make_shared<virtual_agent>(life, std::move(start));
   made->begin();
   return std::make_shared<virtual_line>(std::move(made));

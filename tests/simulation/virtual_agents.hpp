@@ -9,7 +9,7 @@
 
 namespace quell::simulation {
 
-std::shared_ptr<actors::agent_line> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life,
-                                                        actors::agent_start start);
+std::shared_ptr<actors::agent_handle> spawn_virtual_agent(const std::shared_ptr<swarm_life>& life,
+                                                          actors::agent_start start);
 
 } // namespace quell::simulation

@@ -65,6 +65,7 @@ void worker_host::greet() {
   h.boot_id = machine_.boot_id;
   h.state_id = state_id_;
   h.incarnation = life_->incarnation;
+  h.life = lives_;
   h.proposed = id_of<session_id>(now().wall, mix(world_.plan.seed, mix(800 + number_, ++sessions_)));
   h.slots = slots_;
   h.level = level_;

@@ -14,7 +14,7 @@ constexpr instant patience = 150 * seconds;
 
 world::world(scenario s, bool traced)
     : plan(std::move(s)), tracing(traced), ids(plan.seed, 5000), truth(*this), disk(*this), net(*this),
-      controller(*this), people(*this), turns(*this), chat(*this), swarm(*this) {
+      controller(*this), people(*this), turns(*this), chat(*this), turn_scheduler(*this) {
   playing = this;
   for (std::size_t i = 0; i < plan.workers; ++i) workers.push_back(std::make_unique<worker_host>(*this, i));
 }

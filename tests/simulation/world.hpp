@@ -69,7 +69,7 @@ struct world {
   clients people;
   turn_truth turns;
   chatters chat;
-  swarm_host swarm; ///< its end needs all of the above
+  swarm_host turn_scheduler; ///< its end needs all of the above
 
  private:
   void add_note(const std::string& who, const std::string& text);

@@ -20,7 +20,7 @@ event_record said(std::uint64_t id, wall_time at) {
 }
 
 std::vector<audit_record> all(const std::string& directory, std::uint64_t after = 0, std::uint32_t limit = 1000) {
-  auto store = queries::open(directory);
+  auto store = open_reader(directory);
   REQUIRE(store);
   auto found = (*store)->audit(after, limit);
   REQUIRE(found);

@@ -2,7 +2,7 @@
 // more ends in the middle of a statement.
 #include <catch2/catch.hpp>
 
-#include "storage/limited_queries.hpp"
+#include "storage/queries.hpp"
 #include "tests/storage/fixture.hpp"
 
 using namespace quell;
@@ -17,7 +17,7 @@ constexpr std::uint64_t rows = 6'000;
 struct long_store {
   temp_directory directory;
   store s{directory.path()};
-  std::unique_ptr<limited_queries> reader;
+  std::unique_ptr<controller::limited_store_reader> reader;
   operation_filter f;
 
   long_store() {
@@ -28,7 +28,7 @@ struct long_store {
       batch.push_back(put_operation{std::move(o)});
     }
     REQUIRE_FALSE(s.write(std::move(batch)));
-    reader = std::move(*limited_queries::open(directory.path()));
+    reader = std::move(*open_limited_reader(directory.path()));
     f.names = {"rare"};
   }
 
@@ -49,7 +49,7 @@ TEST_CASE("a list whose time is over says how far it came, and nothing is missin
   const auto whole = large.seqs();
   REQUIRE(whole.size() == rows / 500);
   CHECK_FALSE(large.reader->cut_at());
-  large.reader->limit({.until = read_budget::clock::now(), .abandoned = {}});
+  large.reader->limit({.until = controller::read_budget::clock::now(), .abandoned = {}});
   std::vector<std::uint64_t> parts;
   int pages = 0;
   for (std::optional<std::uint64_t> behind = 0; behind; behind = large.reader->cut_at()) {
@@ -66,14 +66,14 @@ TEST_CASE("a full page is not cut, however late it is") {
   long_store large;
   large.f.names = {"common"};
   large.f.limit = 10;
-  large.reader->limit({.until = read_budget::clock::now(), .abandoned = {}});
+  large.reader->limit({.until = controller::read_budget::clock::now(), .abandoned = {}});
   CHECK(large.seqs().size() == 10);
   CHECK_FALSE(large.reader->cut_at());
 }
 
 TEST_CASE("what takes longer than it may fails in the middle, and the next read is well") {
   long_store large;
-  large.reader->limit({.end = read_budget::clock::now(), .abandoned = {}});
+  large.reader->limit({.end = controller::read_budget::clock::now(), .abandoned = {}});
   const auto late = large.reader->operations(large.f);
   REQUIRE_FALSE(late);
   CHECK(late.error().code == "too_slow");

@@ -130,7 +130,7 @@ operation_record full_operation(std::uint64_t seq) {
       stop_state{stop_cause::timeout, seq + 5, cancel_id::fresh(), at(4), at(5), receipt::killed, proof::pidns_gone};
   hot.exit = exit_state{std::nullopt, "KILL"};
   hot.error = operation_error{"timeout", "too \xc3\xa4 late"};
-  hot.own_end = status::failed;
+  hot.self_status = status::failed;
   hot.level = containment::cgroup_pidns;
   hot.pid = 4242;
   hot.output = {1, 2, 3};

@@ -103,7 +103,7 @@ TEST_CASE("a page of a conversation of 100,000 messages is read without a scan, 
   f.above_seq.reset();
   CHECK_THAT(h.page(f), Contains("INDEX message_aside (turn=? AND rowid<?)"));
 
-  auto reader = queries::open(h.directory.path());
+  auto reader = open_reader(h.directory.path());
   REQUIRE(reader);
   f = {};
   f.scope = scope("team/a");

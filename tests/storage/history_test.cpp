@@ -20,7 +20,7 @@ message_filter in(const std::string& where) {
 struct history {
   temp_directory directory;
   store s{directory.path()};
-  std::unique_ptr<queries> reader = std::move(queries::open(directory.path()).value());
+  std::unique_ptr<controller::store_reader> reader = std::move(open_reader(directory.path()).value());
 
   std::vector<kept_message> read(const message_filter& f) {
     auto page = reader->messages(f);
@@ -83,7 +83,7 @@ TEST_CASE("every field of a message and of a call comes back as it was written, 
   h.s.log->close();
   h.reader.reset();
   const store again(h.directory.path());
-  h.reader = std::move(queries::open(h.directory.path()).value());
+  h.reader = std::move(open_reader(h.directory.path()).value());
   CHECK((h.read(in("team/a.b/c")) == expected));
   CHECK((h.read(beside) == std::vector<kept_message>{{aside, {}}}));
   CHECK(again.recovered.next_seq == 15); // no number of a message comes again
@@ -307,7 +307,7 @@ TEST_CASE("what is particular to a kind of operation is kept with it, small or l
     auto turn = operation(seq, "a");
     turn.kind = kind::turn;
     turn.task = {};
-    turn.block = blocks[seq - 1];
+    turn.kind_data = blocks[seq - 1];
     REQUIRE_FALSE(h.s.write({put_operation{turn}}));
     CHECK(h.reader->operation(turn.id).value() == turn);
     turns.push_back(std::move(turn));

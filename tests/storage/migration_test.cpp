@@ -72,9 +72,9 @@ struct old_store {
     auto turn = operation(s.recovered.next_seq + 1, "team/a");
     turn.kind = kind::turn;
     turn.task = {};
-    turn.block = R"({"agent":"coder"})";
+    turn.kind_data = R"({"agent":"coder"})";
     REQUIRE_FALSE(s.write({put_message{said}, put_operation{turn}}));
-    auto q = queries::open(directory.path());
+    auto q = open_reader(directory.path());
     REQUIRE(q);
     const auto history = (*q)->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}}).value();
     REQUIRE(history.size() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("a store of version 3 keeps its messages, and what it could not know o
   store s(directory.path());
   said.decision.clear();
   const auto history =
-      queries::open(directory.path()).value()->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}});
+      open_reader(directory.path()).value()->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}});
   REQUIRE(history.value().size() == 1);
   CHECK(history.value().front().message == said);
   CHECK(integrity(directory.path()) == "ok");
@@ -125,7 +125,7 @@ TEST_CASE("a store of version 1 can say who ordered a drain once it is up to dat
   drained.hot.stop->reason = "kernel update";
   drained.hot.stop->by = person{"root", "Root"};
   REQUIRE_FALSE(s.write({drained}));
-  auto q = queries::open(old.directory.path());
+  auto q = open_reader(old.directory.path());
   REQUIRE(q);
   CHECK((*(*q)->operation(old.kept[1].id))->hot == drained.hot);
 }

@@ -256,7 +256,7 @@ TEST_CASE("every filter of every list gives what a look at all rows gives, page 
   temp_directory directory;
   store s(directory.path());
   w.write_to(s);
-  auto reader = queries::open(directory.path());
+  auto reader = open_reader(directory.path());
   REQUIRE(reader);
   auto& q = **reader;
   std::size_t not_empty = 0;

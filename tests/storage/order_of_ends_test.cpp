@@ -15,10 +15,10 @@ struct refusing_store {
   operation_record one = operation(1, "team/a"), two = operation(2, "team/a");
   cancel_record settled = cancel_of(target_scope{scope("team")}, 3);
 
-  explicit refusing_store(bool ends_keep_order)
+  explicit refusing_store(bool ordered_terminal_writes)
       : s([&] {
           journal::options o{.directory = directory.path()};
-          o.ends_keep_order = ends_keep_order;
+          o.ordered_terminal_writes = ordered_terminal_writes;
           return o;
         }()) {
     settled.status = cancel_status::settled;
@@ -64,15 +64,15 @@ TEST_CASE("a cancel of nothing, and one that has not settled, speak of no ends")
   auto c = cancel_of(target_scope{scope("team")}, 3);
   c.status = cancel_status::settled;
   c.report.operations = 0;
-  CHECK_FALSE(speaks_of_ends(put_cancel{c}));
+  CHECK_FALSE(depends_on_terminal_rows(put_cancel{c}));
   c.report.operations = 2;
-  CHECK(speaks_of_ends(put_cancel{c}));
+  CHECK(depends_on_terminal_rows(put_cancel{c}));
   c.status = cancel_status::signalled;
-  CHECK_FALSE(speaks_of_ends(put_cancel{c}));
-  CHECK(speaks_of_ends(drop_cutoff{scope("team")}));
-  CHECK(speaks_of_ends(drop_worker{"w1"}));
+  CHECK_FALSE(depends_on_terminal_rows(put_cancel{c}));
+  CHECK(depends_on_terminal_rows(drop_cutoff{scope("team")}));
+  CHECK(depends_on_terminal_rows(drop_worker{"w1"}));
   const auto o = operation(1, "team");
-  CHECK(speaks_of_ends(ended(o, 9)));
-  CHECK_FALSE(speaks_of_ends(put_operation{o}));
-  CHECK_FALSE(speaks_of_ends(update_operation{o.id, o.hot}));
+  CHECK(depends_on_terminal_rows(ended(o, 9)));
+  CHECK_FALSE(depends_on_terminal_rows(put_operation{o}));
+  CHECK_FALSE(depends_on_terminal_rows(update_operation{o.id, o.hot}));
 }

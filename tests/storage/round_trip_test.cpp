@@ -149,7 +149,7 @@ TEST_CASE("an update replaces the whole hot part, and a terminal operation is no
   auto record = full;
   record.hot = {};
   store s(directory.path());
-  auto reader = queries::open(directory.path());
+  auto reader = open_reader(directory.path());
   REQUIRE(reader);
   REQUIRE_FALSE(s.write({put_operation{record}}));
   CHECK((*reader)->operation(record.id).value() == record);
@@ -192,7 +192,7 @@ TEST_CASE("queries give single rows and nothing for unknown ids") {
   e.worker = "w1";
   e.data = "{}";
   REQUIRE_FALSE(s.write({put_operation{record}, put_cancel{c}, put_event{e}, put_event{event(9, "audit")}}));
-  auto reader = queries::open(directory.path());
+  auto reader = open_reader(directory.path());
   REQUIRE(reader);
   auto& q = **reader;
   CHECK(q.operation(record.id).value() == record);
@@ -207,7 +207,7 @@ TEST_CASE("queries give single rows and nothing for unknown ids") {
 TEST_CASE("an empty store has no events, and its reader says so") {
   temp_directory directory;
   store s(directory.path());
-  auto reader = queries::open(directory.path());
+  auto reader = open_reader(directory.path());
   REQUIRE(reader);
   CHECK_FALSE((*reader)->oldest_event().value().has_value());
   CHECK((*reader)->newest_event().value() == 0);
@@ -223,7 +223,7 @@ TEST_CASE("only the newest events are kept") {
     for (int i = 0; i < 10; ++i) entries.push_back(put_event{event(++id, "audit")});
     REQUIRE_FALSE(s.write(std::move(entries)));
   }
-  auto reader = queries::open(directory.path());
+  auto reader = open_reader(directory.path());
   REQUIRE(reader);
   const auto kept = (*reader)->events({}).value();
   CHECK(kept.size() >= 100);

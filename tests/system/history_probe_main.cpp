@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "controller/turns/history.hpp"
+#include "actors/turns/history.hpp"
 #include "integrations/models/message_rules.hpp"
 #include "integrations/models/translator.hpp"
 
@@ -16,17 +16,17 @@ using nlohmann::json;
 
 namespace {
 
-storage::message_role role_of(const std::string& name) {
-  if (name == "user") return storage::message_role::user;
-  return name == "assistant" ? storage::message_role::assistant : storage::message_role::tool;
+records::message_role role_of(const std::string& name) {
+  if (name == "user") return records::message_role::user;
+  return name == "assistant" ? records::message_role::assistant : records::message_role::tool;
 }
 
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-std::vector<storage::kept_message> read(const json& shown) {
-  std::vector<storage::kept_message> kept;
+std::vector<records::kept_message> read(const json& shown) {
+  std::vector<records::kept_message> kept;
   for (const auto& m : shown.at("messages")) {
-    storage::kept_message k;
+    records::kept_message k;
     k.message.seq = m.at("seq");
     k.message.role = role_of(m.at("role"));
     k.message.turn = operation_id::parse(m.at("turn").get<std::string>());
@@ -34,17 +34,17 @@ std::vector<storage::kept_message> read(const json& shown) {
     k.message.interrupted = m.at("interrupted");
     k.message.discarded = m.at("discarded");
     for (const auto& c : m.at("tool_calls")) {
-      storage::call_record call;
+      records::call_record call;
       call.call = c.at("call");
       call.name = c.at("name");
       call.input = text_of(c.at("input"));
       k.calls.push_back(call);
     }
     for (const auto& r : m.at("results")) {
-      storage::call_record call;
+      records::call_record call;
       call.call = r.at("call");
       call.name = r.at("name");
-      call.outcome = storage::call_outcome{r.at("ok"), r.at("cancelled"), text_of(r.at("result"))};
+      call.outcome = records::call_outcome{r.at("ok"), r.at("cancelled"), text_of(r.at("result"))};
       k.calls.push_back(call);
     }
     kept.push_back(std::move(k));
@@ -72,7 +72,7 @@ std::string broken_conversation(const conversation& messages) {
 
 std::string judge(const std::string& line) {
   auto kept = read(json::parse(line));
-  storage::kept_message next;
+  records::kept_message next;
   next.message.turn = operation_id::fresh();
   next.message.text = "and what now?";
   kept.push_back(next);

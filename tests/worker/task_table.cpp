@@ -174,7 +174,7 @@ TEST_CASE("a terminal is hung up first and signalled at half the grace", "[table
 TEST_CASE("a task that is asked first is signalled at half the grace, and not hung up", "[table]") {
   table_fixture f;
   auto order = f.order("a", 1);
-  order.spec.is_asked_first = true;
+  order.spec.cooperative_stop = true;
   f.start_arrives(order);
   f.held("a");
   f.scope_stopped("team", 5, 2s);
@@ -251,7 +251,7 @@ TEST_CASE("what has not begun under its lease does not begin under the next one"
 
   f.pass(11s); // frozen: nobody looked at the queue meanwhile
   worker::effects list;
-  f.table.lapse(f.now, list);
+  f.table.expire_unstarted(f.now, list);
   f.perform(std::move(list));
   f.lease.welcomed(f.now.boot, 10s);
   f.held("spawning");

@@ -179,7 +179,7 @@ TEST_CASE("a leaving worker stops everything, takes nothing new, and a stop of t
 }
 
 TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[table]") {
-  worker::stop_book book(3);
+  worker::applied_stops book(3);
   table_fixture f;
   for (const char* name : {"a", "b", "c", "d"}) book.close(f.id(name), 7);
   CHECK_FALSE(book.closed(f.id("a")));

@@ -12,9 +12,9 @@
 #include <random>
 #include <string>
 
-#include "integrations/chat/discord/door.hpp"
 #include "integrations/chat/discord/gateway_machine.hpp"
 #include "integrations/chat/discord/gateway_socket.hpp"
+#include "integrations/chat/discord/interaction_verifier.hpp"
 #include "integrations/chat/discord/rate_limits.hpp"
 #include "integrations/chat/discord/read.hpp"
 #include "integrations/chat/discord/settings.hpp"
@@ -119,7 +119,7 @@ class bot final : public std::enable_shared_from_this<bot> {
   outbox outbox_;
   notebook notes_;
   rate_limits limits_;
-  interaction_door door_;
+  interaction_verifier door_;
   std::map<std::string, open_answer> open_;
   std::multimap<boot_time, std::function<void()>> later_;
 };

@@ -130,7 +130,7 @@ void bot::say(said message, std::string answers) {
       const auto now = web_loop::now();
       constexpr std::string_view prefix = "discord:";
       const auto own = id.substr(std::min(prefix.size(), id.size()));
-      if (is_snowflake(own) && (what || !passes_by(what.error())) && !bot->held_.contains(scope.text()))
+      if (is_snowflake(own) && (what || !is_transient(what.error())) && !bot->held_.contains(scope.text()))
         bot->marks_.done(scope.text(), own);
       if (what) {
         bot->outbox_.heard(scope, *what, answers, now);

@@ -32,7 +32,7 @@ irc_settings checked(irc_settings s) {
 } // namespace
 
 session::session(irc_settings settings)
-    : spoken_session(rules_of(settings), settings.is_cancel, settings.only_addressed),
+    : line_chat_session(rules_of(settings), settings.is_cancel, settings.only_addressed),
       settings_(checked(std::move(settings))), ctcp_({5s, 2}) {}
 
 void session::connected(boot_time now) {

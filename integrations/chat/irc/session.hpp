@@ -13,11 +13,11 @@
 #include "integrations/chat/irc/line.hpp"
 #include "integrations/chat/irc/names.hpp"
 #include "integrations/chat/irc/settings.hpp"
-#include "integrations/chat/spoken_session.hpp"
+#include "integrations/chat/line_chat_session.hpp"
 
 namespace quell::integrations::chat::irc {
 
-class session : public spoken_session {
+class session : public line_chat_session {
  public:
   explicit session(irc_settings settings);
 

@@ -186,7 +186,7 @@ void bot::take_message(message m, const answer& done) {
   }
   after_words.said_now(own, s);
   tell(std::move(s), m.channel, m.ts, [this, key, m, where = what->where, done](const result<decision>& d) {
-    if (!d && passes_by(d.error())) return done({503, "try again\n"});
+    if (!d && is_transient(d.error())) return done({503, "try again\n"});
     events_.add(key);
     is_heard(m, where);
     done({200, ""}); // repeating it would not help
@@ -299,13 +299,13 @@ void bot::take_action(const web_call& c, const answer& done) {
     box.drop(*id, web_loop::now());
     return stop_work({*where, *id, by, "Stop button"}, [this, done](const result<stop_answer>& a) {
       if (!a) log("a Stop button was not taken: " + a.error().detail);
-      done({a || !passes_by(a.error()) ? 200U : 503U, ""});
+      done({a || !is_transient(a.error()) ? 200U : 503U, ""});
     });
   }
   approve({*where, *id, read->kind == "quell_approve", by, ""}, [this, who = *read, done](const result<void>& a) {
     if (!a) log("a word about a call was not taken: " + a.error().detail);
-    if (!a && !passes_by(a.error())) tell_alone(who, a.error().detail);
-    done({a || !passes_by(a.error()) ? 200U : 503U, ""});
+    if (!a && !is_transient(a.error())) tell_alone(who, a.error().detail);
+    done({a || !is_transient(a.error()) ? 200U : 503U, ""});
   });
 }
 

@@ -180,7 +180,7 @@ void bot::tell(said s, const std::string& answers, const taken& done) {
     if (d) box.heard(s.scope, *d, answers, web_loop::now());
     if (!d) log("a message in " + s.scope.text() + " was not taken: " + d.error().detail);
     after_words.decided(key_of(s), d);
-    done(d || !passes_by(d.error()));
+    done(d || !is_transient(d.error()));
   });
 }
 
@@ -206,7 +206,7 @@ void bot::take_button(const pressed& p, const taken& done) {
     constexpr std::size_t most_shown = 200; // Telegram's limit
     if (why) log("a button was not taken: " + why->detail);
     answer_button(query, is_good ? good : why->detail.substr(0, fitting(why->detail, most_shown, length_unit::utf16)));
-    done(is_good || !passes_by(*why));
+    done(is_good || !is_transient(*why));
   };
   if (kind == "stop") {
     box.drop(*id, web_loop::now());

@@ -27,8 +27,8 @@ outbox_rules rules_of(const xmpp_settings& s) {
 } // namespace
 
 session::session(xmpp_settings settings, std::string id_start)
-    : spoken_session(rules_of(settings), settings.is_cancel, settings.only_addressed), settings_(std::move(settings)),
-      id_start_(std::move(id_start)), me_(settings_.nick + "@" + settings_.domain) {
+    : line_chat_session(rules_of(settings), settings.is_cancel, settings.only_addressed),
+      settings_(std::move(settings)), id_start_(std::move(id_start)), me_(settings_.nick + "@" + settings_.domain) {
   for (const auto& name : settings_.rooms)
     if (const auto bare = read_jid(name))
       rooms_.try_emplace(bare->bare,

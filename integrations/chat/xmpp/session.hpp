@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "integrations/chat/backoff.hpp"
+#include "integrations/chat/line_chat_session.hpp"
 #include "integrations/chat/missed_messages.hpp"
-#include "integrations/chat/spoken_session.hpp"
 #include "integrations/chat/xmpp/jid.hpp"
 #include "integrations/chat/xmpp/settings.hpp"
 #include "integrations/chat/xmpp/stream_reader.hpp"
 
 namespace quell::integrations::chat::xmpp {
 
-class session : public spoken_session {
+class session : public line_chat_session {
  public:
   /// `id_start`: prefix of our message ids; different for each process.
   session(xmpp_settings settings, std::string id_start);

@@ -8,15 +8,15 @@
 
 #include <catch2/catch.hpp>
 
-#include "controller/question_books.hpp"
+#include "controller/asked_questions.hpp"
 #include "tests/controller/ledger/world.hpp"
 
 namespace quell::controller::testing {
 
-inline const storage::call_outcome done_result{true, false, R"({"ok":true,"result":1})"};
-inline const storage::call_outcome failed_result{false, false,
+inline const records::call_outcome done_result{true, false, R"({"ok":true,"result":1})"};
+inline const records::call_outcome failed_result{false, false,
                                                  R"({"ok":false,"error":{"code":"error","message":"no"}})"};
-inline const storage::call_outcome late_result{false, false,
+inline const records::call_outcome late_result{false, false,
                                                R"({"ok":false,"error":{"code":"timeout","message":"[TIMEOUT]"}})"};
 
 class actors_world : public world {
@@ -37,56 +37,56 @@ class actors_world : public world {
     o.parent = id(turn);
     o.name = name;
     o.later = true;
-    o.call = storage::call_record{{}, heart->last_seq(), 0, name, name, "{}", {}};
+    o.call = records::call_record{{}, core->last_seq(), 0, name, name, "{}", {}};
     return make(name, std::move(o));
   }
-  bool begin(const std::string& name) { return did(heart->actors()->begin_own(id(name), now).has_value()); }
-  bool pause(const std::string& name) { return did(begin(name) && heart->actors()->pause(id(name), now)); }
+  bool begin(const std::string& name) { return did(core->actors()->start_local(id(name), now).has_value()); }
+  bool pause(const std::string& name) { return did(begin(name) && core->actors()->pause(id(name), now)); }
   bool decide(const std::string& name, bool yes) {
     decision d{yes, "because", {"ann", "Ann"}, R"({"decision":"x"})"};
-    return did(heart->actors()->decide(id(name), d, failed_result, now).has_value());
+    return did(core->actors()->decide(id(name), d, failed_result, now).has_value());
   }
   bool asks(const std::string& name, const std::string& question = "question") {
-    return did(questions_of(*heart).ask(id(name), {question_id(question), R"({"message":"Sure?"})"}, now));
+    return did(questions_of(*core).ask(id(name), {question_id(question), R"({"message":"Sure?"})"}, now));
   }
   bool takes_back(const std::string& name, const std::string& question = "question") {
-    return did(questions_of(*heart).take_back(id(name), question_id(question), now));
+    return did(questions_of(*core).take_back(id(name), question_id(question), now));
   }
   bool answer(const std::string& name, bool yes, const std::string& question = "question") {
     const human_answer said{question_id(question), yes, false, "{}", "because", {"ann", "Ann"}, R"({"decision":"x"})"};
-    return did(questions_of(*heart).answer(id(name), said, now).has_value());
+    return did(questions_of(*core).answer(id(name), said, now).has_value());
   }
-  bool ends(const std::string& name, const storage::call_outcome& result = done_result) {
+  bool ends(const std::string& name, const records::call_outcome& result = done_result) {
     own_outcome end;
     end.as = result.ok ? status::completed : status::failed;
-    if (!result.ok) end.error = storage::operation_error{"error", "no"};
+    if (!result.ok) end.error = records::operation_error{"error", "no"};
     end.call = result;
-    return did(heart->actors()->end_own(id(name), end, now));
+    return did(core->actors()->finish_local(id(name), end, now));
   }
   bool turn_ends(const std::string& name, bool well = true) {
     own_outcome end;
     end.as = well ? status::completed : status::failed;
     if (well) end.completed_data = R"({"text":""})";
-    return did(heart->actors()->end_own(id(name), end, now));
+    return did(core->actors()->finish_local(id(name), end, now));
   }
   bool times_out(const std::string& name) {
-    return did(heart->actors()->stop_own(id(name), stop_cause::timeout, late_result, now));
+    return did(core->actors()->stop_local(id(name), stop_cause::timeout, late_result, now));
   }
   void cancels(const std::string& name) {
-    (void)try_cancel(order(storage::target_operation{id(name)}));
+    (void)try_cancel(order(records::target_operation{id(name)}));
     roll_out();
   }
 
   /// All that was ever said of a call's result; the first stands (the table refuses another).
-  std::vector<storage::call_outcome> results(const std::string& name) const {
-    std::vector<storage::call_outcome> said;
+  std::vector<records::call_outcome> results(const std::string& name) const {
+    std::vector<records::call_outcome> said;
     for (const auto& batch : batches)
       for (const auto& e : batch)
-        if (const auto* r = std::get_if<storage::put_call_result>(&e); r && r->operation == id(name))
+        if (const auto* r = std::get_if<records::put_call_result>(&e); r && r->operation == id(name))
           said.push_back(r->outcome);
     return said;
   }
-  storage::call_outcome result(const std::string& name) const {
+  records::call_outcome result(const std::string& name) const {
     const auto said = results(name);
     if (said.empty()) FAIL("call " << name << " has no result");
     return said.front();
@@ -101,7 +101,7 @@ class actors_world : public world {
   bool discarded(const std::string& name) const {
     for (const auto& batch : batches)
       for (const auto& e : batch)
-        if (const auto* d = std::get_if<storage::discard_message>(&e); d && d->turn == id(name)) return true;
+        if (const auto* d = std::get_if<records::discard_message>(&e); d && d->turn == id(name)) return true;
     return false;
   }
 
@@ -111,7 +111,7 @@ class actors_world : public world {
     return names[question];
   }
   bool make(const std::string& name, create_order o) {
-    const auto made = heart->create(o, next_operation(), now);
+    const auto made = core->create(o, next_operation(), now);
     if (made) names[name] = made->id;
     return did(made.has_value());
   }

@@ -43,7 +43,7 @@ class externals_world : public world {
     c.as_of_seq = o.as_of;
     c.supersede = o.supersede;
     c.external = {o.lease, o.session, o.later};
-    const auto made = heart->create(c, next_operation(), now);
+    const auto made = core->create(c, next_operation(), now);
     if (made) names[name] = made->id;
     collect();
     return made ? "" : made.error().error.code;
@@ -52,27 +52,27 @@ class externals_world : public world {
 
   /// "" = taken, else the fault.
   std::string start(const std::string& name, const caller& by = {}) {
-    return said(heart->externals()->start_external(id(name), by, now));
+    return said(core->externals()->start_external(id(name), by, now));
   }
   std::string complete(const std::string& name, const caller& by = {}) {
-    return said(heart->externals()->end_external({id(name), owner_word::complete, R"({"answer":42})", {}}, by, now));
+    return said(core->externals()->end_external({id(name), owner_word::complete, R"({"answer":42})", {}}, by, now));
   }
   std::string fail(const std::string& name) {
-    return said(heart->externals()->end_external(
-        {id(name), owner_word::fail, {}, storage::operation_error{"broken", "it broke"}}, {}, now));
+    return said(core->externals()->end_external(
+        {id(name), owner_word::fail, {}, records::operation_error{"broken", "it broke"}}, {}, now));
   }
   std::string stopped(const std::string& name) {
-    return said(heart->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
+    return said(core->externals()->end_external({id(name), owner_word::stopped, {}, {}}, {}, now));
   }
   heartbeat_answer beat(std::vector<std::string> those, std::optional<std::string> session = {}, caller by = {}) {
     heartbeat_order o{std::move(by), {}, std::move(session)};
     for (const auto& name : those) o.operations.push_back(id(name));
-    auto answer = heart->externals()->heartbeat(o, now);
+    auto answer = core->externals()->heartbeat(o, now);
     collect();
     return answer;
   }
   void cancels(const std::string& name, std::optional<milliseconds> grace = {}) {
-    auto o = order(storage::target_operation{id(name)});
+    auto o = order(records::target_operation{id(name)});
     o.grace = grace;
     (void)try_cancel(o);
     collect();
@@ -85,8 +85,8 @@ class externals_world : public world {
       step = std::min(step, d);
       now.wall += step;
       now.boot = now.boot + step;
-      (void)heart->tick(now);
-      while (heart->step(now)) {
+      (void)core->tick(now);
+      while (core->step(now)) {
       }
       collect();
     }

@@ -16,7 +16,7 @@ struct missing_task : world {
   explicit missing_task(std::optional<containment> level) {
     task("doomed", in("s"));
     REQUIRE(place("doomed", "w1"));
-    if (level) heart->started("w1", {id("doomed"), 4242, now.wall, *level}, now);
+    if (level) core->started("w1", {id("doomed"), 4242, now.wall, *level}, now);
     take();
     cancel = cancel_scope("s");
     roll_out();
@@ -25,7 +25,7 @@ struct missing_task : world {
     wire::hello h;
     h.level = now_at;
     h.absence_is_proof = absence_is_proof;
-    heart->reconcile("w1", h, same_life, now);
+    core->reconcile("w1", h, same_life, now);
     take();
     roll_out();
   }
@@ -76,10 +76,10 @@ TEST_CASE("an uncancelled task that its worker does not know fails and says what
   world w;
   w.task("free", in("s"));
   REQUIRE(w.place("free", "w1"));
-  w.heart->started("w1", {w.id("free"), 4242, w.now.wall, containment::group}, w.now);
+  w.core->started("w1", {w.id("free"), 4242, w.now.wall, containment::group}, w.now);
   wire::hello h;
   h.level = containment::group;
-  w.heart->reconcile("w1", h, false, w.now);
+  w.core->reconcile("w1", h, false, w.now);
   w.take();
   CHECK(w.status_of("free") == "failed");
   CHECK(w.row("free").error->code == "worker_lost");
@@ -91,11 +91,11 @@ TEST_CASE("work that was lost unseen stays so for a cancel that comes while its 
   w.task("lost", in("s"));
   w.child("child", "lost", on_parent_end::cancel);
   REQUIRE(w.place("lost", "w1"));
-  w.heart->started("w1", {w.id("lost"), 4242, w.now.wall, containment::group}, w.now);
+  w.core->started("w1", {w.id("lost"), 4242, w.now.wall, containment::group}, w.now);
   w.runs("child", "w2");
   wire::hello h;
   h.level = containment::group;
-  w.heart->reconcile("w1", h, false, w.now);
+  w.core->reconcile("w1", h, false, w.now);
   w.take();
   REQUIRE(w.status_of("lost") == "running"); // its child is being stopped
   const auto c = w.cancel_scope("s");

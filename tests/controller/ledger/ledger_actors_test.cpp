@@ -97,7 +97,7 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
     if (s == stage::paused) {
       CHECK(w.status_of("turn") == "running");
       CHECK(w.status_of("call") == "paused");
-      const auto open = w.heart->actors()->open_turns();
+      const auto open = w.core->actors()->open_turns();
       REQUIRE(open.size() == 1);
       CHECK(open[0].id == w.id("turn"));
       CHECK(open[0].has_started);
@@ -107,7 +107,7 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
       w.roll_out();
       CHECK(w.result("call").result.find("interrupted") != std::string::npos);
     }
-    CHECK(w.heart->actors()->open_turns().empty());
+    CHECK(w.core->actors()->open_turns().empty());
     ends_once(w, "turn");
     ends_once(w, "call");
     CHECK(w.row("turn").error->code == "interrupted");
@@ -115,8 +115,8 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
     CHECK_FALSE(w.result("call").cancelled);
     if (s == stage::asking || s == stage::answered) // it may have done anything until then, and does it no second time
       CHECK(w.result("call").result.find("is unknown") != std::string::npos);
-    CHECK(w.heart->actors()->interrupted() == std::vector<operation_id>{w.id("turn")});
-    CHECK(w.heart->actors()->interrupted().empty());
+    CHECK(w.core->actors()->interrupted() == std::vector<operation_id>{w.id("turn")});
+    CHECK(w.core->actors()->interrupted().empty());
   }
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("a timeout of the turn is no cancel by a user, for its calls neither")
     w.turn("turn");
     w.call("call", "turn");
     if (began) w.begin("call");
-    CHECK(w.heart->actors()->stop_own(w.id("turn"), stop_cause::timeout, {}, w.now));
+    CHECK(w.core->actors()->stop_local(w.id("turn"), stop_cause::timeout, {}, w.now));
     w.take();
     w.roll_out();
     w.ends("call");
@@ -251,6 +251,6 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
       RC_ASSERT(said.size() == 1U);
       RC_ASSERT(said.front().starts_with("turn_complete") == (w.row(t).now == status::completed));
     }
-    RC_ASSERT(w.heart->live_count() == 0U);
+    RC_ASSERT(w.core->live_count() == 0U);
   }));
 }

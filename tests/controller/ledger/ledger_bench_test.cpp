@@ -34,7 +34,7 @@ double ns_per(std::size_t count, const Work& work) {
 /// A ledger and ids without the fixture's store, whose rows would be counted, too.
 struct bare {
   moment now{wall_time{milliseconds{1'790'000'000'000}}, boot_time{1'000'000'000}};
-  std::unique_ptr<ledger> heart = ledger::make({}, {}, now);
+  std::unique_ptr<ledger> core = ledger::make({}, {}, now);
   std::uint64_t made = 0;
 
   operation_id fresh() {
@@ -50,16 +50,16 @@ struct bare {
     o.task.command = {"true"};
     o.title = "idle";
     for (std::size_t i = 0; i < count; ++i) {
-      if (!heart->create(o, fresh(), now)) FAIL("a create was refused");
-      if (i % 100 == 99) heart->take();
+      if (!core->create(o, fresh(), now)) FAIL("a create was refused");
+      if (i % 100 == 99) core->take();
     }
-    heart->take();
+    core->take();
   }
-  cancel_view cancel(storage::cancel_target target) {
+  cancel_view cancel(records::cancel_target target) {
     cancel_order o;
     o.target = std::move(target);
-    auto c = heart->cancel(o, {fresh().bytes}, now);
-    heart->take();
+    auto c = core->cancel(o, {fresh().bytes}, now);
+    core->take();
     return *c;
   }
 };
@@ -71,15 +71,15 @@ void measure(std::size_t count) {
   malloc_trim(0);
   const double bytes = (heap_bytes() - before) / static_cast<double>(count);
   cancel_view c;
-  const double cancel = ns_per(1, [&] { c = b.cancel(storage::target_scope{in("team/build")}); });
-  b.heart->cancel_fenced(c.record.id, true, b.now);
-  b.heart->take();
+  const double cancel = ns_per(1, [&] { c = b.cancel(records::target_scope{in("team/build")}); });
+  b.core->cancel_fenced(c.record.id, true, b.now);
+  b.core->take();
   double longest = 0;
   const double step = ns_per(count, [&] {
     for (bool more = true; more;) {
       longest = std::max(longest, ns_per(1, [&] {
-                           more = b.heart->step(b.now);
-                           b.heart->take();
+                           more = b.core->step(b.now);
+                           b.core->take();
                          }));
     }
   });
@@ -87,7 +87,7 @@ void measure(std::size_t count) {
       "%8zu pending: create %6.0f ns, %5.0f bytes each; cancel of the scope %8.0f ns; rolled out %6.0f ns each, "
       "longest step %6.0f us\n",
       count, create, bytes, cancel, step, longest / 1000);
-  CHECK(b.heart->live_count() == 0);
+  CHECK(b.core->live_count() == 0);
   CHECK(bytes < 350);
 }
 
@@ -105,17 +105,17 @@ TEST_CASE("a task's whole life in the ledger", "[.bench]") {
     o.scope = in("s");
     o.task.command = {"true"};
     for (std::size_t i = 0; i < count; ++i) {
-      const auto made = b.heart->create(o, b.fresh(), b.now);
-      b.heart->assign(made->id, "w1", b.now);
-      b.heart->started("w1", {made->id, 1, b.now.wall, containment::cgroup}, b.now);
+      const auto made = b.core->create(o, b.fresh(), b.now);
+      b.core->assign(made->id, "w1", b.now);
+      b.core->started("w1", {made->id, 1, b.now.wall, containment::cgroup}, b.now);
       wire::task_ended m;
       m.operation = made->id;
       m.exit = exit_state{0, {}};
       m.started_at = m.ended_at = b.now.wall;
-      b.heart->ended("w1", m, b.now);
-      b.heart->take();
+      b.core->ended("w1", m, b.now);
+      b.core->take();
     }
   });
   std::printf("create, assign, started, ended: %.0f ns\n", each);
-  CHECK(b.heart->live_count() == 0);
+  CHECK(b.core->live_count() == 0);
 }

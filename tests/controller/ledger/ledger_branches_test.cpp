@@ -17,7 +17,7 @@ template <class Between>
 std::vector<operation_id> all_pages(world& w, tree_question q, Between between) {
   std::vector<operation_id> found;
   for (int page = 0; page < 1000; ++page) {
-    const auto got = w.heart->branches(q);
+    const auto got = w.core->branches(q);
     for (const auto& b : got.operations) found.push_back(b.id);
     if (!got.next) return found;
     q.after = got.next;
@@ -43,24 +43,24 @@ TEST_CASE("a scope shows the scopes directly in it and the work that begins ther
   w.child("a1", "a");
   w.task("b", in("team/build/x/deep"));
   w.task("c", in("team/build-old"));
-  const auto top = w.heart->branches({});
+  const auto top = w.core->branches({});
   REQUIRE(top.scopes.size() == 1);
   CHECK(top.live == 4);
   CHECK(top.scopes[0].scope == in("team"));
   CHECK(top.operations.empty());
-  const auto team = w.heart->branches(in_scope("team"));
+  const auto team = w.core->branches(in_scope("team"));
   REQUIRE(team.scopes.size() == 2);
   CHECK(team.scopes[0].scope == in("team/build"));
   CHECK(team.scopes[0].live == 3);
   CHECK(team.scopes[1].scope == in("team/build-old"));
-  const auto build = w.heart->branches(in_scope("team/build"));
+  const auto build = w.core->branches(in_scope("team/build"));
   REQUIRE(build.scopes.size() == 1);
   CHECK(build.scopes[0].scope == in("team/build/x"));
   REQUIRE(build.operations.size() == 1); // a1 stands below a
   CHECK(build.operations[0].id == w.id("a"));
   CHECK(build.operations[0].children == 1);
   CHECK(build.operations[0].below == 1);
-  CHECK(w.heart->branches(in_scope("nowhere")).operations.empty());
+  CHECK(w.core->branches(in_scope("nowhere")).operations.empty());
 }
 
 TEST_CASE("an operation shows its children, newest first, and one that has ended is not live") {
@@ -69,7 +69,7 @@ TEST_CASE("an operation shows its children, newest first, and one that has ended
   for (const char* name : {"x", "y", "z"}) w.child(name, "root");
   w.child("below", "y");
   tree_question q{.what = branches_of::operation, .operation = w.id("root"), .scope = {}, .after = {}, .limit = 2};
-  const auto first = w.heart->branches(q);
+  const auto first = w.core->branches(q);
   REQUIRE(first.operations.size() == 2);
   CHECK(first.live == 3);
   CHECK(first.operations[0].id == w.id("z"));
@@ -77,12 +77,12 @@ TEST_CASE("an operation shows its children, newest first, and one that has ended
   CHECK(first.operations[1].below == 1);
   REQUIRE(first.next);
   q.after = first.next;
-  const auto second = w.heart->branches(q);
+  const auto second = w.core->branches(q);
   REQUIRE(second.operations.size() == 1);
   CHECK(second.operations[0].id == w.id("x"));
   CHECK_FALSE(second.next);
   q.operation = operation_id::fresh();
-  CHECK_FALSE(w.heart->branches(q).is_live);
+  CHECK_FALSE(w.core->branches(q).is_live);
 }
 
 TEST_CASE("roots are those without a parent, in a scope and below it") {
@@ -103,7 +103,7 @@ TEST_CASE("who lives all the while is listed once, though others come, end and a
   const auto change = [&](int page) {
     w.task("new" + std::to_string(fresh++), in("s"));
     const auto name = "t" + std::to_string(page * 3 % 40);
-    if (w.heart->view(w.id(name), w.now)) w.cancel_task(name); // it never ran: it is gone at once
+    if (w.core->view(w.id(name), w.now)) w.cancel_task(name); // it never ran: it is gone at once
     w.roll_out();
   };
   const auto found = all_pages(w, in_scope("s", 3), change);
@@ -112,7 +112,7 @@ TEST_CASE("who lives all the while is listed once, though others come, end and a
     const auto times = std::count(found.begin(), found.end(), id);
     INFO(i);
     CHECK(times <= 1);
-    if (w.heart->view(id, w.now)) CHECK(times == 1);
+    if (w.core->view(id, w.now)) CHECK(times == 1);
   }
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("what is being stopped is listed as well, and counted") {
   }
   w.cancel_task("b");
   w.roll_out();
-  const auto page = w.heart->branches(in_scope("s"));
+  const auto page = w.core->branches(in_scope("s"));
   CHECK(page.operations.size() == 3);
   CHECK(page.cancelling == 1);
   const auto found = all_pages(w, in_scope("s", 1));
@@ -142,6 +142,6 @@ TEST_CASE("a place that nobody wrote does no harm") {
                         .scope = in("s"),
                         .after = tree_place{"", slot, seq, true},
                         .limit = 1};
-        CHECK(w.heart->branches(q).operations.size() <= 1);
+        CHECK(w.core->branches(q).operations.size() <= 1);
       }
 }

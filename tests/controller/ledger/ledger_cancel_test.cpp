@@ -112,11 +112,11 @@ TEST_CASE("a second cancel joins the first, and may only tighten") {
   world w;
   w.task("a", in("s"));
   w.runs("a", "w1");
-  auto first = w.order(storage::target_scope{in("s")});
+  auto first = w.order(records::target_scope{in("s")});
   first.grace = milliseconds{5000};
   const auto c = w.cancel(first);
   w.stops.clear();
-  auto again = w.order(storage::target_scope{in("s")});
+  auto again = w.order(records::target_scope{in("s")});
   again.reason = "another reason";
   again.grace = milliseconds{9000};
   auto joined = w.cancel(again);
@@ -132,7 +132,7 @@ TEST_CASE("a second cancel joins the first, and may only tighten") {
   CHECK(w.stops[0].message.grace == milliseconds{100});
 
   w.task("newer", in("s"));
-  const auto other = w.cancel(w.order(storage::target_scope{in("s")}));
+  const auto other = w.cancel(w.order(records::target_scope{in("s")}));
   CHECK(other.record.outcome == cancel_outcome::stopping);
   CHECK(other.record.id != c.record.id);
   CHECK(other.record.report.operations == 2);
@@ -149,7 +149,7 @@ TEST_CASE("a second cancel joins the first, and may only tighten") {
 TEST_CASE("the same cancel id with the same body is the same cancel; with another it is refused") {
   world w;
   w.task("a", in("s"));
-  auto o = w.order(storage::target_scope{in("s")});
+  auto o = w.order(records::target_scope{in("s")});
   o.id = w.next_cancel();
   o.fingerprint = "one";
   const auto c = w.cancel(o);
@@ -179,16 +179,16 @@ TEST_CASE("a cancel of what has ended answers already_finished and covers nothin
 TEST_CASE("a cancel before the create wins, for the length of a tombstone") {
   world w;
   const operation_id id = w.next_operation();
-  auto must = w.order(storage::target_operation{id});
+  auto must = w.order(records::target_operation{id});
   must.must_exist = true;
   REQUIRE_FALSE(w.try_cancel(must));
   CHECK(w.try_cancel(must).error().error.code == "operation_not_found");
   CHECK(w.store.tombstones.empty());
 
-  const auto c = w.cancel(storage::target_operation{id});
+  const auto c = w.cancel(records::target_operation{id});
   CHECK(c.record.outcome == cancel_outcome::unknown_id);
   CHECK(w.report(c).status == cancel_status::settled);
-  CHECK(w.cancel(storage::target_operation{id}).record.id == c.record.id);
+  CHECK(w.cancel(records::target_operation{id}).record.id == c.record.id);
   const auto refused = w.try_task("late", {.scope = in("s"), .id = id});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().error.code == "stale_start");
@@ -206,8 +206,8 @@ TEST_CASE("tombstones have a quota per token") {
   ledger_settings s;
   s.max_tombstones_per_token = 2;
   world w(s);
-  for (int i = 0; i < 2; ++i) w.cancel(storage::target_operation{w.next_operation()});
-  const auto third = w.try_cancel(w.order(storage::target_operation{w.next_operation()}));
+  for (int i = 0; i < 2; ++i) w.cancel(records::target_operation{w.next_operation()});
+  const auto third = w.try_cancel(w.order(records::target_operation{w.next_operation()}));
   REQUIRE_FALSE(third);
   CHECK(third.error().error.code == "too_many_operations");
 }
@@ -217,7 +217,7 @@ TEST_CASE("a token's namesake has a quota of tombstones of its own") {
   s.max_tombstones_per_token = 2;
   world w(s);
   const auto leave = [&](const char* token) {
-    auto order = w.order(storage::target_operation{w.next_operation()});
+    auto order = w.order(records::target_operation{w.next_operation()});
     order.by_token.token_name = "twin";
     order.by_token.token_id = token;
     const auto done = w.try_cancel(order);
@@ -249,7 +249,7 @@ TEST_CASE("cancels by owner and of everything leave no cutoff and stop what newe
   w.task("below his", {.below = "his", .owner = "alice"});
   w.runs("his", "w1");
   w.stops.clear();
-  const auto c = w.cancel(storage::target_owner{"bob", {}});
+  const auto c = w.cancel(records::target_owner{"bob", {}});
   CHECK(c.record.report.operations == 2);
   REQUIRE(w.stops.size() == 1);
   CHECK(w.stops[0].message.operations == std::vector<operation_id>{w.id("his")});
@@ -263,22 +263,22 @@ TEST_CASE("cancels by owner and of everything leave no cutoff and stop what newe
   CHECK(w.status_of("his later") == "pending");
   CHECK(w.report(c).status == cancel_status::settled);
 
-  const auto all = w.cancel(storage::target_everything{});
+  const auto all = w.cancel(records::target_everything{});
   CHECK(all.record.report.operations == 2);
   w.roll_out();
-  CHECK(w.heart->live_count() == 0);
+  CHECK(w.core->live_count() == 0);
   CHECK(w.store.cutoffs.empty());
 }
 
 TEST_CASE("up_to_seq stops what was live then and what that has spawned since") {
   world w;
   w.task("old", in("s"));
-  const auto seen = w.heart->last_seq();
+  const auto seen = w.core->last_seq();
   w.task("new", in("s"));
   w.child("spawned", "old");
   w.runs("spawned", "w2");
   w.stops.clear();
-  auto o = w.order(storage::target_scope{in("s")});
+  auto o = w.order(records::target_scope{in("s")});
   o.up_to_seq = seen;
   const auto c = w.cancel(o);
   CHECK(c.record.report.operations == 2);
@@ -298,7 +298,7 @@ TEST_CASE("a dry run changes nothing and lists what the cancel then stops") {
   w.task("c", in("t"));
   w.runs("b", "w1");
   const auto batches = w.batches.size();
-  auto o = w.order(storage::target_scope{in("s")});
+  auto o = w.order(records::target_scope{in("s")});
   o.dry_run = true;
   const auto dry = w.cancel(o);
   CHECK(dry.would_stop == std::vector<operation_id>{w.id("a"), w.id("b")});
@@ -306,9 +306,9 @@ TEST_CASE("a dry run changes nothing and lists what the cancel then stops") {
   CHECK(dry.record.report.workers == std::vector<std::string>{"w1"});
   CHECK(w.batches.size() == batches);
   CHECK(w.status_of("a") == "pending");
-  o.target = storage::target_scope{in("nobody/here")};
+  o.target = records::target_scope{in("nobody/here")};
   CHECK(w.cancel(o).record.outcome == cancel_outcome::nothing_live);
-  CHECK(w.heart->scopes({}, false, nullptr, 100).size() == 2);
+  CHECK(w.core->scopes({}, false, nullptr, 100).size() == 2);
 }
 
 TEST_CASE("an unreachable worker does not hold up signalled, and its work stays unproven with a dead-by") {
@@ -325,12 +325,12 @@ TEST_CASE("an unreachable worker does not hold up signalled, and its work stays 
   CHECK(w.report(c).status == cancel_status::signalled);
   w.roll_out();
   w.dies("here");
-  const auto view = w.heart->view_cancel(c.record.id, w.now);
+  const auto view = w.core->view_cancel(c.record.id, w.now);
   REQUIRE(view->unproven.size() == 1);
   CHECK(view->unproven[0].why == unproven_why::worker_unreachable);
   CHECK(view->unproven[0].next == next_action::lease_expiry);
   CHECK(view->unproven[0].dead_by == dead);
-  w.heart->lease_expired(
+  w.core->lease_expired(
       "w2", [&](auto) { return w.now.boot; }, w.now);
   w.take();
   CHECK(w.report(c).status == cancel_status::settled);

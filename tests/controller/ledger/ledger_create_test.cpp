@@ -51,7 +51,7 @@ TEST_CASE("a child's scope is its parent's or below it") {
 
 TEST_CASE("deferred work is judged by when it was decided") {
   world w;
-  const auto before = w.heart->last_seq();
+  const auto before = w.core->last_seq();
   const auto c = w.cancel_scope("s");
   CHECK(refused(w.try_task("old", {.scope = in("s/t"), .as_of = before})) == "stale_start");
   CHECK(refused(w.try_task("same", {.scope = in("s"), .as_of = c.record.seq})) == "stale_start");
@@ -98,23 +98,23 @@ TEST_CASE("a token's prefix and a task's own token bound what may be created and
   CHECK(w.store.operations.at(w.id("mine")).parent == w.id("own"));
   CHECK(refused(w.try_task("x", {.below = "other", .by = task})) == "operation_not_found");
   CHECK(refused(w.try_task("x", {.edge = on_parent_end::detach, .by = task})) == "forbidden");
-  CHECK(w.heart->visible(w.id("own"), task));
-  CHECK(w.heart->visible(w.id("mine"), task));
-  CHECK_FALSE(w.heart->visible(w.id("other"), task));
+  CHECK(w.core->visible(w.id("own"), task));
+  CHECK(w.core->visible(w.id("mine"), task));
+  CHECK_FALSE(w.core->visible(w.id("other"), task));
 
-  const auto cancel_as = [&](const caller& by, storage::cancel_target target) {
+  const auto cancel_as = [&](const caller& by, records::cancel_target target) {
     auto o = w.order(std::move(target));
     o.by_token = by;
     const auto answer = w.try_cancel(o);
     return answer ? std::string() : answer.error().error.code;
   };
-  CHECK(cancel_as(task, storage::target_operation{w.id("own")}) == "forbidden");
-  CHECK(cancel_as(task, storage::target_operation{w.id("other")}) == "operation_not_found");
-  CHECK(cancel_as(task, storage::target_scope{in("team/a")}) == "forbidden");
-  CHECK(cancel_as(prefix, storage::target_scope{in("team")}) == "scope_forbidden");
-  CHECK(cancel_as(prefix, storage::target_operation{w.id("other")}) == "operation_not_found");
-  CHECK(cancel_as(task, storage::target_operation{w.id("mine")}).empty());
-  CHECK(cancel_as(prefix, storage::target_everything{}).empty());
+  CHECK(cancel_as(task, records::target_operation{w.id("own")}) == "forbidden");
+  CHECK(cancel_as(task, records::target_operation{w.id("other")}) == "operation_not_found");
+  CHECK(cancel_as(task, records::target_scope{in("team/a")}) == "forbidden");
+  CHECK(cancel_as(prefix, records::target_scope{in("team")}) == "scope_forbidden");
+  CHECK(cancel_as(prefix, records::target_operation{w.id("other")}) == "operation_not_found");
+  CHECK(cancel_as(task, records::target_operation{w.id("mine")}).empty());
+  CHECK(cancel_as(prefix, records::target_everything{}).empty());
   w.roll_out();
   CHECK(w.status_of("other") == "pending");
   CHECK(w.status_of("own") == "cancelling");

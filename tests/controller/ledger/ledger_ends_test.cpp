@@ -19,7 +19,7 @@ TEST_CASE("the end of its own work decides, and it is terminal when its children
   w.stops.clear();
   w.exits("parent", 0);
   CHECK(w.status_of("parent") == "running");
-  CHECK(w.row("parent").own_end == status::completed);
+  CHECK(w.row("parent").self_status == status::completed);
   CHECK(w.status_of("waited") == "running");
   CHECK(w.status_of("dropped") == "cancelling");
   CHECK(w.row("dropped").stop->cause == stop_cause::parent_ended);
@@ -31,7 +31,7 @@ TEST_CASE("the end of its own work decides, and it is terminal when its children
   CHECK(w.status_of("parent") == "completed");
   CHECK(w.row("parent").ended_seq > w.row("waited").ended_seq);
   CHECK(w.status_of("free") == "pending");
-  CHECK(w.heart->live_count() == 1);
+  CHECK(w.core->live_count() == 1);
 }
 
 TEST_CASE("a failing parent stops all but the detached") {
@@ -99,23 +99,23 @@ TEST_CASE("capacity is freed once, with the proof, and results are acknowledged 
   world w;
   w.task("a", {.scope = in("s"), .slots = 3});
   w.runs("a", "w1");
-  CHECK(w.heart->slots_on("w1") == 3);
+  CHECK(w.core->slots_on("w1") == 3);
   w.cancel_scope("s");
   w.roll_out();
   CHECK(w.freed.empty());
   wire::task_ended m;
   m.operation = w.id("a");
-  m.stop_seq = w.heart->last_seq();
+  m.stop_seq = w.core->last_seq();
   m.how = receipt::terminated;
   m.evidence = proof::group_empty;
   m.exit = exit_state{{}, "TERM"};
   m.started_at = m.ended_at = w.now.wall;
-  for (int i = 0; i < 3; ++i) w.heart->ended("w1", m, w.now);
-  w.heart->ended("w9", m, w.now);
+  for (int i = 0; i < 3; ++i) w.core->ended("w1", m, w.now);
+  w.core->ended("w9", m, w.now);
   w.take();
   CHECK(w.freed == std::vector<std::pair<std::string, std::uint32_t>>{{"w1", 3}});
   CHECK(w.stored.size() == 4);
-  CHECK(w.heart->slots_on("w1") == 0);
+  CHECK(w.core->slots_on("w1") == 0);
   CHECK(w.row("a").exit->signal == "TERM");
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("a lost worker life ends its work as lost, or as killed where a cancel
   for (const char* name : {"free", "doomed"}) w.runs(name, "w1");
   w.runs("child", "w2");
   const auto c = w.cancel_scope("t");
-  w.heart->reconcile("w1", w.hello(), false, w.now);
+  w.core->reconcile("w1", w.hello(), false, w.now);
   w.take();
   w.roll_out();
   CHECK(w.status_of("doomed") == "cancelled");
@@ -152,7 +152,7 @@ TEST_CASE("work that never arrived at a worker of the same life is placed again;
   w.roll_out();
   CHECK(w.status_of("stopped") == "cancelling"); // sent: only its worker may say that it never started
   w.placeable.clear();
-  w.heart->reconcile("w1", w.hello(), true, w.now);
+  w.core->reconcile("w1", w.hello(), true, w.now);
   w.take();
   CHECK(w.status_of("sent") == "pending");
   CHECK(w.placeable == std::vector<operation_id>{w.id("sent")});
@@ -173,7 +173,7 @@ TEST_CASE("a worker that comes back is told every open stop that concerns it, an
   const operation_id stray = w.next_operation();
   h.inventory = {{w.id("a"), wire::task_phase::running, 4242, w.now.wall, 0},
                  {stray, wire::task_phase::running, 7, w.now.wall, 0}};
-  w.heart->reconcile("w1", h, true, w.now);
+  w.core->reconcile("w1", h, true, w.now);
   w.take();
   REQUIRE(w.stops.size() == 2);
   CHECK(w.stops[0].message.cancel == c.record.id);
@@ -186,22 +186,22 @@ TEST_CASE("a declared death frees the slot and is never called proven; late evid
   world w;
   w.task("stuck", in("s"));
   w.runs("stuck", "w1");
-  CHECK(w.heart->declare_dead(w.id("stuck"), "host burnt", {}, w.now).error().error.code == "not_cancelling");
+  CHECK(w.core->declare_dead(w.id("stuck"), "host burnt", {}, w.now).error().error.code == "not_cancelling");
   const auto c = w.cancel_scope("s");
-  REQUIRE(w.heart->declare_dead(w.id("stuck"), "host burnt", {}, w.now));
+  REQUIRE(w.core->declare_dead(w.id("stuck"), "host burnt", {}, w.now));
   w.take();
   CHECK(w.status_of("stuck") == "cancelled");
   CHECK(w.freed.size() == 1);
   CHECK(w.report(c).status == cancel_status::settled);
   CHECK(w.count(c, receipt::declared) == 1);
   CHECK(w.count(c, proof::none) == 1);
-  CHECK_FALSE(w.heart->view_cancel(c.record.id, w.now)->proven);
-  CHECK(w.heart->declare_dead(w.id("stuck"), "again", {}, w.now).error().error.code == "already_terminal");
+  CHECK_FALSE(w.core->view_cancel(c.record.id, w.now)->proven);
+  CHECK(w.core->declare_dead(w.id("stuck"), "again", {}, w.now).error().error.code == "already_terminal");
   wire::task_ended m;
   m.operation = w.id("stuck");
   m.exit = exit_state{0, {}};
   m.started_at = m.ended_at = w.now.wall;
-  w.heart->ended("w1", m, w.now);
+  w.core->ended("w1", m, w.now);
   w.take();
   CHECK(w.row("stuck").now == status::cancelled);
   CHECK(w.row("stuck").late.find("exit_status") != std::string::npos);
@@ -214,11 +214,11 @@ TEST_CASE("what is no process of ours settles as unconfirmed after its grace and
   const auto c = w.cancel_scope("s");
   w.roll_out();
   w.pass(milliseconds{10'900});
-  CHECK(w.heart->view_cancel(c.record.id, w.now)->unproven.at(0).why == unproven_why::awaiting_owner);
+  CHECK(w.core->view_cancel(c.record.id, w.now)->unproven.at(0).why == unproven_why::awaiting_owner);
   w.pass(milliseconds{200});
   CHECK(w.status_of("far") == "cancelled");
   CHECK(w.count(c, receipt::unconfirmed) == 1);
-  CHECK_FALSE(w.heart->view_cancel(c.record.id, w.now)->proven);
+  CHECK_FALSE(w.core->view_cancel(c.record.id, w.now)->proven);
 }
 
 TEST_CASE("a newer operation with the same key takes the older one's place when that has ended") {
@@ -230,7 +230,7 @@ TEST_CASE("a newer operation with the same key takes the older one's place when 
   CHECK(w.row("first").stop->cause == stop_cause::superseded);
   CHECK(w.placeable.empty());
   CHECK_FALSE(w.place("second", "w1"));
-  CHECK(w.heart->view(w.id("second"), w.now)->waiting->what == "start");
+  CHECK(w.core->view(w.id("second"), w.now)->waiting->what == "start");
   w.task("third", {.scope = in("s"), .supersede = "deploy"});
   CHECK(w.status_of("second") == "cancelled");
   w.restart();
@@ -249,7 +249,7 @@ TEST_CASE("a drain stops all work on one worker with that cause") {
   w.runs("here", "w1");
   w.runs("there", "w2");
   w.stops.clear();
-  CHECK(w.heart->stop_worker("w1", stop_cause::drain, w.now) == 1);
+  CHECK(w.core->stop_worker("w1", stop_cause::drain, w.now) == 1);
   w.take();
   REQUIRE(w.stops.size() == 1);
   CHECK(w.status_of("here") == "cancelling");
@@ -263,10 +263,10 @@ TEST_CASE("a drain's reason and author stand with what it stopped") {
   world w;
   w.task("here", in("s"));
   w.runs("here", "w1");
-  CHECK(w.heart->stop_worker_for("w1", stop_cause::drain, {"kernel update", {"root", "Root"}}, w.now) == 1);
+  CHECK(w.core->stop_worker_for("w1", stop_cause::drain, {"kernel update", {"root", "Root"}}, w.now) == 1);
   w.take();
   w.restart();
-  CHECK(w.heart->view(w.id("here"), w.now)->hot.stop->reason == "kernel update");
+  CHECK(w.core->view(w.id("here"), w.now)->hot.stop->reason == "kernel update");
   w.dies("here");
   CHECK(w.row("here").stop->reason == "kernel update");
   CHECK(w.row("here").stop->by->id == "root");
@@ -284,7 +284,7 @@ TEST_CASE("what could not be executed never started") {
   end.error_code = "start_failed";
   end.error_message = "cannot find bad";
   end.evidence = proof::cgroup_empty;
-  w.heart->ended("w1", end, w.now);
+  w.core->ended("w1", end, w.now);
   w.take();
   CHECK(w.status_of("bad") == "failed");
   CHECK_FALSE(w.row("bad").started_at);
@@ -296,7 +296,7 @@ TEST_CASE("a cancel of what the caller saw ended is recorded under its id and fi
   w.task("done", in("s"));
   w.runs("done", "w1");
   w.exits("done", 0);
-  auto o = w.order(storage::target_operation{w.id("done")});
+  auto o = w.order(records::target_operation{w.id("done")});
   o.id = w.next_cancel();
   o.has_ended = true;
   o.fingerprint = "print";
@@ -315,17 +315,17 @@ TEST_CASE("what is dropped from the store is forgotten here too") {
   w.runs("done", "w1");
   w.exits("done", 0);
   const auto cancel = w.cancel_scope("s");
-  w.heart->forget({w.id("done")}, {cancel.record.id});
-  CHECK_FALSE(w.heart->view_cancel(cancel.record.id, w.now));
+  w.core->forget({w.id("done")}, {cancel.record.id});
+  CHECK_FALSE(w.core->view_cancel(cancel.record.id, w.now));
   // Evidence that comes now has no row to stand in.
   wire::task_ended late;
   late.operation = w.id("done");
   late.evidence = proof::cgroup_empty;
   w.batches.clear();
-  w.heart->ended("w1", late, w.now);
+  w.core->ended("w1", late, w.now);
   w.take();
   for (const auto& batch : w.batches)
-    for (const auto& e : batch) CHECK_FALSE(std::holds_alternative<storage::update_operation>(e));
+    for (const auto& e : batch) CHECK_FALSE(std::holds_alternative<records::update_operation>(e));
   w.pass(std::chrono::minutes{5});
 }
 
@@ -341,7 +341,7 @@ TEST_CASE("work that never ran has not started, whatever its worker mixes up") {
   m.how = receipt::never_started;
   m.evidence = proof::never_ran;
   m.started_at = m.ended_at = w.now.wall; // it had its go, and nothing was executed
-  w.heart->ended("w1", m, w.now);
+  w.core->ended("w1", m, w.now);
   w.take();
   CHECK_FALSE(w.row("unrun").started_at);
   CHECK(w.count(c, proof::never_ran) == 1);
@@ -377,7 +377,7 @@ TEST_CASE("results in a hello count as they were reported, stopped ones too") {
   m.exit = exit_state{{}, "TERM"};
   m.started_at = m.ended_at = w.now.wall;
   h.results = {m};
-  w.heart->reconcile("w1", h, true, w.now);
+  w.core->reconcile("w1", h, true, w.now);
   w.take();
   CHECK(w.count(c, receipt::terminated) == 1);
   CHECK(w.count(c, proof::pidns_gone) == 1);

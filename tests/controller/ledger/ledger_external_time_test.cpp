@@ -16,7 +16,7 @@ TEST_CASE("a silent owner's operation ends ten seconds after its grace, unconfir
   REQUIRE(w.told.size() == 1);
   CHECK(w.told.front().grace == milliseconds{1000});
   CHECK(w.told.front().kill_at == w.now.wall + milliseconds{1000});
-  const auto look = w.heart->view_cancel(c.record.id, w.now)->unproven.at(0);
+  const auto look = w.core->view_cancel(c.record.id, w.now)->unproven.at(0);
   CHECK(look.why == unproven_why::awaiting_owner);
   CHECK(look.next == next_action::settle_unconfirmed);
   CHECK(look.next_at == w.now.wall + milliseconds{11'000});
@@ -26,13 +26,13 @@ TEST_CASE("a silent owner's operation ends ten seconds after its grace, unconfir
   CHECK(w.status_of("far") == "cancelled");
   CHECK(how_of(w, "far") == receipt::unconfirmed);
   CHECK(w.count(c, proof::none) == 1);
-  CHECK_FALSE(w.heart->view_cancel(c.record.id, w.now)->proven);
-  w.heart->externals()->note_late_report({w.id("far"), owner_word::complete, R"({"x":1})", {}}, w.now);
+  CHECK_FALSE(w.core->view_cancel(c.record.id, w.now)->proven);
+  w.core->externals()->note_late_report({w.id("far"), owner_word::complete, R"({"x":1})", {}}, w.now);
   w.collect();
   CHECK(w.row("far").now == status::cancelled);
   CHECK(w.row("far").late.find(R"("report":"complete")") != std::string::npos);
   const auto first = w.row("far").late;
-  w.heart->externals()->note_late_report({w.id("far"), owner_word::stopped, {}, {}}, w.now);
+  w.core->externals()->note_late_report({w.id("far"), owner_word::stopped, {}, {}}, w.now);
   w.collect();
   CHECK(w.row("far").late == first);
 }
@@ -46,9 +46,9 @@ TEST_CASE("a second cancel with a smaller grace tells the owner again, one with 
     w.roll_out();
     w.collect();
     const auto again = [&](milliseconds grace) {
-      auto o = same_target ? w.order(storage::target_scope{in("s")}) : w.order(storage::target_operation{w.id("a")});
+      auto o = same_target ? w.order(records::target_scope{in("s")}) : w.order(records::target_operation{w.id("a")});
       o.grace = grace;
-      (void)w.heart->cancel(o, w.next_cancel(), w.now);
+      (void)w.core->cancel(o, w.next_cancel(), w.now);
       w.roll_out();
       w.collect();
     };
@@ -82,8 +82,8 @@ TEST_CASE("a missed lease fails the work and stops its children; heartbeats of o
   CHECK(w.status_of("single") == "running");
   CHECK(w.status_of("listed") == "running");
   CHECK(w.status_of("forever") == "running");
-  CHECK(w.heart->view(w.id("single"), w.now)->lease_expires_at == w.now.wall + milliseconds{5000});
-  CHECK_FALSE(w.heart->view(w.id("forever"), w.now)->lease_expires_at);
+  CHECK(w.core->view(w.id("single"), w.now)->lease_expires_at == w.now.wall + milliseconds{5000});
+  CHECK_FALSE(w.core->view(w.id("forever"), w.now)->lease_expires_at);
   CHECK(w.status_of("queued") == "failed");
   CHECK(w.row("queued").error->code == "heartbeat_lost");
   CHECK(w.row("below").stop->cause == stop_cause::parent_ended);
@@ -118,9 +118,9 @@ TEST_CASE("after a restart, and after this process stood still, every owner has 
   w.waits(milliseconds{29'500});
   CHECK(w.status_of("short") == "running");
   CHECK(w.status_of("queued") == "pending");
-  CHECK(w.heart->view(w.id("queued"), w.now)->waiting->what == "start");
+  CHECK(w.core->view(w.id("queued"), w.now)->waiting->what == "start");
   CHECK(w.status_of("stopping") == "cancelling");
-  const auto signals = w.heart->externals()->signals_of("r", {}, w.now);
+  const auto signals = w.core->externals()->signals_of("r", {}, w.now);
   REQUIRE(signals.size() == 1);
   CHECK(signals.front().operation == w.id("stopping"));
   CHECK(signals.front().reason == "wrong branch");
@@ -131,7 +131,7 @@ TEST_CASE("after a restart, and after this process stood still, every owner has 
   CHECK(w.status_of("long") == "running");
   // Its host slept: heartbeats may stand in the queue behind the tick.
   w.now.boot = w.now.boot + milliseconds{3'600'000};
-  w.heart->externals()->was_stalled(w.now);
+  w.core->externals()->was_stalled(w.now);
   w.waits(milliseconds{59'000});
   CHECK(w.status_of("long") == "running");
   CHECK(w.start("queued").empty());
@@ -181,7 +181,7 @@ TEST_CASE("any order of reports, cancels, silence and restarts ends everything o
       RC_ASSERT(w.store.terminal_events.at(w.id(name)) == 1);
       if (w.row(name).now == status::cancelled) RC_ASSERT(w.row(name).stop->how.has_value());
     }
-    RC_ASSERT(w.heart->live_count() == 0U);
+    RC_ASSERT(w.core->live_count() == 0U);
     for (const auto& [id, c] : w.store.cancels) {
       RC_ASSERT(c.status == cancel_status::settled);
       std::uint64_t receipts = 0;

@@ -85,7 +85,7 @@ TEST_CASE("a normal end stops the children that did not ask to be waited for, an
 TEST_CASE("work that was never started ends at once when it is cancelled, and its start is stale") {
   externals_world w;
   w.external("queued", {.later = true, .session = "r"});
-  CHECK(w.heart->view(w.id("queued"), w.now)->waiting->what == "start");
+  CHECK(w.core->view(w.id("queued"), w.now)->waiting->what == "start");
   const auto c = w.cancel_scope("s");
   CHECK(w.start("queued") == "stale_start"); // the cancel has not been rolled out to it
   w.roll_out();
@@ -112,7 +112,7 @@ TEST_CASE("an owner that is told late of a cancel learns it from whatever it say
     CHECK(answer.cancels.front().by->id == "alice");
   }
   SECTION("a look") {
-    const auto found = w.heart->externals()->signal_of(w.id("a"), {}, w.now);
+    const auto found = w.core->externals()->signal_of(w.id("a"), {}, w.now);
     REQUIRE(found);
     CHECK((*found)->cause == stop_cause::cancel);
   }
@@ -135,10 +135,10 @@ TEST_CASE("a session's owner hears and renews only what its token may see") {
   CHECK(w.complete("other", by) == "operation_not_found");
   w.cancels("mine");
   w.cancels("other");
-  const auto heard = w.heart->externals()->signals_of("shared", by, w.now);
+  const auto heard = w.core->externals()->signals_of("shared", by, w.now);
   REQUIRE(heard.size() == 1);
   CHECK(heard.front().operation == w.id("mine"));
-  CHECK(w.heart->externals()->signals_of("shared", {}, w.now).size() == 2);
+  CHECK(w.core->externals()->signals_of("shared", {}, w.now).size() == 2);
 }
 
 TEST_CASE("a task is no external operation, and may have some below it and above it") {

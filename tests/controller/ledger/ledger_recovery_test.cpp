@@ -23,7 +23,7 @@ TEST_CASE("a cancel that was accepted is finished by the next life, with the sam
   CHECK(w.status_of("running") == "cancelling");
   CHECK(w.status_of("beside") == "pending");
   CHECK_FALSE(w.place("queued", "w1"));
-  const auto view = w.heart->view_cancel(c.record.id, w.now);
+  const auto view = w.core->view_cancel(c.record.id, w.now);
   REQUIRE(view);
   CHECK(view->unproven_total == 2);
   CHECK(view->record.report.operations == 3);
@@ -31,7 +31,7 @@ TEST_CASE("a cancel that was accepted is finished by the next life, with the sam
   w.stops.clear();
   auto h = w.hello();
   h.inventory = {{w.id("running"), wire::task_phase::running, 4242, w.now.wall, 0}};
-  w.heart->reconcile("w1", h, true, w.now);
+  w.core->reconcile("w1", h, true, w.now);
   w.take();
   REQUIRE(w.stops.size() == 1);
   CHECK(w.stops[0].message.seq == c.record.seq);
@@ -49,13 +49,13 @@ TEST_CASE("queued work is placed again after a restart, running work is adopted,
   w.task("queued", in("s"));
   w.task("running", {.scope = in("s"), .timeout = milliseconds{5000}});
   w.runs("running", "w1");
-  const auto seq = w.heart->last_seq();
+  const auto seq = w.core->last_seq();
   w.placeable.clear();
   w.restart();
   CHECK(w.placeable == std::vector<operation_id>{w.id("queued")});
   CHECK(w.status_of("running") == "running");
-  CHECK(w.heart->last_seq() >= seq);
-  CHECK(w.heart->slots_on("w1") == 1);
+  CHECK(w.core->last_seq() >= seq);
+  CHECK(w.core->slots_on("w1") == 1);
   w.pass(milliseconds{5000});
   CHECK(w.row("running").stop->cause == stop_cause::timeout);
   REQUIRE(w.place("queued", "w2"));
@@ -97,8 +97,8 @@ TEST_CASE("progress is told at most once a second, and settled cancels are forgo
   w.pass(milliseconds{1});
   CHECK(progress() == 2);
   w.dies("t2");
-  CHECK(w.heart->open_cancels(w.now).empty());
-  CHECK(w.heart->view_cancel(c.record.id, w.now)->record.status == cancel_status::settled);
+  CHECK(w.core->open_cancels(w.now).empty());
+  CHECK(w.core->view_cancel(c.record.id, w.now)->record.status == cancel_status::settled);
   std::vector<std::string> types;
   for (const auto& e : w.store.events)
     if (e.cancel == c.record.id && !e.operation) types.push_back(e.type);
@@ -113,19 +113,19 @@ TEST_CASE("scopes are listed with what lives in and below them") {
   w.task("c", in("team/builder"));
   w.cancel_scope("idle");
   w.cancel_scope("team/build/x");
-  const auto all = w.heart->scopes({}, false, nullptr, 100);
+  const auto all = w.core->scopes({}, false, nullptr, 100);
   REQUIRE(all.size() == 5);
   CHECK(all[0].scope == in("idle"));
   CHECK(all[1].scope == in("team"));
   CHECK(all[1].live == 3);
   CHECK(all[1].cancelling == 1);
-  const auto below = w.heart->scopes(in("team/build"), true, nullptr, 100);
+  const auto below = w.core->scopes(in("team/build"), true, nullptr, 100);
   REQUIRE(below.size() == 2);
   CHECK(below[1].scope == in("team/build/x"));
   const scope_path after = in("team");
-  CHECK(w.heart->scopes({}, true, &after, 1).at(0).scope == in("team/build"));
+  CHECK(w.core->scopes({}, true, &after, 1).at(0).scope == in("team/build"));
   w.roll_out();
-  CHECK(w.heart->live_by_status().at("pending") == 2);
+  CHECK(w.core->live_by_status().at("pending") == 2);
 }
 
 TEST_CASE("a task's spec survives its compact form") {
@@ -137,17 +137,17 @@ TEST_CASE("a task's spec survives its compact form") {
   spec.stop_signal = "INT";
   spec.leader_exit = on_leader_exit::kill;
   spec.lease = milliseconds{7 * 24 * 3600 * 1000};
-  CHECK(heart::spec_blob(spec).decode() == spec);
+  CHECK(live::spec_blob(spec).decode() == spec);
   spec.cwd.reset();
   spec.lease.reset();
   spec.stdin_open = true;
   spec.stop_signal = "TERM";
-  CHECK(heart::spec_blob(spec).decode() == spec);
+  CHECK(live::spec_blob(spec).decode() == spec);
   spec.memory_bytes = 1ULL << 40;
   spec.pids = 4'194'304;
   spec.cpu_millis = 1500;
   spec.secrets = {{"A", std::string("\0\x80sealed", 8)}, {"B", std::string(100'000, 'b')}};
-  CHECK(heart::spec_blob(spec).decode() == spec);
+  CHECK(live::spec_blob(spec).decode() == spec);
 }
 
 TEST_CASE("a tighter cancel that was answered holds after a crash, for workers that come back and for owners") {
@@ -157,14 +157,14 @@ TEST_CASE("a tighter cancel that was answered holds after a crash, for workers t
   w.external("owned", {.grace = milliseconds{60'000}});
   const auto first = w.cancel_scope("s");
   w.roll_out();
-  auto again = w.order(storage::target_scope{in("s")});
+  auto again = w.order(records::target_scope{in("s")});
   again.grace = milliseconds{100};
   CHECK(w.cancel(again).record.outcome == cancel_outcome::joined);
   w.restart();
   w.stops.clear();
   auto h = w.hello();
   h.inventory = {{w.id("far"), wire::task_phase::running, 4242, w.now.wall, 0}};
-  w.heart->reconcile("w1", h, true, w.now);
+  w.core->reconcile("w1", h, true, w.now);
   w.take();
   REQUIRE_FALSE(w.stops.empty());
   CHECK(
@@ -176,7 +176,7 @@ TEST_CASE("a tighter cancel that was answered holds after a crash, for workers t
 
 TEST_CASE("a cancel of nothing that crashes before its fence is settled by the next life, with times and events") {
   world w;
-  const auto view = w.heart->cancel(w.order(storage::target_scope{in("s")}), w.next_cancel(), w.now);
+  const auto view = w.core->cancel(w.order(records::target_scope{in("s")}), w.next_cancel(), w.now);
   REQUIRE(view);
   w.take(); // committed; the process dies before it hears of it
   w.restart();
@@ -207,7 +207,7 @@ TEST_CASE("a worker is told a cancel that was called signalled while it was sile
   w.stops.clear();
   auto h = w.hello();
   h.inventory = {{w.id("there"), wire::task_phase::running, 4242, w.now.wall, 0}};
-  w.heart->reconcile("w1", h, true, w.now);
+  w.core->reconcile("w1", h, true, w.now);
   w.take();
   REQUIRE(w.stops.size() == 1);
   CHECK(w.stops[0].workers == std::vector<std::string>{"w1"});

@@ -12,7 +12,7 @@ namespace {
 struct restored_world : world {
   /// The store as it is now is the backup, and the ledger starts with it.
   void restore() {
-    below = heart->last_seq() + 1'000'000;
+    below = core->last_seq() + 1'000'000;
     start();
   }
   /// A crash after the restore.
@@ -20,7 +20,7 @@ struct restored_world : world {
     auto state = store.recovered();
     state.restored_below = below;
     state.next_seq = std::max(state.next_seq, below);
-    heart = ledger::make(settings, std::move(state), now);
+    core = ledger::make(settings, std::move(state), now);
     placeable.clear();
     stops.clear();
     take();
@@ -30,7 +30,7 @@ struct restored_world : world {
     auto h = hello();
     for (const auto& name : inventory) h.inventory.push_back({id(name), wire::task_phase::running, 4242, now.wall, 0});
     h.results = results;
-    heart->reconcile(worker, h, true, now);
+    core->reconcile(worker, h, true, now);
     take();
   }
   std::string worker_of(const std::string& name) const { return row(name).worker.value_or("nobody"); }
@@ -49,7 +49,7 @@ TEST_CASE("what was on its way at the backup is not placed a second time", "[res
   w.says_hello("w2", {});
   CHECK(w.placeable.empty());
   for (const char* name : {"sent", "queued"}) CHECK_FALSE(w.place(name, "w2"));
-  CHECK(w.heart->slots_on("w1") == 0);
+  CHECK(w.core->slots_on("w1") == 0);
   const bool dies_meanwhile = GENERATE(false, true);
   if (dies_meanwhile) {
     w.start();
@@ -78,8 +78,8 @@ TEST_CASE("what a worker still has of a restored backup is taken over, wherever 
   CHECK(w.worker_of("there") == "w1");
   CHECK(w.worker_of("moved") == "w2");
   CHECK(w.worker_of("queued") == "w2");
-  CHECK(w.heart->slots_on("w1") == 1);
-  CHECK(w.heart->slots_on("w2") == 2);
+  CHECK(w.core->slots_on("w1") == 1);
+  CHECK(w.core->slots_on("w2") == 2);
   CHECK(w.stops.empty()); // no stray is killed
   w.pass(milliseconds{100'000});
   for (const char* name : {"there", "moved", "queued"}) CHECK(w.status_of(name) == "running");
@@ -113,7 +113,7 @@ TEST_CASE("a cancel after a restore never says of what may have run that it neve
   w.says_hello("w1", {});
   CHECK(w.status_of("sent") == "cancelling");
   CHECK(w.status_of("queued") == "cancelling");
-  const auto view = w.heart->view_cancel(c.record.id, w.now);
+  const auto view = w.core->view_cancel(c.record.id, w.now);
   REQUIRE(view);
   REQUIRE(view->unproven.size() == 3);
   CHECK(view->unproven[0].why == unproven_why::worker_unreachable);
@@ -150,17 +150,17 @@ TEST_CASE("a turn that waited in a backup is not taken a second time; what comes
   o.scope = in("s");
   o.later = true;
   const auto turn = w.next_operation();
-  REQUIRE(w.heart->create(o, turn, w.now));
+  REQUIRE(w.core->create(o, turn, w.now));
   w.take();
   w.restore();
-  CHECK(w.heart->actors()->open_turns().empty());
+  CHECK(w.core->actors()->open_turns().empty());
   CHECK(w.store.operations.at(turn).hot.error->code == "interrupted");
   const auto fresh = w.next_operation();
-  REQUIRE(w.heart->create(o, fresh, w.now));
+  REQUIRE(w.core->create(o, fresh, w.now));
   w.task("fresh", in("s"));
   CHECK(w.placeable == std::vector<operation_id>{w.id("fresh")});
   w.start();
-  const auto open = w.heart->actors()->open_turns();
+  const auto open = w.core->actors()->open_turns();
   REQUIRE(open.size() == 1);
   CHECK(open[0].id == fresh);
   CHECK(open[0].scope == in("s"));

@@ -29,9 +29,9 @@ std::string model::refusal(int parent, bool detached, const scope_path& scope, s
                            const std::string& key) const {
   if (parent >= 0) {
     const auto& p = operations[parent];
-    if (p.over) return p.own_end->as == status::cancelled ? "stale_start" : "parent_ended";
+    if (p.over) return p.self_status->as == status::cancelled ? "stale_start" : "parent_ended";
     if (p.stop) return "stale_start";
-    if (p.own_end) return "parent_ended";
+    if (p.self_status) return "parent_ended";
     if (!scope.is_at_or_below(p.scope)) return "scope_outside_parent";
   }
   if (as_of)
@@ -65,10 +65,10 @@ std::vector<int> model::older_with_key(int x) const {
 
 bool model::may_be_placed(int x) const {
   const auto& o = operations[x];
-  return !o.over && !o.stop && !o.own_end && !o.worker && !o.started && older_with_key(x).empty();
+  return !o.over && !o.stop && !o.self_status && !o.worker && !o.started && older_with_key(x).empty();
 }
 
-std::set<int> model::covered(const storage::cancel_target& target, std::uint64_t cutoff, std::uint64_t seq) const {
+std::set<int> model::covered(const records::cancel_target& target, std::uint64_t cutoff, std::uint64_t seq) const {
   std::set<int> found;
   const auto within = [](const std::optional<scope_path>& below, const scope_path& s) {
     return !below || s.is_at_or_below(*below);
@@ -78,11 +78,11 @@ std::set<int> model::covered(const storage::cancel_target& target, std::uint64_t
     const auto& o = operations[i];
     if (o.over || o.as_of > cutoff || o.seq >= seq) continue;
     bool hit = false;
-    if (const auto* t = std::get_if<storage::target_operation>(&target)) hit = t->id == o.id;
-    if (const auto* t = std::get_if<storage::target_scope>(&target)) hit = o.scope.is_at_or_below(t->scope);
-    if (const auto* t = std::get_if<storage::target_owner>(&target))
+    if (const auto* t = std::get_if<records::target_operation>(&target)) hit = t->id == o.id;
+    if (const auto* t = std::get_if<records::target_scope>(&target)) hit = o.scope.is_at_or_below(t->scope);
+    if (const auto* t = std::get_if<records::target_owner>(&target))
       hit = t->owner == o.owner && within(t->below, o.scope);
-    if (const auto* t = std::get_if<storage::target_everything>(&target)) hit = within(t->below, o.scope);
+    if (const auto* t = std::get_if<records::target_everything>(&target)) hit = within(t->below, o.scope);
     if (hit) open.push_back(static_cast<int>(i));
   }
   while (!open.empty()) {
@@ -99,7 +99,7 @@ std::uint64_t model::left(const model_cancel& c) const {
       std::count_if(c.covered.begin(), c.covered.end(), [&](int x) { return !operations[x].over; }));
 }
 
-const model_cancel* model::joined(const storage::cancel_target& target, std::uint64_t cutoff,
+const model_cancel* model::joined(const records::cancel_target& target, std::uint64_t cutoff,
                                   const std::set<int>& covers) const {
   const model_cancel* newest = nullptr;
   for (const auto& c : cancels)
@@ -109,7 +109,7 @@ const model_cancel* model::joined(const storage::cancel_target& target, std::uin
 }
 
 void model::accept(model_cancel c) {
-  if (const auto* t = std::get_if<storage::target_scope>(&c.target)) {
+  if (const auto* t = std::get_if<records::target_scope>(&c.target)) {
     auto& cutoff = cutoffs[t->scope.text()];
     cutoff = std::max(cutoff, c.cutoff);
   }
@@ -124,9 +124,9 @@ void model::stop(int x, stop_cause cause, std::optional<cancel_id> cancel) {
   for (const int c : children(x)) stop(c, stop_cause::parent_ended);
 }
 
-void model::end_own(int x, model_end e) {
+void model::finish_local(int x, model_end e) {
   auto& o = operations[x];
-  o.own_end = e;
+  o.self_status = e;
   o.worker.reset();
   for (const int c : children(x))
     if (e.as != status::completed || operations[c].edge == on_parent_end::cancel) stop(c, stop_cause::parent_ended);
@@ -134,33 +134,33 @@ void model::end_own(int x, model_end e) {
 
 void model::lose(int x, receipt how, proof evidence) {
   const auto& stop = operations[x].stop;
-  if (!stop) return end_own(x, {status::failed, {}, proof::exit_status});
+  if (!stop) return finish_local(x, {status::failed, {}, proof::exit_status});
   const bool fails = stop->cause == stop_cause::timeout || stop->cause == stop_cause::worker_lost;
-  end_own(x, {fails ? status::failed : status::cancelled, how, evidence});
+  finish_local(x, {fails ? status::failed : status::cancelled, how, evidence});
 }
 
 void model::time_passed(boot_time now) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto& o = operations[i];
-    if (!o.over && !o.own_end && o.deadline && *o.deadline <= now) stop(static_cast<int>(i), stop_cause::timeout);
+    if (!o.over && !o.self_status && o.deadline && *o.deadline <= now) stop(static_cast<int>(i), stop_cause::timeout);
   }
 }
 
-std::string model::ended(const operation_id& id, const storage::operation_hot& row) {
+std::string model::ended(const operation_id& id, const records::operation_hot& row) {
   const int x = find(id);
   if (x < 0) return "something unknown ended";
   auto& o = operations[x];
   if (o.over) return "it ended twice";
   if (!children(x).empty()) return "it ended before its children";
-  if (!o.own_end) {
+  if (!o.self_status) {
     if (!o.stop || o.was_held) return "it ended without a stop, or without its worker's word";
-    o.own_end = model_end{status::cancelled, receipt::never_started, proof::never_ran};
+    o.self_status = model_end{status::cancelled, receipt::never_started, proof::never_ran};
   }
   o.over = true;
-  if (row.now != o.own_end->as) return "it ended as " + std::string(name_of(row.now));
+  if (row.now != o.self_status->as) return "it ended as " + std::string(name_of(row.now));
   if (row.stop.has_value() != o.stop.has_value()) return o.stop ? "its stop is not in its row" : "nobody stopped it";
-  const receipt how = o.own_end->how.value_or(receipt::already_finished);
-  const proof evidence = o.own_end->how ? o.own_end->evidence : proof::exit_status;
+  const receipt how = o.self_status->how.value_or(receipt::already_finished);
+  const proof evidence = o.self_status->how ? o.self_status->evidence : proof::exit_status;
   if (o.stop) {
     if (row.stop->cause != o.stop->cause || row.stop->cancel != o.stop->cancel)
       return "another stop stands in its row: " + std::string(name_of(row.stop->cause)) + ", not " +
@@ -179,7 +179,7 @@ std::string model::overdue() const {
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto& o = operations[i];
     if (o.over || !children(static_cast<int>(i)).empty()) continue;
-    if (o.own_end) return "its own work and all below it have ended, and it lives";
+    if (o.self_status) return "its own work and all below it have ended, and it lives";
     if (o.stop && !o.was_held) return "it was never sent and is stopped, and it lives";
   }
   return "";

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "controller/records/records.hpp"
 #include "protocol/scope.hpp"
-#include "storage/records.hpp"
 
 namespace quell::controller::testing {
 
@@ -38,13 +38,13 @@ struct model_operation {
   std::optional<boot_time> deadline;
   milliseconds timeout{0};
   std::optional<model_stop> stop;
-  std::optional<model_end> own_end;
+  std::optional<model_end> self_status;
 };
 
 struct model_cancel {
   cancel_id id;
   std::uint64_t seq = 0, cutoff = 0;
-  storage::cancel_target target;
+  records::cancel_target target;
   std::set<int> covered;
   std::map<receipt, std::uint64_t> receipts;
   std::map<proof, std::uint64_t> proofs;
@@ -67,19 +67,19 @@ struct model {
   std::vector<int> older_with_key(int x) const;
   bool may_be_placed(int x) const;
 
-  std::set<int> covered(const storage::cancel_target& target, std::uint64_t cutoff, std::uint64_t seq) const;
+  std::set<int> covered(const records::cancel_target& target, std::uint64_t cutoff, std::uint64_t seq) const;
   std::uint64_t left(const model_cancel& c) const;
   /// The open cancel which one with this target and cutoff joins, or nullptr.
-  const model_cancel* joined(const storage::cancel_target& target, std::uint64_t cutoff,
+  const model_cancel* joined(const records::cancel_target& target, std::uint64_t cutoff,
                              const std::set<int>& covers) const;
   void accept(model_cancel c);
 
   void stop(int x, stop_cause cause, std::optional<cancel_id> cancel = {});
-  void end_own(int x, model_end e);
+  void finish_local(int x, model_end e);
   void lose(int x, receipt how, proof evidence);
   void time_passed(boot_time now);
   /// The real one says that x is terminal with this row. A sentence if that is wrong, else "".
-  std::string ended(const operation_id& id, const storage::operation_hot& row);
+  std::string ended(const operation_id& id, const records::operation_hot& row);
   /// Nothing is left to be rolled out: what should be over and is not? "" = nothing.
   std::string overdue() const;
 };

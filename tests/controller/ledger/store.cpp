@@ -16,12 +16,12 @@ bool is_terminal_event(const std::string& type) {
 
 } // namespace
 
-void remembered_store::apply(const std::vector<storage::entry>& batch) {
+void remembered_store::apply(const std::vector<records::entry>& batch) {
   for (const auto& e : batch) {
-    if (const auto* put = std::get_if<storage::put_operation>(&e)) {
+    if (const auto* put = std::get_if<records::put_operation>(&e)) {
       if (!operations.emplace(put->record.id, put->record).second) broken.push_back("an operation was inserted twice");
       if (put->record.seq >= seq_limit) broken.push_back("a seq was used that is not reserved");
-    } else if (const auto* update = std::get_if<storage::update_operation>(&e)) {
+    } else if (const auto* update = std::get_if<records::update_operation>(&e)) {
       auto& hot = operations.at(update->id).hot;
       const status from = hot.now, to = update->hot.now;
       if (from != to && !may_move(from, to))
@@ -33,7 +33,7 @@ void remembered_store::apply(const std::vector<storage::entry>& batch) {
       if (hot.stop && (!update->hot.stop || update->hot.stop->seq != hot.stop->seq))
         broken.push_back("the first stop of an operation was changed");
       hot = update->hot;
-    } else if (const auto* cancel = std::get_if<storage::put_cancel>(&e)) {
+    } else if (const auto* cancel = std::get_if<records::put_cancel>(&e)) {
       const auto& report = cancel->record.report;
       const auto receipts = std::accumulate(report.receipts.begin(), report.receipts.end(), std::uint64_t{0});
       const auto proofs = std::accumulate(report.proofs.begin(), report.proofs.end(), std::uint64_t{0});
@@ -46,30 +46,30 @@ void remembered_store::apply(const std::vector<storage::entry>& batch) {
       if (known != cancels.end() && known->second.report.operations != report.operations)
         broken.push_back("a report's operations changed");
       cancels.insert_or_assign(cancel->record.id, cancel->record);
-    } else if (const auto* cutoff = std::get_if<storage::put_cutoff>(&e)) {
+    } else if (const auto* cutoff = std::get_if<records::put_cutoff>(&e)) {
       cutoffs.insert_or_assign(cutoff->record.scope, cutoff->record);
-    } else if (const auto* dropped = std::get_if<storage::drop_cutoff>(&e)) {
+    } else if (const auto* dropped = std::get_if<records::drop_cutoff>(&e)) {
       cutoffs.erase(dropped->scope);
-    } else if (const auto* grave = std::get_if<storage::put_tombstone>(&e)) {
+    } else if (const auto* grave = std::get_if<records::put_tombstone>(&e)) {
       tombstones.insert_or_assign(grave->record.id, grave->record);
-    } else if (const auto* gone = std::get_if<storage::drop_tombstone>(&e)) {
+    } else if (const auto* gone = std::get_if<records::drop_tombstone>(&e)) {
       tombstones.erase(gone->id);
-    } else if (const auto* event = std::get_if<storage::put_event>(&e)) {
+    } else if (const auto* event = std::get_if<records::put_event>(&e)) {
       if (event->record.id < next_event) broken.push_back("an event id was used twice");
       next_event = event->record.id + 1;
       if (event->record.operation && is_terminal_event(event->record.type) &&
           ++terminal_events[*event->record.operation] > 1)
         broken.push_back("an operation ended twice");
       events.push_back(event->record);
-    } else if (const auto* reserve = std::get_if<storage::reserve_seq>(&e)) {
+    } else if (const auto* reserve = std::get_if<records::reserve_seq>(&e)) {
       if (reserve->limit <= seq_limit) broken.push_back("a reservation went back");
       seq_limit = reserve->limit;
     }
   }
 }
 
-storage::recovered_state remembered_store::recovered() const {
-  storage::recovered_state r;
+records::recovered_state remembered_store::recovered() const {
+  records::recovered_state r;
   r.next_seq = seq_limit;
   r.next_event = next_event;
   for (const auto& [id, record] : operations)

@@ -100,22 +100,22 @@ void swarm::cancel() {
   switch (draw(6)) {
   case 0:
   case 1:
-    o.target = storage::target_scope{pick(some_scopes())};
+    o.target = records::target_scope{pick(some_scopes())};
     break;
   case 2:
   case 3:
     if (x < 0) return;
-    o.target = storage::target_operation{s_.truth.operations[x].id};
+    o.target = records::target_operation{s_.truth.operations[x].id};
     break;
   case 4: {
     std::optional<scope_path> below;
     if (draw(2) == 0) below = pick(some_scopes());
-    o.target = storage::target_owner{pick(some_owners), below};
+    o.target = records::target_owner{pick(some_owners), below};
     break;
   }
   default:
     if (draw(4) != 0) return;
-    o.target = storage::target_everything{draw(2) == 0 ? std::nullopt : std::optional<scope_path>(pick(some_scopes()))};
+    o.target = records::target_everything{draw(2) == 0 ? std::nullopt : std::optional<scope_path>(pick(some_scopes()))};
   }
   if (draw(5) == 0)
     o.up_to_seq =

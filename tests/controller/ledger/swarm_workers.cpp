@@ -23,7 +23,7 @@ void swarm::deliver() {
     w.tasks[start->operation] = {*start, true, 0};
     const int x = s_.truth.find(start->operation);
     auto& o = s_.truth.operations[x];
-    if (!o.over && !o.own_end && o.worker == name && !o.started) {
+    if (!o.over && !o.self_status && o.worker == name && !o.started) {
       o.started = true;
       if (o.timeout.count() > 0) o.deadline = now_.boot + o.timeout;
     }
@@ -34,7 +34,7 @@ void swarm::deliver() {
       if (t.stop_seq != 0 || !simulated_worker::covers(stop, t.start)) continue;
       t.stop_seq = stop.seq;
       const int x = s_.truth.find(id);
-      if (x < 0 || (!s_.truth.operations[x].stop && !s_.truth.operations[x].own_end))
+      if (x < 0 || (!s_.truth.operations[x].stop && !s_.truth.operations[x].self_status))
         fail("a worker was told to stop what nobody cancelled");
       heart_->stopping(name, {id, stop.seq, now_.wall, now_.wall + milliseconds{2000}}, now_);
     }
@@ -66,12 +66,12 @@ void swarm::report_results() {
   for (const auto& [id, m] : results) {
     const int x = s_.truth.find(id);
     auto& o = s_.truth.operations[x];
-    if (!o.over && !o.own_end && o.worker == name) {
+    if (!o.over && !o.self_status && o.worker == name) {
       o.started = true;
       if (m.stop_seq != 0) {
         s_.truth.lose(x, *m.how, m.evidence);
       } else {
-        s_.truth.end_own(x, {m.exit->code == 0 ? status::completed : status::failed, {}, proof::exit_status});
+        s_.truth.finish_local(x, {m.exit->code == 0 ? status::completed : status::failed, {}, proof::exit_status});
       }
     }
     heart_->ended(name, m, now_);
@@ -85,7 +85,7 @@ void swarm::worker_reconnects(const std::string& name) {
     if (!std::holds_alternative<wire::start>(frame)) continue;
     const int x = s_.truth.find(std::get<wire::start>(frame).operation);
     auto& o = s_.truth.operations[x];
-    if (o.over || o.own_end || o.worker != name) continue;
+    if (o.over || o.self_status || o.worker != name) continue;
     if (o.stop) {
       s_.truth.lose(x, receipt::never_started, proof::never_ran);
     } else {
@@ -104,17 +104,17 @@ void swarm::worker_reconnects(const std::string& name) {
   for (const auto& m : h.results) {
     const int x = s_.truth.find(m.operation);
     auto& o = s_.truth.operations[x];
-    if (o.over || o.own_end || o.worker != name) continue;
+    if (o.over || o.self_status || o.worker != name) continue;
     o.started = true;
     if (m.stop_seq != 0)
       s_.truth.lose(x, *m.how, m.evidence);
     else
-      s_.truth.end_own(x, {m.exit->code == 0 ? status::completed : status::failed, {}, proof::exit_status});
+      s_.truth.finish_local(x, {m.exit->code == 0 ? status::completed : status::failed, {}, proof::exit_status});
   }
   for (const auto& [id, t] : w.tasks) {
     const int x = s_.truth.find(id);
     auto& o = s_.truth.operations[x];
-    if (o.over || o.own_end || o.worker != name || o.started) continue;
+    if (o.over || o.self_status || o.worker != name || o.started) continue;
     o.started = true;
     if (o.timeout.count() > 0) o.deadline = now_.boot + o.timeout;
   }
@@ -157,7 +157,7 @@ void swarm::declare() {
   std::string expected;
   if (o.over)
     expected = "already_terminal";
-  else if (!o.stop || o.own_end)
+  else if (!o.stop || o.self_status)
     expected = "not_cancelling";
   if (expected.empty() && o.worker) s_.truth.lose(x, receipt::declared, proof::none);
   const auto done = heart_->declare_dead(o.id, "gone", {}, now_);

@@ -14,12 +14,12 @@ scope_path in(const std::string& text) {
 world::world(ledger_settings s) : settings(std::move(s)) {
   now.wall = wall_time{milliseconds{1'790'000'000'000}};
   now.boot = boot_time{1'000'000'000'000};
-  heart = ledger::make(settings, {}, now);
+  core = ledger::make(settings, {}, now);
   connect();
 }
 
 void world::connect() {
-  heart->ask_reachability([this](const std::string& worker) {
+  core->ask_reachability([this](const std::string& worker) {
     const auto at = reach.find(worker);
     return at == reach.end() ? reachability{} : at->second;
   });
@@ -52,7 +52,7 @@ outcome<created> world::try_task(const std::string& name, task_options o) {
   c.task.slots = o.slots;
   c.task.lease = o.lease;
   c.fingerprint = o.fingerprint;
-  auto made = heart->create(c, next_operation(), now);
+  auto made = core->create(c, next_operation(), now);
   if (made) names[name] = made->id;
   take();
   return made;
@@ -64,7 +64,7 @@ operation_id world::task(const std::string& name, task_options o) {
   return made->id;
 }
 
-cancel_order world::order(storage::cancel_target target) const {
+cancel_order world::order(records::cancel_target target) const {
   cancel_order o;
   o.target = std::move(target);
   o.by_token.owner = {"alice", "Alice"};
@@ -76,10 +76,10 @@ cancel_order world::order(storage::cancel_target target) const {
 }
 
 outcome<cancel_view> world::try_cancel(cancel_order o) {
-  auto answer = heart->cancel(o, next_cancel(), now);
+  auto answer = core->cancel(o, next_cancel(), now);
   take();
   if (!answer || o.dry_run) return answer;
-  heart->cancel_fenced(answer->record.id, true, now);
+  core->cancel_fenced(answer->record.id, true, now);
   take();
   return answer;
 }
@@ -90,17 +90,17 @@ cancel_view world::cancel(cancel_order o) {
   return *answer;
 }
 
-cancel_view world::cancel(storage::cancel_target target) { return cancel(order(std::move(target))); }
+cancel_view world::cancel(records::cancel_target target) { return cancel(order(std::move(target))); }
 
 std::optional<wire::start> world::place(const std::string& name, const std::string& worker) {
-  auto start = heart->assign(id(name), worker, now);
+  auto start = core->assign(id(name), worker, now);
   take();
   return start;
 }
 
 void world::runs(const std::string& name, const std::string& worker) {
   REQUIRE(place(name, worker));
-  heart->started(worker, {id(name), 4242, now.wall, containment::cgroup_pidns}, now);
+  core->started(worker, {id(name), 4242, now.wall, containment::cgroup_pidns}, now);
   take();
 }
 
@@ -110,14 +110,14 @@ void world::exits(const std::string& name, int code) {
   m.exit = exit_state{code, {}};
   m.started_at = now.wall;
   m.ended_at = now.wall;
-  const auto v = heart->view(m.operation, now);
+  const auto v = core->view(m.operation, now);
   REQUIRE(v);
-  heart->ended(v->hot.worker.value(), m, now);
+  core->ended(v->hot.worker.value(), m, now);
   take();
 }
 
 void world::dies(const std::string& name, receipt how, proof evidence) {
-  const auto v = heart->view(id(name), now);
+  const auto v = core->view(id(name), now);
   REQUIRE(v);
   REQUIRE(v->hot.stop);
   wire::task_ended m;
@@ -130,12 +130,12 @@ void world::dies(const std::string& name, receipt how, proof evidence) {
     m.started_at = now.wall;
   }
   m.ended_at = now.wall;
-  heart->ended(v->hot.worker.value(), m, now);
+  core->ended(v->hot.worker.value(), m, now);
   take();
 }
 
 void world::applied(const std::string& worker, const cancel_view& c) {
-  heart->stop_applied(worker, c.record.seq, now);
+  core->stop_applied(worker, c.record.seq, now);
   take();
 }
 
@@ -148,7 +148,7 @@ wire::hello world::hello() const {
 
 void world::roll_out() {
   for (int i = 0; i < 100'000; ++i) {
-    const bool more = heart->step(now);
+    const bool more = core->step(now);
     take();
     if (!more) return;
   }
@@ -158,18 +158,18 @@ void world::roll_out() {
 void world::pass(milliseconds d) {
   now.wall += d;
   now.boot = now.boot + d;
-  heart->tick(now);
+  core->tick(now);
   take();
 }
 
 void world::restart() {
-  heart = ledger::make(settings, store.recovered(), now);
+  core = ledger::make(settings, store.recovered(), now);
   connect();
   take();
 }
 
 void world::take() {
-  ledger_effects e = heart->take();
+  ledger_effects e = core->take();
   store.apply(e.journal);
   for (const auto& sentence : store.broken) FAIL(sentence);
   if (!e.journal.empty()) batches.push_back(std::move(e.journal));
@@ -183,12 +183,12 @@ void world::take() {
 }
 
 std::string world::status_of(const std::string& name) const {
-  if (const auto v = heart->view(id(name), now)) return std::string(name_of(v->hot.now));
+  if (const auto v = core->view(id(name), now)) return std::string(name_of(v->hot.now));
   return std::string(name_of(row(name).now));
 }
 
-storage::cancel_record world::report(const cancel_view& c) const {
-  const auto v = heart->view_cancel(c.record.id, now);
+records::cancel_record world::report(const cancel_view& c) const {
+  const auto v = core->view_cancel(c.record.id, now);
   return v ? v->record : store.cancels.at(c.record.id);
 }
 

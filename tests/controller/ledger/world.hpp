@@ -16,17 +16,17 @@ scope_path in(const std::string& text);
 
 /// What the batches have left on disk. `apply` also checks what must hold for any history of rows (see `broken`).
 struct remembered_store {
-  std::map<operation_id, storage::operation_record> operations;
-  std::map<cancel_id, storage::cancel_record> cancels;
-  std::map<scope_path, storage::cutoff_record> cutoffs;
-  std::map<operation_id, storage::tombstone_record> tombstones;
-  std::vector<storage::event_record> events;
+  std::map<operation_id, records::operation_record> operations;
+  std::map<cancel_id, records::cancel_record> cancels;
+  std::map<scope_path, records::cutoff_record> cutoffs;
+  std::map<operation_id, records::tombstone_record> tombstones;
+  std::vector<records::event_record> events;
   std::map<operation_id, int> terminal_events;
   std::uint64_t seq_limit = 1, next_event = 1;
   std::vector<std::string> broken; ///< sentences; empty = every rule held
 
-  void apply(const std::vector<storage::entry>& batch);
-  storage::recovered_state recovered() const;
+  void apply(const std::vector<records::entry>& batch);
+  records::recovered_state recovered() const;
 };
 
 /// Options of a task in the fixture.
@@ -58,12 +58,12 @@ class world {
   operation_id child(const std::string& name, const std::string& parent, on_parent_end edge = on_parent_end::cancel) {
     return task(name, {.below = parent, .edge = edge});
   }
-  cancel_order order(storage::cancel_target target) const;
-  cancel_view cancel(storage::cancel_target target);
+  cancel_order order(records::cancel_target target) const;
+  cancel_view cancel(records::cancel_target target);
   cancel_view cancel(cancel_order o);
   outcome<cancel_view> try_cancel(cancel_order o);
-  cancel_view cancel_scope(const std::string& scope) { return cancel(storage::target_scope{in(scope)}); }
-  cancel_view cancel_task(const std::string& name) { return cancel(storage::target_operation{id(name)}); }
+  cancel_view cancel_scope(const std::string& scope) { return cancel(records::target_scope{in(scope)}); }
+  cancel_view cancel_task(const std::string& name) { return cancel(records::target_operation{id(name)}); }
 
   // ---- workers ----
   std::optional<wire::start> place(const std::string& name, const std::string& worker);
@@ -83,8 +83,8 @@ class world {
   // ---- looking ----
   operation_id id(const std::string& name) const { return names.at(name); }
   std::string status_of(const std::string& name) const;
-  const storage::operation_hot& row(const std::string& name) const { return store.operations.at(id(name)).hot; }
-  storage::cancel_record report(const cancel_view& c) const;
+  const records::operation_hot& row(const std::string& name) const { return store.operations.at(id(name)).hot; }
+  records::cancel_record report(const cancel_view& c) const;
   std::uint64_t count(const cancel_view& c, receipt r) const;
   std::uint64_t count(const cancel_view& c, proof p) const;
   std::vector<std::string> event_types(const std::string& name) const;
@@ -93,11 +93,11 @@ class world {
 
   ledger_settings settings;
   remembered_store store;
-  std::unique_ptr<ledger> heart;
+  std::unique_ptr<ledger> core;
   moment now;
   std::map<std::string, operation_id> names;
   std::map<std::string, reachability> reach;
-  std::vector<std::vector<storage::entry>> batches;
+  std::vector<std::vector<records::entry>> batches;
   // effects since they were last cleared
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;

@@ -2,12 +2,13 @@
 // reason, and never more in what comes out than the limits allow.
 #include <nlohmann/json.hpp>
 
-#include "controller/turns/approval.hpp"
-#include "controller/turns/result_json.hpp"
-#include "controller/turns/sub_agent.hpp"
-#include "controller/turns/tool_input.hpp"
-#include "controller/turns/tool_task.hpp"
+#include "actors/turns/approval.hpp"
+#include "actors/turns/result_json.hpp"
+#include "actors/turns/sub_agent.hpp"
+#include "actors/turns/tool_input.hpp"
+#include "actors/turns/tool_task.hpp"
 #include "protocol/utf8.hpp"
+#include "quelld/settings/turn_settings.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"

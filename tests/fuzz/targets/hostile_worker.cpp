@@ -156,7 +156,7 @@ void cancelled_as_ever(cluster& c) {
   expect(!c.view(6), "what w1 has proven is over");
   c.pass(14s); // a lease of 10 s, 1 % and 1 s
   expect(!c.view(1) && !c.view(4), "the rest is over with the lease of w2");
-  expect(c.heart->books().open_cancels(c.now).empty(), "the cancel is settled");
+  expect(c.core->operations().open_cancels(c.now).empty(), "the cancel is settled");
   expect(c.worker("w1").slots_used == 1 && c.worker("w2").slots_used <= 1, "slots are given back, and those alone");
   const auto spared = c.view(2);
   expect(spared && spared->hot.now == status::running, "what lies outside the cancel runs on");

@@ -1,9 +1,9 @@
 // JSON bodies of every request: a checked order comes out, or a problem that names the fields, and never more than the
 // limits allow.
-#include "controller/gateway/admin_body.hpp"
-#include "controller/gateway/cancel_body.hpp"
-#include "controller/gateway/message_body.hpp"
-#include "controller/gateway/operation_body.hpp"
+#include "gateway/admin_body.hpp"
+#include "gateway/cancel_body.hpp"
+#include "gateway/message_body.hpp"
+#include "gateway/operation_body.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"

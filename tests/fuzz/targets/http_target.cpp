@@ -1,8 +1,8 @@
 // Request targets, query parameters, cursors and bearer tokens: every byte that stands in the head of a request.
-#include "controller/gateway/encoding.hpp"
-#include "controller/gateway/query_reader.hpp"
-#include "controller/gateway/tokens.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/tokens.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/encoding.hpp"
 #include "protocol/utf8.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"
@@ -60,7 +60,7 @@ void run(std::string_view bytes) {
   if (const auto plain = from_base64url(bytes)) expect(base64url(*plain) == bytes, "base64url has one way to write");
   if (const auto id = verify_task_token(bytes, key))
     expect(mint_task_token(*id, key) == bytes, "only what was minted is taken");
-  token_book book;
+  token_table book;
   expect(book.find(bytes, wall_time{}) == nullptr, "an empty book knows no token");
 }
 

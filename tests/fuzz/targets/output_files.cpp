@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "controller/bulk/output_files.hpp"
+#include "quelld/bulk/output_files.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"

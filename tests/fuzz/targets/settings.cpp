@@ -1,7 +1,7 @@
 // Configuration of all three programs: files, environment variables and single flags.
 #include "worker/settings.hpp"
 #include "cli/context_file.hpp"
-#include "controller/config.hpp"
+#include "quelld/config.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"

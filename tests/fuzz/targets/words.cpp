@@ -2,7 +2,7 @@
 #include "cli/duration.hpp"
 #include "cli/instant.hpp"
 #include "cli/short_id.hpp"
-#include "controller/gateway/instant.hpp"
+#include "controller/json/instant.hpp"
 #include "protocol/duration.hpp"
 #include "protocol/id.hpp"
 #include "protocol/join.hpp"

@@ -1,0 +1,170 @@
+// A service acts with the rights of a chat token for the first segment of its scopes.
+#include "actors/chat/chat_host.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <openssl/sha.h>
+
+#include "actors/turns/turn_scheduler.hpp"
+#include "integrations/chat/signed_stop.hpp"
+#include "protocol/clock_now.hpp"
+
+namespace quell::controller::chat {
+
+namespace {
+
+namespace said_in = integrations::chat;
+
+std::string service_of(const scope_path& scope) { return scope.text().substr(0, scope.text().find('/')); }
+
+caller acting(const scope_path& scope, const said_in::person& who) {
+  caller by;
+  by.role = role::chat;
+  by.prefix = scope_path::parse(service_of(scope)).value();
+  by.owner = {who.id, who.name};
+  by.token_name = service_of(scope);
+  by.token_id = "service:" + by.token_name;
+  return by;
+}
+
+/// The id of the cancel for this delivery: the same for every copy of it.
+cancel_id id_of(const said_in::signed_stop& once) {
+  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(once.signature.data()), once.signature.size(), digest.data());
+  std::array<std::uint8_t, 10> low{};
+  std::copy_n(digest.begin(), low.size(), low.begin());
+  return {make_uuid7(once.signed_at, low)};
+}
+
+turns::message_order order_of(said_in::said m) {
+  turns::message_order order;
+  order.by = acting(m.scope, m.author);
+  order.via_channel = service_of(m.scope);
+  order.author = {m.author.id, m.author.name};
+  order.scope = std::move(m.scope);
+  order.text = std::move(m.text);
+  order.client_id = std::move(m.id);
+  order.agent = std::move(m.agent);
+  order.modality = m.is_voice ? turns::modality::voice : turns::modality::text;
+  order.is_final = m.is_final;
+  order.confidence = m.confidence;
+  order.addressed = m.addressed;
+  order.humans_present = m.humans_present;
+  order.bot_names = std::move(m.bot_names);
+  return order;
+}
+
+said_in::decision told(const turns::message_order& order, const turns::message_answer& a) {
+  said_in::decision d;
+  d.what = static_cast<said_in::decided>(a.decision);
+  d.why = a.why;
+  d.is_duplicate = a.is_duplicate;
+  d.message = a.message;
+  d.turn = a.turn;
+  d.cancel = a.cancel;
+  d.operations = a.operations;
+  d.position = a.position;
+  d.is_acknowledged = a.is_acknowledged;
+  d.json = turns::decision_json(order, a);
+  return d;
+}
+static_assert(static_cast<int>(said_in::decided::cancel) == static_cast<int>(turns::message_answer::decided::cancel) &&
+              static_cast<int>(said_in::decided::turn) == static_cast<int>(turns::message_answer::decided::turn) &&
+              static_cast<int>(said_in::decided::ignored) == static_cast<int>(turns::message_answer::decided::ignored));
+
+cancel_order cancel_of(said_in::stop_order order) {
+  cancel_order c;
+  c.by_token = acting(order.scope, order.by);
+  c.by = c.by_token.owner;
+  c.via_channel = c.by_token.token_name;
+  c.reason = std::move(order.reason);
+  c.must_exist = true;
+  c.received = clock_now().boot;
+  if (order.operation)
+    c.target = records::target_operation{*order.operation};
+  else
+    c.target = records::target_scope{order.scope};
+  return c;
+}
+
+class real_host final : public said_in::host, public said_in::signed_stops {
+ public:
+  real_host(service& controller, turns::turn_scheduler& turn_scheduler)
+      : controller_(controller), scheduler_(turn_scheduler) {}
+
+  void say(said_in::said message, std::function<void(result<said_in::decision>)> done) override {
+    constexpr std::size_t most_text = 64 << 10, most_id = 128;
+    if (message.text.size() > most_text) return done(failure("too_large", "a message has at most 64 KiB of text"));
+    if (message.id.size() > most_id) return done(failure("invalid_field", "a message's id has at most 128 bytes"));
+    if (message.author.id.empty()) return done(failure("invalid_field", "a message needs an author"));
+    auto order = order_of(std::move(message));
+    scheduler_.take(order, [order, done = std::move(done)](const outcome<turns::message_answer>& a) {
+      if (a) return done(told(order, *a));
+      done(tl::unexpected(a.error().error));
+    });
+  }
+
+  void stop(said_in::stop_order order, std::function<void(result<said_in::stop_answer>)> done) override {
+    perform(cancel_of(std::move(order)), std::move(done));
+  }
+
+  void stop_once(said_in::signed_stop once, std::function<void(result<said_in::stop_answer>)> done) override {
+    auto c = cancel_of(std::move(once.order));
+    c.id = id_of(once);
+    c.fingerprint = c.id->text();
+    if (!once.is_from_before) return perform(std::move(c), std::move(done));
+    scheduler_.find_cancel(*c.id, [this, c, done = std::move(done)](const result<bool>& known) {
+      if (!known) return done(tl::unexpected(known.error()));
+      if (*known) return done(said_in::stop_answer{*c.id, "repeated", 0});
+      perform(c, done);
+    });
+  }
+
+  void approve(said_in::approval_order order, std::function<void(result<void>)> done) override {
+    decision d;
+    d.approved = order.approved;
+    d.by = {order.by.id, order.by.name};
+    d.reason = std::move(order.reason);
+    const auto who = acting(order.scope, order.by);
+    auto then = [this, call = order.call, approved = order.approved, who,
+                 done = std::move(done)](const outcome<operation_id>& decided) {
+      if (decided) controller_.audit(approved ? "approve" : "deny", "operation " + call.text(), who, who.token_name);
+      if (decided) return done({});
+      done(tl::unexpected(decided.error().error));
+    };
+    scheduler_.decide_in_chat(order.call, std::move(d), std::move(order.scope), std::move(order.by.account),
+                              std::move(then));
+  }
+
+  void look(std::vector<operation_id> which, std::function<void(std::vector<std::optional<status>>)> done) override {
+    controller_.views(std::move(which), [done = std::move(done)](const std::vector<std::optional<live_view>>& views) {
+      std::vector<std::optional<status>> all;
+      for (const auto& v : views) all.push_back(v ? std::optional(v->hot.now) : std::nullopt);
+      done(std::move(all));
+    });
+  }
+
+ private:
+  void perform(cancel_order c, std::function<void(result<said_in::stop_answer>)> done) {
+    controller_.cancel(std::move(c), [done = std::move(done)](const outcome<cancel_view>& v) {
+      if (v)
+        return done(
+            said_in::stop_answer{v->record.id, std::string(name_of(v->record.outcome)), v->record.report.operations});
+      // A button below an answer that ended long ago.
+      if (v.error().error.code == "operation_not_found") return done(said_in::stop_answer{{}, "already_finished", 0});
+      done(tl::unexpected(v.error().error));
+    });
+  }
+
+  service& controller_;
+  turns::turn_scheduler& scheduler_;
+};
+
+} // namespace
+
+std::unique_ptr<integrations::chat::host> make_host(service& controller, turns::turn_scheduler& turn_scheduler) {
+  return std::make_unique<real_host>(controller, turn_scheduler);
+}
+
+} // namespace quell::controller::chat

@@ -1,0 +1,314 @@
+// The model call for an acknowledgement is outside of the ledger: it is not work that anyone must stop, and it cannot
+// start any.
+#include "actors/turns/acknowledge.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "actors/turns/interrupted.hpp"
+#include "actors/turns/stop_names.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::chrono::milliseconds patience{2500};
+constexpr std::size_t most_characters = 220;
+constexpr std::uint32_t most_tokens = 120;
+constexpr int most_at_once = 32;
+constexpr std::size_t most_kept_bytes = 8 << 10;
+constexpr const char* reaction = "\xF0\x9F\x9B\x91"; // 🛑
+constexpr const char* phrase = "Okay, stopping.";
+/// The most stops that can get more than one acknowledgement; any further stop gets only a reaction.
+constexpr std::size_t most_open = 1000;
+constexpr std::chrono::milliseconds look_every{5000};
+constexpr std::chrono::seconds kill_bound{15};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + plain_name(name);
+  return all;
+}
+
+/// One line without surrounding blanks, short enough to be read aloud.
+std::string one_line(const std::string& said) {
+  std::string line;
+  for (const char c : said) {
+    const bool is_blank = c == ' ' || (c >= '\t' && c <= '\r');
+    if (!is_blank)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  if (code_points(line) <= most_characters) return line;
+  std::size_t end = 0;
+  for (std::size_t count = 0; count + 1 < most_characters; ++count) {
+    ++end;
+    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;
+  }
+  return line.substr(0, end) + "\xE2\x80\xA6";
+}
+
+} // namespace
+
+/// A model request, until the model answers, fails, or runs out of time.
+struct acknowledger::asked {
+  story_ref whose;
+  std::mutex guard;
+  std::string said;
+  bool is_over = false;
+  std::unique_ptr<integrations::model_call> call;
+};
+
+const integrations::model_settings* acknowledger::model_for(const stop_said& what) const {
+  const auto& named = parts_->settings.chat.acknowledgement_model;
+  if (named == "none") return nullptr;
+  if (!named.empty()) return parts_->settings.model(named);
+  const auto* agent = agent_for(parts_->settings, what.scope, what.agent);
+  return agent && !agent->is_command() ? parts_->settings.model(agent->model) : nullptr;
+}
+
+std::string acknowledger::instructions_for(const stop_said& what) const {
+  const auto* agent = agent_for(parts_->settings, what.scope, what.agent);
+  std::string text = agent && !agent->instructions.empty() ? agent->instructions + "\n\n" : "";
+  text += "The user has just told you to stop, and this is being done; do not say whether it has succeeded. "
+          "Interrupted: " +
+          (what.interrupted.empty() ? std::string("your reply") : listed(what.interrupted)) +
+          ". Acknowledge this in one short sentence of at most 220 characters. Do not continue the interrupted work, "
+          "do not start it again, do not call tools, and do not offer to resume unless you are asked.";
+  return text;
+}
+
+bool acknowledger::asks_for_words(const stop_said& what) const {
+  return what.is_first && asking_.load() < most_at_once && model_for(what) != nullptr;
+}
+
+void acknowledger::acknowledge(stop_said what) {
+  using voice = stop_story::voice;
+  const bool asks = asks_for_words(what);
+  begin(std::make_shared<open_story>(open_story{std::move(what), stop_story(asks ? voice::model : voice::none)}), asks);
+}
+
+void acknowledger::begin(const story_ref& s, bool asks) {
+  parts_->core.ask([self = shared_from_this(), s, asks](ledger& l, moment now) -> std::function<void()> {
+    s->began = now.boot;
+    if (self->open_count_ >= most_open) {
+      self->tell(l, now, *s, stop_telling::reaction, {});
+      l.actors()->acknowledged(s->what.message);
+      return [] {};
+    }
+    ++self->open_count_;
+    self->open_[s->what.cancel].push_back(s);
+    self->advance(s, l, now);
+    return [self, s, asks] {
+      if (asks) self->ask_model(s);
+      self->parts_->priority_reads->run_after(
+          patience, [self, s](store_reader&) { self->change(s, [](stop_story& story) { story.patience_ends(); }); });
+      self->look_again(s);
+    };
+  });
+}
+
+void acknowledger::ask_model(const story_ref& s) {
+  const auto* model = model_for(s->what);
+  if (!model) return change(s, [](stop_story& story) { story.answered({}); });
+  ++asking_;
+  auto settings = *model;
+  settings.max_tokens = std::min(settings.max_tokens, most_tokens);
+  settings.retries = 0;
+  settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout = patience;
+  auto a = std::make_shared<asked>();
+  a->whose = s;
+  model_request request{instructions_for(s->what), {user_message{s->what.text}}, {}};
+  const auto listen = [self = shared_from_this(), a](const model_event& e) {
+    if (const auto* text = std::get_if<model_events::text>(&e)) {
+      const std::lock_guard lock(a->guard);
+      if (a->said.size() < most_kept_bytes) a->said += text->delta;
+    } else if (std::holds_alternative<model_events::finished>(e) || std::holds_alternative<model_events::failed>(e)) {
+      const bool well = std::holds_alternative<model_events::finished>(e);
+      self->parts_->priority_reads->run([self, a, well](store_reader&) {
+        std::string said;
+        {
+          const std::lock_guard lock(a->guard);
+          if (well) said = a->said;
+        }
+        self->finish(a, one_line(said));
+      });
+    }
+  };
+  {
+    const std::lock_guard lock(parts_->models_guard);
+    if (!parts_->models) return finish(a, {});
+    auto call = parts_->models->ask(settings, std::move(request), listen);
+    const std::lock_guard own(a->guard);
+    a->call = std::move(call);
+  }
+  parts_->priority_reads->run_after(patience, [self = shared_from_this(), a](store_reader&) { self->finish(a, {}); });
+}
+
+/// The first result counts.
+void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
+  std::unique_ptr<integrations::model_call> call;
+  {
+    const std::lock_guard lock(a->guard);
+    if (std::exchange(a->is_over, true)) return;
+    call = std::move(a->call);
+  }
+  call.reset(); // closes the connection; waits for a running listener, so no lock is held
+  --asking_;
+  change(a->whose, [text = std::move(text)](stop_story& story) { story.answered(text); });
+}
+
+void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {
+  parts_->core.ask([self = shared_from_this(), s, how = std::move(how)](ledger& l, moment now) {
+    how(s->story);
+    self->advance(s, l, now);
+    return std::function<void()>([] {});
+  });
+}
+
+void acknowledger::settled(const cancel_id& cancel) {
+  const auto found = open_.find(cancel);
+  if (found == open_.end()) return;
+  for (const auto& s : found->second) change(s, [](stop_story&) {});
+}
+
+void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
+  if (s->story.is_over()) return;
+  if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, l, now);
+  // It settled long ago or in an earlier life: the store has the result.
+  parts_->priority_reads->run([self = shared_from_this(), s](store_reader& store) {
+    const auto row = store.cancel(s->what.cancel);
+    cancel_view view;
+    if (row && *row) view.record = **row;
+    view.record.status = cancel_status::settled;
+    const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
+    view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
+    self->parts_->core.ask([self, s, view](ledger& ledger, moment at) -> std::function<void()> {
+      self->advance(s, view, ledger, at);
+      return [] {};
+    });
+  });
+}
+
+void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& l, moment now) {
+  if (s->story.is_over()) return;
+  if (view.record.status == cancel_status::settled) s->story.settled(view.proven);
+  const auto stuck = stuck_in(view, now.boot - s->began > kill_bound,
+                              s->is_from_before ? workers_are::coming_back : workers_are::known);
+  if (!stuck.empty()) s->story.stuck();
+  bool is_told_later = false;
+  while (const auto next = s->story.next()) {
+    switch (*next) {
+    case stop_telling::unproven:
+      if (speaks(*s)) tell_own(s, *next, stuck, view.unproven_total);
+      break;
+    case stop_telling::unconfirmed: {
+      const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
+      is_told_later = speaks(*s);
+      if (is_told_later) tell_own(s, *next, {}, count(receipt::unconfirmed) + count(receipt::declared));
+      break;
+    }
+    case stop_telling::words:
+      tell(l, now, *s, *next, s->story.words());
+      break;
+    case stop_telling::reaction:
+      tell(l, now, *s, *next, s->what.modality == modality::voice ? phrase : "");
+      break;
+    case stop_telling::stopping:
+    case stop_telling::stopped:
+      tell(l, now, *s, *next, own_words(*next, {}, 0));
+      break;
+    }
+  }
+  if (s->story.is_over() && !is_told_later) close(s, l);
+}
+
+/// If several stops in one place joined each other, the first one reports the unknown outcomes.
+bool acknowledger::speaks(const open_story& s) const {
+  const auto found = open_.find(s.what.cancel);
+  if (found == open_.end()) return true;
+  const auto first = std::find_if(found->second.begin(), found->second.end(),
+                                  [&](const story_ref& one) { return one->what.scope.text() == s.what.scope.text(); });
+  return first == found->second.end() || first->get() == &s;
+}
+
+/// Checks again later, since nothing notifies us that an expected event does not happen.
+void acknowledger::look_again(const story_ref& s) {
+  parts_->priority_reads->run_after(look_every, [self = shared_from_this(), s](store_reader&) {
+    self->parts_->core.ask([self, s](ledger& l, moment now) -> std::function<void()> {
+      self->advance(s, l, now);
+      const bool goes_on = !s->story.is_over();
+      return [self, s, goes_on] {
+        if (goes_on) self->look_again(s);
+      };
+    });
+  });
+}
+
+/// Reads the names from the store first.
+void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck,
+                            std::uint64_t total) {
+  parts_->priority_reads->run(
+      [self = shared_from_this(), s, what, stuck = std::move(stuck), total](store_reader& store) {
+        auto text = own_words(
+            what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
+        self->parts_->core.ask([self, s, what, text = std::move(text)](ledger& l, moment now) -> std::function<void()> {
+          const bool is_last = what == stop_telling::unconfirmed;
+          if (is_last || !s->story.is_over()) self->tell(l, now, *s, what, text); // otherwise it settled meanwhile
+          if (is_last) self->close(s, l);
+          return [] {};
+        });
+      });
+}
+
+void acknowledger::close(const story_ref& s, ledger& l) {
+  l.actors()->acknowledged(s->what.message);
+  const auto found = open_.find(s->what.cancel);
+  if (found == open_.end()) return;
+  open_count_ -= std::erase(found->second, s);
+  if (found->second.empty()) open_.erase(found);
+}
+
+void acknowledger::tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text) {
+  const bool in_words = !text.empty();
+  if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
+    records::message_record m;
+    m.id = message_id::fresh();
+    m.scope = s.what.scope;
+    m.role = records::message_role::assistant;
+    m.text = text;
+    l.actors()->add_message(std::move(m), now);
+  }
+  records::event_record e;
+  e.type = "acknowledgement";
+  e.scope = s.what.scope;
+  e.cancel = s.what.cancel;
+  nlohmann::ordered_json data = {{"message", s.what.message.text()},
+                                 {"cancel", s.what.cancel.text()},
+                                 {"text", in_words ? nlohmann::ordered_json(text) : nlohmann::ordered_json()},
+                                 {"reaction", in_words ? nlohmann::ordered_json() : nlohmann::ordered_json(reaction)}};
+  if (const std::string state = name_of(what); !state.empty()) data["state"] = state;
+  e.data = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  l.add_event(std::move(e), now);
+}
+
+void acknowledger::make_up_for(const std::vector<records::message_record>& left, store_reader& store) {
+  const auto told = told_before(left, store);
+  for (const auto& m : left) {
+    const auto kept = read_kept(m.decision);
+    if (!kept.cancel) continue;
+    auto s = std::make_shared<open_story>(open_story{{}, stop_story(stop_story::voice::none)});
+    s->what.message = m.id;
+    s->what.cancel = *kept.cancel;
+    s->what.scope = m.scope;
+    s->what.modality = kept.modality;
+    s->is_from_before = true;
+    if (const auto last = told.find(m.id); last != told.end()) s->story.was_told(last->second);
+    begin(s, false);
+  }
+}
+
+} // namespace quell::controller::turns

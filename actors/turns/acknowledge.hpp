@@ -1,0 +1,72 @@
+// Acknowledges a stop: a short model call writes what was stopped. If the model is slow, down, or busy, a reaction
+// replaces its words, and in voice a short phrase does. `stop_story` decides what users receive and when: the model's
+// words wait for the proof, and quell reports unknown outcomes in its own words.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/message_order.hpp"
+#include "controller/stop_story.hpp"
+
+namespace quell::controller::turns {
+
+struct stop_said {
+  message_id message;
+  cancel_id cancel;
+  scope_path scope;
+  std::string text; ///< as the author wrote it
+  turns::modality modality = turns::modality::text;
+  std::vector<std::string> interrupted;
+  std::optional<std::string> agent; ///< the agent named with the message
+  bool is_first = true;             ///< a stop that joined another needs no acknowledgement of its own
+};
+
+/// Any thread. Must be held by a shared_ptr.
+class acknowledger final : public std::enable_shared_from_this<acknowledger> {
+ public:
+  explicit acknowledger(std::shared_ptr<agent_runtime> parts) : parts_(std::move(parts)) {}
+  /// Whether a model will be asked to write the acknowledgement.
+  bool asks_for_words(const stop_said& what) const;
+  void acknowledge(stop_said what);
+  /// Acknowledges stops that a restart cut off, without a model.
+  void make_up_for(const std::vector<records::message_record>& left, store_reader& store);
+  /// On the controller's thread: this cancel has settled.
+  void settled(const cancel_id& cancel);
+
+ private:
+  /// One stop, from its fence to its last acknowledgement. Used only on the controller's thread.
+  struct open_story {
+    stop_said what;
+    stop_story story;
+    boot_time began{};
+    bool is_from_before = false; ///< an earlier life has begun to acknowledge it
+  };
+  using story_ref = std::shared_ptr<open_story>;
+  struct asked;
+
+  const integrations::model_settings* model_for(const stop_said& what) const;
+  std::string instructions_for(const stop_said& what) const;
+  void begin(const story_ref& s, bool asks);
+  void ask_model(const story_ref& s);
+  void finish(const std::shared_ptr<asked>& a, std::string text);
+  void change(const story_ref& s, std::function<void(stop_story&)> how);
+  void advance(const story_ref& s, ledger& l, moment now);
+  void advance(const story_ref& s, const cancel_view& view, ledger& l, moment now);
+  bool speaks(const open_story& s) const;
+  void look_again(const story_ref& s);
+  void tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck, std::uint64_t total);
+  void tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text);
+  void close(const story_ref& s, ledger& l);
+
+  std::shared_ptr<agent_runtime> parts_;
+  std::atomic<int> asking_{0};
+  std::unordered_map<cancel_id, std::vector<story_ref>> open_; ///< used only on the controller's thread
+  std::size_t open_count_ = 0;                                 ///< used only on the controller's thread
+};
+
+} // namespace quell::controller::turns

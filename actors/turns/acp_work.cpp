@@ -1,0 +1,172 @@
+// A sub-agent that is a program and speaks ACP: it is prompted once, and its final text is the answer. A stop sends
+// `session/cancel` to it, in addition to the signal that its task gets anyway.
+#include <mutex>
+
+#include "actors/turns/approval.hpp"
+#include "actors/turns/piped_task.hpp"
+#include "actors/turns/tool_task.hpp"
+#include "actors/turns/turn_port.hpp"
+#include "integrations/acp/acp_session.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t most_text = 512 << 10;
+constexpr std::chrono::milliseconds agent_hears_for{
+    300}; ///< the time in which a cancelled agent can answer before its input is closed
+constexpr std::chrono::seconds leaves_within{1}; ///< after its answer, once its input is closed
+
+/// The session and its task; any thread.
+class acp_run : public std::enable_shared_from_this<acp_run> {
+ public:
+  acp_run(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const agent_settings& settings)
+      : parts_(std::move(parts)), above_(std::move(above)), name_(settings.name),
+        session_(settings.name, settings.workspace.value_or("/")),
+        outcome_({false, above_->failed_text("agent_unreachable", "the agent has ended without an answer")}),
+        task_(std::make_shared<piped_task>(parts_, "ACP agent " + settings.name)) {}
+
+  void start(create_order order, const std::string& prompt, std::function<void(actors::work_end)> done) {
+    done_ = std::move(done);
+    do_with([&](integrations::acp_session& s) { s.prompt(prompt); });
+    task_->start(std::move(order), {[self = shared_from_this()] { self->do_with([](auto& s) { s.start(); }); },
+                                    [self = shared_from_this()](std::string_view bytes) {
+                                      self->do_with([bytes](auto& s) { s.receive(bytes); });
+                                    },
+                                    [self = shared_from_this()](const std::string& why, bool) {
+                                      self->do_with([&](auto& s) { s.close(why); });
+                                      self->finish();
+                                    }});
+  }
+
+  void stop() {
+    do_with([](auto& s) { s.cancel(); });
+    above_->later(agent_hears_for, [task = task_] { task->end_input(); });
+  }
+
+ private:
+  template <class What>
+  void do_with(const What& what) {
+    std::vector<integrations::acp_effect> effects;
+    {
+      const std::lock_guard lock(guard_);
+      what(session_);
+      effects = session_.effects();
+    }
+    for (auto& e : effects) perform(e);
+  }
+
+  void perform(integrations::acp_effect& effect) {
+    using namespace integrations::acp_effects;
+    if (auto* bytes = std::get_if<send>(&effect)) {
+      task_->write(std::move(bytes->bytes));
+    } else if (auto* said = std::get_if<text>(&effect)) {
+      const std::lock_guard lock(guard_);
+      if (is_cut_) return;
+      is_cut_ = text_.size() + said->delta.size() > most_text;
+      text_ += is_cut_ ? "\n[... the rest is left out: the answer is too long ...]" : said->delta;
+    } else if (auto* asked = std::get_if<permission>(&effect)) {
+      permit(*asked);
+    } else if (auto* end = std::get_if<finished>(&effect)) {
+      std::string said;
+      {
+        const std::lock_guard lock(guard_);
+        said = text_;
+      }
+      let_go({end->why == "end_turn",
+              end->why == "end_turn" ? ok_result(turn_result(said, {}, 0))
+                                     : above_->failed_text("error", "the agent stopped: " + end->why + ". " + said)});
+    } else if (auto* broken = std::get_if<failed>(&effect)) {
+      let_go({false, above_->failed_text(broken->why.code, broken->why.detail)});
+    } else if (std::holds_alternative<late>(effect)) {
+      task_->end_input(); // its answer to the cancel
+    } else if (auto* odd = std::get_if<complaint>(&effect)) {
+      parts_->log.warn("ACP agent " + name_, "ACP agent " + name_ + " " + odd->what, parts_->core.now().boot);
+    }
+  }
+
+  /// Ends the program, which ends by itself when its input is closed or is stopped; its answer is reported then.
+  void let_go(actors::work_end how) {
+    {
+      const std::lock_guard lock(guard_);
+      outcome_ = std::move(how);
+    }
+    task_->end_input();
+    above_->later(leaves_within, [self = shared_from_this()] {
+      self->task_->stop(stop_cause::parent_ended);
+      self->finish();
+    });
+  }
+
+  /// Permits the request once if no rule requires a human for it; this function does not ask a human.
+  void permit(const integrations::acp_effects::permission& asked) {
+    const bool may = rule_for(parts_->settings.approvals, "acp:" + name_, asked.title).empty();
+    const std::string wanted = may ? "allow_once" : "reject_once";
+    std::optional<std::string> chosen;
+    for (const auto& option : asked.options)
+      if (option.kind == wanted) chosen = option.id;
+    do_with([&](auto& s) { s.permit(asked.number, chosen); });
+  }
+
+  void finish() {
+    std::function<void(actors::work_end)> tell;
+    actors::work_end how;
+    {
+      const std::lock_guard lock(guard_);
+      tell.swap(done_);
+      how = outcome_;
+    }
+    if (tell) tell(std::move(how));
+  }
+
+  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<turn_port> above_;
+  const std::string name_;
+  std::mutex guard_;
+  integrations::acp_session session_;
+  std::string text_;
+  bool is_cut_ = false;
+  actors::work_end outcome_; ///< reported when the program has ended
+  std::function<void(actors::work_end)> done_;
+  std::shared_ptr<piped_task> task_;
+};
+
+class acp_work final : public actors::tool_work {
+ public:
+  acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const operation_id& call,
+           const agent_settings& settings, std::string task)
+      : above_(std::move(above)), call_(call), settings_(settings), task_(std::move(task)),
+        run_(std::make_shared<acp_run>(std::move(parts), above_, settings)) {}
+
+  void start(std::function<void(actors::work_end)> done) override {
+    auto request = task_for_command(settings_, task_);
+    if (!request) return done({false, above_->failed_text(request.error().code, request.error().detail)});
+    create_order order;
+    order.by = agent_runtime::acting_for(above_->who().owner);
+    order.parent = call_;
+    order.name = settings_.name;
+    order.title = "sub-agent " + settings_.name;
+    order.task = std::move(request->spec);
+    order.task.cooperative_stop = true;
+    order.on_parent_end = on_parent_end::wait; // its answer is there before it has ended
+    run_->start(std::move(order), task_, std::move(done));
+  }
+  void stop(const std::string&) override { run_->stop(); }
+
+ private:
+  std::shared_ptr<turn_port> above_;
+  operation_id call_;
+  agent_settings settings_;
+  std::string task_;
+  std::shared_ptr<acp_run> run_;
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above,
+                                                 const operation_id& call, const agent_settings& settings,
+                                                 std::string task) {
+  return std::make_unique<acp_work>(std::move(parts), std::move(above), call, settings, std::move(task));
+}
+
+} // namespace quell::controller::turns

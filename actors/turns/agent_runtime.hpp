@@ -1,0 +1,62 @@
+// State shared by all turns of a process. Lives as long as any runner of a turn.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "actors/agent/start.hpp"
+#include "actors/turns/blocking_executor.hpp"
+#include "actors/turns/core_link.hpp"
+#include "actors/turns/path_lanes.hpp"
+#include "actors/turns/question_table.hpp"
+#include "actors/turns/registry.hpp"
+#include "actors/turns/result_json.hpp"
+#include "actors/turns/tool_catalogue.hpp"
+#include "controller/service.hpp"
+#include "integrations/host/log_rate_limiter.hpp"
+#include "integrations/models/model.hpp"
+
+namespace quell::controller::turns {
+
+class mcp_host;
+
+/// A running agent: its author, its scope and its settings.
+struct agent_context {
+  operation_id operation; ///< the turn or sub-agent
+  operation_id root;
+  scope_path scope;
+  records::person owner;
+  bool is_sub_agent = false;
+  bool is_by_chat = false; ///< it answers a chat message
+  std::string kind_data;   ///< of a turn
+  agent_settings agent;
+  integrations::model_settings model;
+  tool_set tools;
+  boot_time began{}; ///< its first start, which can be before a restart
+};
+
+struct agent_runtime {
+  core_link core;
+  registry who;
+  question_table questions;
+  std::unique_ptr<blocking_executor> background_reads;
+  std::unique_ptr<blocking_executor> priority_reads; ///< for short reads that the author of a stop waits for
+  output_store* output = nullptr;
+  turn_settings settings;
+  log_rate_limiter log; ///< about MCP servers and ACP agents
+  std::mutex models_guard;
+  std::unique_ptr<integrations::model_client> models; ///< nullptr at the end of the process
+  std::shared_ptr<mcp_host> mcp;
+  std::shared_ptr<path_lanes> paths = std::make_shared<path_lanes>();
+  std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+  std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();
+
+  /// The caller that quell uses to act for `owner`.
+  static caller acting_for(const records::person& owner);
+  /// An event of this agent.
+  static records::event_record event_of(const agent_context& who, std::string type, std::string data);
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,29 @@
+// Decides which calls wait for a human. Pure.
+//
+// A match on exec is tried against the whole command line and against every command in it, after `sudo` and the like,
+// without quotes and paths. If a line cannot be analysed (a command's name comes from a variable), a human is asked.
+// This guards against accidents; for certainty write a rule without `match`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/turns/settings.hpp"
+
+namespace quell::controller::turns {
+
+/// The text of the first rule that fits, "" if none does.
+std::string rule_for(const std::vector<approval_rule>& rules, const std::string& tool_name,
+                     const std::string& input_json);
+/// A rule as users see it: `exec: rm *`, or `exec`.
+std::string rule_text(const approval_rule& rule);
+
+/// `*` matches any characters, including none, `/` and newlines; `?` matches one byte. Takes at most pattern × text
+/// steps.
+bool glob_fits(std::string_view pattern, std::string_view text);
+/// All texts of a shell line against which a match is tried, the whole line first. Includes the empty text if the line
+/// has a command that only the shell can name, or is too large to analyse.
+std::vector<std::string> commands_of(std::string_view line);
+
+} // namespace quell::controller::turns

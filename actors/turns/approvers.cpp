@@ -1,0 +1,50 @@
+// Checks the place first, then the person, then whether it is the person's own request.
+#include "actors/turns/approvers.hpp"
+
+#include <algorithm>
+
+namespace quell::controller::turns {
+namespace {
+
+constexpr std::size_t most_entry = 256;
+
+bool is_named(const chat_options& manners, const std::string& entry) {
+  return std::find(manners.approvers.begin(), manners.approvers.end(), entry) != manners.approvers.end();
+}
+
+} // namespace
+
+std::optional<fault> why_not_decide(const chat_options& manners, const chat_approver& who,
+                                    const records::operation_record& call) {
+  if (!call.scope.is_at_or_below(who.place))
+    return fault{"operation_not_found", "nothing of that id waits for approval here", {}};
+  const auto service = who.place.text().substr(0, who.place.text().find('/'));
+  if (who.account.empty())
+    return fault{"forbidden", service + " does not say for certain who you are; approve or deny it with `quell`", {}};
+  if (!is_named(manners, service + ":" + who.account) && !is_named(manners, service + ":*"))
+    return fault{"forbidden",
+                 "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
+                     "\" to [chat] approvers, or decide with `quell approve` and `quell deny`",
+                 {}};
+  if (!manners.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
+    return fault{"forbidden", "it is your own request; somebody else must decide ([chat] approve_own)", {}};
+  return std::nullopt;
+}
+
+bool is_approving_token(const chat_options& manners, const std::string& token) {
+  return !token.empty() && is_named(manners, "token:" + token);
+}
+
+std::string wrong_approver(const std::string& entry) {
+  const auto colon = entry.find(':');
+  if (entry.size() > most_entry) return "is too long";
+  if (colon == std::string::npos || colon == 0 || colon + 1 == entry.size())
+    return "must be a service and a person as the service knows them, such as \"discord:80351110224678912\", or "
+           "\"slack:*\" for everybody there, or \"token:<id>\"";
+  const auto service = entry.substr(0, colon);
+  for (const char* known : {"slack", "telegram", "discord", "irc", "xmpp", "token"})
+    if (service == known) return service == "token" && entry.ends_with(":*") ? "must name one token by its id" : "";
+  return "begins with no service that knows people; there are slack, telegram, discord, irc, xmpp, and token";
+}
+
+} // namespace quell::controller::turns

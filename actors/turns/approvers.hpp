@@ -1,0 +1,29 @@
+// Decides who in a chat can approve or deny a call that waits for a human. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "actors/turns/settings.hpp"
+#include "controller/records/records.hpp"
+
+namespace quell::controller::turns {
+
+/// A chat user who pressed a button or wrote "approve".
+struct chat_approver {
+  scope_path place;        ///< the chat
+  std::string id, account; ///< as in `integrations::chat::person`
+};
+
+/// The reason why this person must not decide about `call`; nullopt: they may. Faults: `operation_not_found` (it waits
+/// in another place), `forbidden`.
+std::optional<fault> why_not_decide(const chat_options& manners, const chat_approver& who,
+                                    const records::operation_record& call);
+
+/// Whether `[chat] approvers` names this token, as `token:<id>`.
+bool is_approving_token(const chat_options& manners, const std::string& token);
+
+/// The error in an entry of `[chat] approvers`; "" = it is valid.
+std::string wrong_approver(const std::string& entry);
+
+} // namespace quell::controller::turns

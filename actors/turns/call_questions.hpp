@@ -1,0 +1,51 @@
+// Questions that the server of one call asks humans, one after the other, each while the call is paused. Any thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "actors/turns/turn_port.hpp"
+#include "integrations/mcp/mcp.hpp"
+
+namespace quell::controller::turns {
+
+class call_questions : public std::enable_shared_from_this<call_questions> {
+ public:
+  using answer = std::function<void(std::uint64_t number, integrations::mcp_answer what)>;
+  /// `answer` sends an answer to the server; called without a lock, once for each question that a human has answered.
+  call_questions(std::shared_ptr<turn_port> port, const operation_id& call, tool_call what, std::string server,
+                 answer tell)
+      : port_(std::move(port)), call_(call), what_(std::move(what)), server_(std::move(server)),
+        tell_(std::move(tell)) {}
+
+  void ask(integrations::mcp_call_events::question what);
+  void take_back(std::uint64_t number);
+  /// The call has ended or is being stopped: no further question is asked, and open ones stay unanswered.
+  void close();
+
+ private:
+  struct open_question {
+    operation_id id;
+    integrations::mcp_call_events::question what;
+  };
+  void ask_next();
+  void answered(const operation_id& question, const human_answer& said);
+  /// True if this question was open; it no longer is.
+  bool over(const operation_id& question);
+
+  const std::shared_ptr<turn_port> port_;
+  const operation_id call_;
+  const tool_call what_;
+  const std::string server_;
+  const answer tell_;
+  std::mutex guard_;
+  std::deque<integrations::mcp_call_events::question> waiting_;
+  std::optional<open_question> open_;
+  bool is_closed_ = false;
+};
+
+} // namespace quell::controller::turns

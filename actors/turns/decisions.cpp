@@ -1,0 +1,101 @@
+// Applies a human's decision about a call (whether it may begin), or a human's answer to its question.
+#include "actors/turns/decisions.hpp"
+
+#include "actors/turns/approvers.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "controller/refused_with.hpp"
+#include "integrations/mcp/form.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using the_parts = std::shared_ptr<agent_runtime>;
+
+constexpr std::chrono::milliseconds scheduler_look_interval{20};
+constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
+
+void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
+  parts->core.ask(
+      [parts, call, tries, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+        const auto agent = parts->who.agent_of_call(call); // the end of a denied call removes it from the registry
+        const auto seen = l.view(call, now);
+        if (!agent && seen && seen->hot.now == status::paused) { // after a restart: its agent is still being resumed
+          if (tries == 0)
+            return [done] {
+              done(refused_with("not_ready",
+                                "its turn is still being picked up after a restart; nothing was decided, try again"));
+            };
+          return [parts, call, tries, d, done] {
+            parts->background_reads->run_after(scheduler_look_interval, [parts, call, tries, d, done](store_reader&) {
+              decide_soon(parts, call, d, tries - 1, done);
+            });
+          };
+        }
+        const records::call_outcome denied{false, false, parts->texts->denied(d.reason)};
+        auto told = d;
+        told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
+        const auto decided = l.actors()->decide(call, told, denied, now);
+        return [decided, done, agent, call, d] {
+          if (decided && agent) agent->decide(call, d.approved, d.reason);
+          done(decided);
+        };
+      });
+}
+
+} // namespace
+
+void decide_call(const the_parts& parts, operation_id call, decision d, reply<outcome<operation_id>> done) {
+  decide_soon(parts, call, std::move(d), most_scheduler_looks, std::move(done));
+}
+
+/// Values that do not fit the question leave it open. The asking side gets the answer once it is durable that this
+/// answer counts.
+void answer_question(const the_parts& parts, operation_id call, human_answer said, reply<outcome<operation_id>> done) {
+  const auto open = parts->questions.find(said.question);
+  if (!open || open->call != call)
+    return done(refused_with("not_paused", "operation " + call.text() + " does not ask this (any more)"));
+  if (said.accepts) {
+    auto filled = integrations::filled_form(open->form, said.values);
+    if (!filled)
+      return done(refused_with("invalid_values",
+                               filled.error().detail + ". The question stays open: quell approve " + call.text() +
+                                   " --question " + said.question.text() + " --set NAME=VALUE",
+                               "/values" + filled.error().pointer));
+    said.values = std::move(*filled);
+  }
+  said.told = approval_resolved(call, said.accepts, said.by, said.reason, said.question).data;
+  parts->core.ask([parts, call, said = std::move(said), answered = open->answered,
+                   done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
+    const auto decided = questions_of(l).answer(call, said, now);
+    const auto agent = parts->who.agent_of_call(call);
+    return [decided, done, agent, call, said, answered] {
+      if (decided && agent) agent->waits(call, false);
+      if (decided) answered(said);
+      done(decided);
+    };
+  });
+}
+
+/// A call that waits for a human has a row with its place and the author of the request.
+void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope_path place, std::string account,
+                    reply<outcome<operation_id>> done) {
+  parts->priority_reads->run([parts, call, d = std::move(d), place = std::move(place), account = std::move(account),
+                              done = std::move(done)](store_reader& store) mutable {
+    // Chats name the target by one id: that of a call that waits to begin, or that of a running call's question.
+    const auto asked = parts->questions.find(call);
+    const auto question = asked ? std::optional(std::exchange(call, asked->call)) : std::nullopt;
+    const auto row = store.operation(call);
+    if (!row) return done(refused_with("storage_unavailable", row.error().detail));
+    if (!*row) return done(refused_with("operation_not_found", "nothing of that id waits for approval here"));
+    if (auto why = why_not_decide(parts->settings.chat, {place, d.by.id, account}, **row))
+      return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
+    if (question)
+      answer_question(parts, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},
+                      std::move(done));
+    else
+      decide_call(parts, call, std::move(d), std::move(done));
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,124 @@
+// Calls that use one file: writes in the order in which they were made, edits only of the version that was read.
+//
+// The call takes its place in the lane when it is made, on its agent's thread, not when its task begins: only this
+// gives the order of the calls. The version is looked up when the lane is free, since an earlier edit can have changed
+// it.
+#include "actors/turns/task_work.hpp"
+#include "actors/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+class file_call : public std::enable_shared_from_this<file_call> {
+ public:
+  file_call(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+            tool_definition tool, tool_call what, std::string file, std::shared_ptr<file_versions> files)
+      : parts_(std::move(parts)), call_(call), tool_(std::move(tool)), what_(std::move(what)), file_(std::move(file)),
+        files_(std::move(files)) {
+    who_.root = who.root;
+    who_.scope = who.scope;
+    who_.owner = who.owner;
+    who_.agent = who.agent;
+    if (what_.name != "read") place_ = parts_->paths->join(file_);
+  }
+
+  void start(std::function<void(actors::work_end)> done) {
+    bool is_stopped = false;
+    std::shared_ptr<path_lanes::place> place;
+    {
+      const std::lock_guard lock(guard_);
+      done_ = std::move(done);
+      is_stopped = is_stopped_;
+      place = place_;
+    }
+    if (is_stopped) return finish({false, parts_->texts->cancelled(), true});
+    if (!place) return run();
+    place->when_first([self = shared_from_this()] { self->run(); });
+  }
+
+  /// The ledger stops its task; a call that still waits for its file has no task.
+  void stop() {
+    {
+      const std::lock_guard lock(guard_);
+      is_stopped_ = true;
+      if (has_begun_ || !done_) return;
+    }
+    finish({false, parts_->texts->cancelled(), true});
+  }
+
+  /// Nobody is left to receive the result.
+  void abandon() {
+    {
+      const std::lock_guard lock(guard_);
+      if (has_begun_) return;
+      is_stopped_ = true;
+    }
+    finish({});
+  }
+
+ private:
+  void run() {
+    {
+      const std::lock_guard lock(guard_);
+      if (is_stopped_ || has_begun_) return;
+      has_begun_ = true;
+    }
+    auto request = task_for_call(tool_, who_.agent, what_.input, what_.name == "edit" ? files_->of(file_) : "");
+    if (!request) return finish({false, parts_->texts->failed(request.error().code, request.error().detail)});
+    auto order = order_for_call(who_, call_, what_, *request);
+    auto run = std::make_shared<task_run>(parts_, std::move(*request));
+    run->start(std::move(order), [self = shared_from_this()](const task_end& end) {
+      auto how = end_of(end, self->tool_, *self->parts_->texts);
+      if (how.ok) self->files_->note(self->file_, how.result);
+      self->finish(std::move(how));
+    });
+  }
+
+  void finish(actors::work_end how) {
+    std::function<void(actors::work_end)> done;
+    std::shared_ptr<path_lanes::place> place;
+    {
+      const std::lock_guard lock(guard_);
+      done.swap(done_);
+      place = std::move(place_);
+    }
+    place.reset();
+    if (done) done(std::move(how));
+  }
+
+  const std::shared_ptr<agent_runtime> parts_;
+  agent_context who_; ///< without its tools
+  const operation_id call_;
+  const tool_definition tool_;
+  const tool_call what_;
+  const std::string file_;
+  const std::shared_ptr<file_versions> files_;
+  std::mutex guard_;
+  std::shared_ptr<path_lanes::place> place_;
+  std::function<void(actors::work_end)> done_;
+  bool is_stopped_ = false, has_begun_ = false;
+};
+
+class file_work final : public actors::tool_work {
+ public:
+  explicit file_work(std::shared_ptr<file_call> call) : call_(std::move(call)) {}
+  ~file_work() override { call_->abandon(); }
+  void start(std::function<void(actors::work_end)> done) override { call_->start(std::move(done)); }
+  void stop(const std::string&) override { call_->stop(); }
+
+ private:
+  std::shared_ptr<file_call> call_;
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, const std::string& file,
+                                                  std::shared_ptr<file_versions> files) {
+  return std::make_unique<file_work>(
+      std::make_shared<file_call>(std::move(parts), who, call, tool, what, file, std::move(files)));
+}
+
+} // namespace quell::controller::turns

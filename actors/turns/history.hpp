@@ -1,0 +1,38 @@
+// Turns the stored messages of a scope into the conversation that a model receives. Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "actors/turn/turn.hpp"
+#include "actors/turns/endings.hpp"
+#include "controller/records/history.hpp"
+#include "protocol/conversation.hpp"
+
+namespace quell::controller::turns {
+
+struct history_limits {
+  std::uint32_t messages = 400; ///< read from the store
+  std::size_t bytes = 1 << 20;  ///< of texts, inputs and results sent to the model; older turns are left out
+};
+
+struct told_history {
+  conversation messages; ///< oldest first; ends with the message of `turn`, or with its answer with calls
+  // Results of the last answer of `turn`, if the conversation ends with that:
+  std::vector<tool_result> known;
+  std::vector<operation_id> calls;
+  std::vector<operation_id> last; ///< the calls of that answer, even if all have their results
+  actors::turn_past past;         ///< the totals of the stored answers of `turn`
+};
+
+/// `kept`: in order of seq. Messages are in the order of their turns, whatever came between them. Messages that came
+/// after `turn` and discarded messages are left out. A stop and its acknowledgement keep their position. A call without
+/// a result gets a result that says so. A note follows each earlier turn that did not complete or got no answer, and a
+/// result says if its outcome is unknown: work that a stop ended must not read as if it were still requested.
+told_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
+                         const history_facts& facts = {}, const history_limits& limits = {});
+
+/// Puts `context` before the message of the turn that `told` belongs to; "" = nothing.
+void put_before_message(told_history& told, const std::string& context);
+
+} // namespace quell::controller::turns

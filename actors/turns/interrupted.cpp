@@ -1,0 +1,66 @@
+// Chooses names: a call says more than its task, and a turn is named only if nothing runs below it.
+#include "actors/turns/interrupted.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace quell::controller::turns {
+
+void choose_names(kept_decision& into, const std::vector<outlined>& live) {
+  std::unordered_set<operation_id> roots_at_work; ///< roots below which something was named
+  const auto choose = [&](const outlined& o) {
+    roots_at_work.insert(o.root);
+    if (into.interrupted.size() < most_named) into.interrupted.push_back(o.id);
+  };
+  std::unordered_set<operation_id> turns;
+  for (const auto& o : live)
+    if (o.kind == kind::turn) turns.insert(o.id);
+  for (const auto& o : live) {
+    const bool is_of_turn = turns.contains(o.root);
+    if (o.kind == kind::tool_call || (o.kind == kind::sub_agent && !is_of_turn)) choose(o);
+    // Operations outside of turns are named themselves.
+    if ((o.kind == kind::task || o.kind == kind::external || o.kind == kind::exchange) && !is_of_turn) choose(o);
+  }
+  for (const auto& o : live) {
+    if (o.kind != kind::turn || roots_at_work.contains(o.id)) continue;
+    if (o.now == status::pending)
+      ++into.queued;
+    else
+      choose(o);
+  }
+}
+
+std::vector<std::string> names_of(const kept_decision& kept, store_reader& store) {
+  std::vector<std::pair<std::string, int>> found;
+  for (const auto& id : kept.interrupted) {
+    const auto row = store.operation(id);
+    if (!row || !*row) continue;
+    const auto& o = **row;
+    const auto name = o.kind == kind::turn ? std::string("reply") : o.name.empty() ? o.title : o.name;
+    const auto same = std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.first == name; });
+    if (same != found.end())
+      ++same->second;
+    else if (!name.empty())
+      found.emplace_back(name, 1);
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, count] : found) names.push_back(count == 1 ? name : std::to_string(count) + " " + name);
+  if (kept.queued > 0)
+    names.push_back(std::to_string(kept.queued) + (kept.queued == 1 ? " queued message" : " queued messages"));
+  return names;
+}
+
+std::string plain_name(const std::string& name) {
+  constexpr std::size_t most = 64;
+  const auto digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const bool has_count = digits > 0 && digits < name.size() && name[digits] == ' ';
+  const auto count = has_count ? name.substr(0, digits + 1) : std::string();
+  const auto bare = name.substr(count.size());
+  if (has_count && (bare == "queued message" || bare == "queued messages")) return name;
+  const bool is_name = !bare.empty() && bare.size() <= most &&
+                       bare.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/") ==
+                           std::string::npos;
+  return is_name ? name : count + "other work";
+}
+
+} // namespace quell::controller::turns

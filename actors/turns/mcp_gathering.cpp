@@ -1,0 +1,219 @@
+// Requests the tools of MCP servers and remembers the servers that do not answer.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "actors/turns/mcp_host.hpp"
+#include "integrations/mcp/stdio_server.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr milliseconds answers_within{20'000};  ///< for a server that a turn waits for
+constexpr milliseconds silent_within{500};      ///< for a server that was silent in its last life
+constexpr std::chrono::seconds silent_for{120}; ///< a server that has not answered for this long is restarted
+constexpr milliseconds first_try{1'000};        ///< a url that failed is retried after this time
+constexpr milliseconds longest_try{60'000};
+constexpr const char* login_needed = "mcp_login_needed";
+
+/// Collects the answers of several servers; late answers are left out.
+struct gathering {
+  std::mutex guard;
+  std::vector<std::vector<tool_definition>> found;
+  std::vector<std::string> problems, logins;
+  std::vector<bool> answered;
+  std::size_t open = 0;
+  std::function<void(mcp_host::offered)> done;
+
+  /// The server with this number is done, for whatever reason. False: it was done before.
+  bool settle(std::unique_lock<std::mutex>& lock, std::size_t number, std::vector<tool_definition> tools,
+              std::string problem) {
+    if (answered[number] || !done) return false;
+    answered[number] = true;
+    --open;
+    found[number] = std::move(tools);
+    problems[number] = std::move(problem);
+    finish_if_all(lock);
+    return true;
+  }
+
+ private:
+  void finish_if_all(std::unique_lock<std::mutex>& lock) {
+    if (open > 0) return;
+    auto tell = std::exchange(done, nullptr);
+    mcp_host::offered all;
+    for (auto& one : found) std::move(one.begin(), one.end(), std::back_inserter(all.tools));
+    found.clear(); // the timeout job still holds this object for a while
+    for (const auto& p : problems)
+      if (!p.empty()) all.note += (all.note.empty() ? "" : "; ") + p;
+    all.logins = std::move(logins);
+    lock.unlock();
+    tell(std::move(all));
+  }
+};
+
+std::string without_tools(const std::string& name, const std::string& why) {
+  return "the MCP server " + name + " has no tools to offer now: " + why;
+}
+
+} // namespace
+
+void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& user, std::function<void(offered)> done) {
+  const auto parts = parts_.lock();
+  if (servers.empty() || !parts) return done({});
+  auto all = std::make_shared<gathering>();
+  all->found.resize(servers.size());
+  all->problems.resize(servers.size());
+  all->answered.resize(servers.size());
+  all->open = servers.size();
+  all->done = std::move(done);
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const auto id = place_of(*parts, servers[i], user.agent);
+    if (id.second) {
+      const std::lock_guard lock(guard_);
+      places_[id].user = user;
+    }
+    bool wants_login = false;
+    if (const auto trouble = known_trouble(id, wants_login); !trouble.empty()) {
+      std::unique_lock lock(all->guard);
+      if (wants_login) all->logins.push_back(id.first);
+      all->settle(lock, i, {}, trouble);
+      continue;
+    }
+    const auto answer = [all, i, id,
+                         self = shared_from_this()](const result<std::vector<integrations::mcp_tool>>& tools) {
+      const auto held = self->parts_.lock();
+      if (!held) return;
+      if (tools)
+        self->answered(id);
+      else
+        self->out_of_reach(id, tools.error());
+      std::vector<tool_definition> offered;
+      if (tools)
+        for (const auto& t : *tools)
+          offered.push_back(mcp_tool_definition(held->settings, id.first,
+                                                {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
+      std::unique_lock lock(all->guard);
+      if (!tools && tools.error().code == login_needed && !all->answered[i]) all->logins.push_back(id.first);
+      all->settle(lock, i, std::move(offered), tools ? std::string() : without_tools(id.first, tools.error().detail));
+    };
+    ask_for_tools(id, answer, 1);
+    {
+      const std::lock_guard lock(all->guard);
+      if (all->answered[i]) continue;
+    }
+    const auto patience = patience_with(id);
+    parts->background_reads->run_after(patience, [all, i, patience, id, self = shared_from_this()](store_reader&) {
+      std::unique_lock lock(all->guard);
+      const bool was_late = all->settle(lock, i, {},
+                                        "the MCP server " + id.first + " has not answered within " +
+                                            std::to_string(patience.count()) + " ms: its tools are left out");
+      if (lock.owns_lock()) lock.unlock();
+      if (was_late) self->silent(id, patience);
+    });
+  }
+}
+
+/// It can be ending right now, or have ended unnoticed: then the next one is asked.
+void mcp_host::ask_for_tools(const place_id& id, integrations::mcp_server::tools_reply answer, int more) {
+  when_there(id, [self = shared_from_this(), id, answer = std::move(answer),
+                  more](const std::shared_ptr<integrations::mcp_server>& one, const std::string& why) {
+    if (!one) return answer(failure("mcp_unreachable", why));
+    const bool is_ours = std::dynamic_pointer_cast<integrations::mcp_stdio_server>(one) != nullptr;
+    one->tools([self, id, answer, more, is_ours](const result<std::vector<integrations::mcp_tool>>& tools) {
+      if (tools || !is_ours || more == 0 || tools.error().code != "mcp_unreachable") return answer(tools);
+      self->ask_for_tools(id, answer, more - 1);
+    });
+  });
+}
+
+/// The reason why no caller waits for its tools now; "" = its tools are requested. A server that never answers is
+/// ended, so that the next turn starts another one.
+std::string mcp_host::known_trouble(const place_id& id, bool& wants_login) {
+  const auto parts = parts_.lock();
+  if (!parts) return {};
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  if (found == places_.end()) return {};
+  const place& p = found->second;
+  if (p.is_silent && p.task && parts->core.now().boot - p.begun > silent_for) p.task->stop(stop_cause::timeout);
+  wants_login = p.wants_login;
+  return p.trouble;
+}
+
+milliseconds mcp_host::patience_with(const place_id& id) {
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  return found != places_.end() && found->second.is_silent ? silent_within : answers_within;
+}
+
+void mcp_host::answered(const place_id& id) {
+  bool was_in_trouble = false;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    found->second.is_silent = found->second.wants_login = false;
+    was_in_trouble = !std::exchange(found->second.trouble, {}).empty();
+  }
+  if (was_in_trouble) spdlog::info("MCP server {} answers again", id.first);
+}
+
+/// It can need long for its start, so it keeps running, and its answer ends its trouble.
+void mcp_host::silent(const place_id& id, milliseconds patience) {
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(id);
+  if (found == places_.end() || !found->second.server) return;
+  found->second.is_silent = true;
+  found->second.trouble = without_tools(id.first, "it has not answered within " + std::to_string(patience.count()) +
+                                                      " ms, and is not waited for until it does");
+}
+
+/// A url that failed is retried in the background; a command is started again when needed.
+void mcp_host::out_of_reach(const place_id& id, const fault& why) {
+  const auto parts = parts_.lock();
+  const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
+  if (!settings || settings->url.empty()) return;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    found->second.trouble = without_tools(id.first, why.detail + " (it is tried again in the background)");
+    found->second.wants_login = why.code == login_needed;
+    if (std::exchange(found->second.is_tried, true)) return;
+  }
+  parts->log.warn("MCP server " + id.first, "MCP server " + id.first + " is out of reach: " + why.detail,
+                  parts->core.now().boot);
+  try_again(id, first_try);
+}
+
+/// The next turn asks it again instead of going on without it.
+void mcp_host::look_again(const std::string& name) {
+  const std::lock_guard lock(guard_);
+  for (auto& [id, p] : places_)
+    if (id.first == name && std::exchange(p.wants_login, false)) p.trouble.clear();
+}
+
+void mcp_host::try_again(const place_id& id, milliseconds pause) {
+  const auto parts = parts_.lock();
+  if (!parts) return;
+  parts->background_reads->run_after(pause, [self = shared_from_this(), id, pause](store_reader&) {
+    self->ask_for_tools(
+        id,
+        [self, id, pause](const result<std::vector<integrations::mcp_tool>>& tools) {
+          if (!tools) {
+            self->out_of_reach(id, tools.error());
+            return self->try_again(id, std::min(pause * 2, longest_try));
+          }
+          {
+            const std::lock_guard lock(self->guard_);
+            if (const auto found = self->places_.find(id); found != self->places_.end()) found->second.is_tried = false;
+          }
+          self->answered(id);
+        },
+        0);
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,238 @@
+// Starts, ends and restarts the configured MCP servers.
+#include "actors/turns/mcp_host.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "integrations/mcp/http_server.hpp"
+#include "integrations/mcp/stdio_server.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::chrono::seconds short_life{30}; ///< an end so soon after the start counts as a failure
+constexpr milliseconds first_pause{500};
+constexpr milliseconds longest_pause{60'000};
+constexpr milliseconds soon{5'000}; ///< a pause for which callers wait
+
+std::string title_of(const std::string& name) { return "MCP server " + name; }
+
+} // namespace
+
+std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> parts, std::shared_ptr<mcp_accounts> accounts) {
+  std::shared_ptr<mcp_host> made(new mcp_host(std::move(parts), std::move(accounts)));
+  made->accounts_->on_change([host = std::weak_ptr(made)](const std::string& name) {
+    if (const auto held = host.lock()) held->look_again(name);
+  });
+  return made;
+}
+
+const mcp_settings* mcp_host::settings_of(const agent_runtime& parts, const std::string& name) const {
+  const auto& all = parts.settings.mcp;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const mcp_settings& m) { return m.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+mcp_host::place_id mcp_host::place_of(const agent_runtime& parts, const std::string& name,
+                                      const operation_id& agent) const {
+  const auto* settings = settings_of(parts, name);
+  if (settings && settings->per_turn) return {name, agent};
+  return {name, std::nullopt};
+}
+
+void mcp_host::when_there(const std::string& name, const operation_id& agent, there done) {
+  const auto parts = parts_.lock();
+  if (!parts) return done(nullptr, "the controller ends");
+  when_there(place_of(*parts, name, agent), std::move(done));
+}
+
+void mcp_host::when_there(const place_id& id, there done) {
+  std::string why;
+  milliseconds wait{0};
+  auto found = server(id, why, wait);
+  const auto parts = parts_.lock();
+  if (found || wait.count() == 0 || wait > soon || !parts) return done(std::move(found), why);
+  parts->background_reads->run_after(wait, [self = shared_from_this(), id, done = std::move(done)](store_reader&) {
+    std::string still;
+    milliseconds longer{0};
+    auto now_there = self->server(id, still, longer);
+    done(std::move(now_there), still);
+  });
+}
+
+/// `wait`: the time after which it can be started.
+std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, std::string& why, milliseconds& wait) {
+  const auto parts = parts_.lock();
+  if (!parts) return nullptr;
+  const std::string& name = id.first;
+  const auto* settings = settings_of(*parts, name);
+  if (!settings) {
+    why = "there is no MCP server " + name + " configured";
+    return nullptr;
+  }
+  const std::lock_guard lock(guard_);
+  // An agent's own server starts together with the agent's tools, and never after the agent's end.
+  if (id.second && !places_.contains(id)) {
+    why = "the turn of this MCP server " + name + " is over";
+    return nullptr;
+  }
+  place& p = places_[id];
+  if (p.server) return p.server;
+  const auto now = parts->core.now().boot;
+  if (now < p.not_before) {
+    wait = std::chrono::ceil<milliseconds>(p.not_before - now);
+    why = "the MCP server " + name + " " + p.last_end +
+          (p.failures > 1 ? ", for the " + std::to_string(p.failures) + "th time in a row" : std::string()) +
+          "; it is begun again in " + std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()) + " s";
+    return nullptr;
+  }
+  p.begun = now;
+  p.trouble.clear();
+  if (!settings->url.empty()) {
+    integrations::mcp_hooks hooks;
+    hooks.complaint = [weak = parts_, name](const std::string& what) {
+      if (const auto held = weak.lock())
+        held->log.warn("MCP server " + name, "MCP server " + name + " complains: " + what, held->core.now().boot);
+    };
+    integrations::mcp_http_options options;
+    options.credentials = accounts_->of(name);
+    auto made = integrations::mcp_http_server(settings->name, settings->url, settings->key, std::move(options),
+                                              std::move(hooks));
+    if (!made) {
+      why = made.error().detail;
+      return nullptr;
+    }
+    p.server = std::move(*made);
+    return p.server;
+  }
+  begin_command(parts, *settings, id, p);
+  return p.server;
+}
+
+/// Runs it as a task: a shared server in the scope `quell/mcp/NAME` without a parent; an agent's own server below its
+/// agent, whose end stops it.
+void mcp_host::begin_command(const std::shared_ptr<agent_runtime>& parts, const mcp_settings& settings,
+                             const place_id& id, place& in) {
+  const auto task = std::make_shared<piped_task>(parts, title_of(settings.name));
+  integrations::mcp_hooks hooks;
+  hooks.complaint = [weak = parts_, title = title_of(settings.name)](const std::string& what) {
+    if (const auto held = weak.lock()) held->log.warn(title, title + " " + what, held->core.now().boot);
+  };
+  const auto server = std::make_shared<integrations::mcp_stdio_server>(
+      settings.name,
+      [weak = std::weak_ptr(task)](std::string bytes) {
+        if (const auto to = weak.lock()) to->write(std::move(bytes));
+      },
+      std::move(hooks));
+  create_order order;
+  if (in.user) {
+    order.by = agent_runtime::acting_for(in.user->owner);
+    order.parent = in.user->parent;
+    order.on_parent_end = on_parent_end::cancel;
+  } else {
+    order.by = agent_runtime::acting_for({"quell", "quell"});
+    order.scope = *scope_path::parse("quell/mcp/" + settings.name);
+    spdlog::info("MCP server {} begins", settings.name);
+  }
+  order.name = settings.name;
+  order.title = title_of(settings.name);
+  order.task.command = settings.command;
+  order.task.env = settings.env;
+  order.task.worker = settings.worker;
+  order.task.user = settings.user;
+  order.task.on = settings.on;
+  order.task.slots = 0; // it waits for most of its life
+  order.task.leader_exit = on_leader_exit::kill;
+  task->start(std::move(order),
+              {[server] { server->started(); }, [server](std::string_view bytes) { server->received(bytes); },
+               [server, weak = weak_from_this(), id](const std::string& why, bool was_stopped) {
+                 // Removed before the notice, since a caller that learns of the end can request another one.
+                 if (const auto self = weak.lock()) self->gone(id, why, was_stopped);
+                 server->closed(why);
+               }});
+  in.server = server;
+  in.task = task;
+}
+
+/// It is started again when needed, after longer and longer pauses if it never lasts.
+void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped) {
+  const auto parts = parts_.lock();
+  if (!parts) return;
+  const auto now = parts->core.now().boot;
+  {
+    const std::lock_guard lock(guard_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return; // its agent has ended
+    place& p = found->second;
+    p.server.reset();
+    p.task.reset();
+    p.trouble.clear();
+    p.last_end = why;
+    p.failures = !was_stopped && now - p.begun < short_life ? p.failures + 1 : 0;
+    if (p.failures > 0) {
+      const auto pause = std::min<milliseconds>(first_pause * (1LL << std::min(p.failures - 1, 10U)), longest_pause);
+      p.not_before = now + pause;
+    }
+  }
+  const auto title = title_of(id.first);
+  spdlog::warn("{}", parts->log.always(title + " " + why));
+}
+
+void mcp_host::user_over(const operation_id& agent) {
+  std::vector<place> over; // destroyed outside of the lock
+  {
+    const std::lock_guard lock(guard_);
+    for (auto at = places_.begin(); at != places_.end();) {
+      const bool is_its_own = at->first.second == agent;
+      if (is_its_own) over.push_back(std::move(at->second));
+      at = is_its_own ? places_.erase(at) : std::next(at);
+    }
+  }
+  for (const place& one : over) {
+    if (!one.task) continue;
+    one.task->end_input();
+    one.task->stop(stop_cause::parent_ended); // a sub-agent's server is a child of the call, which can live on
+  }
+}
+
+void mcp_host::end() {
+  std::map<place_id, place> all; // destroyed outside of the lock
+  {
+    const std::lock_guard lock(guard_);
+    all.swap(places_);
+  }
+  all.clear();
+  accounts_->stop();
+}
+
+void mcp_host::clear_leftovers(store_reader& store) {
+  const auto parts = parts_.lock();
+  if (!parts) return;
+  std::vector<operation_id> ids;
+  const auto stop_all = [&](const records::operation_filter& f, bool of_turns) {
+    const auto left = store.operations(f);
+    if (!left) return;
+    for (const auto& row : *left)
+      if (!of_turns || (row.parent && row.title == title_of(row.name))) ids.push_back(row.id);
+  };
+  records::operation_filter shared;
+  shared.scopes = {*scope_path::parse("quell/mcp")};
+  shared.want_ended = false;
+  stop_all(shared, false);
+  records::operation_filter own; // of a turn that waits for a human and therefore lives on
+  own.want_ended = false;
+  own.kinds = {kind::task};
+  own.limit = 1'000;
+  for (const auto& one : parts->settings.mcp)
+    if (one.per_turn) own.names.push_back(one.name);
+  if (!own.names.empty()) stop_all(own, true);
+  if (ids.empty()) return;
+  parts->core.ask([ids](ledger& l, moment now) -> std::function<void()> {
+    for (const auto& id : ids) l.actors()->stop_local(id, stop_cause::superseded, {}, now);
+    return [] {};
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,163 @@
+// A call of an MCP tool. A cancel settles it here at once with an unknown outcome; the true outcome is recorded when
+// the server reports it.
+#include "actors/turns/call_questions.hpp"
+#include "actors/turns/mcp_host.hpp"
+#include "actors/turns/tool_input.hpp"
+#include "actors/turns/tool_task.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::chrono::seconds hears_for{60}; ///< the time to wait for a cancelled call's true end
+
+class mcp_work final : public actors::tool_work {
+ public:
+  mcp_work(std::shared_ptr<mcp_host> host, std::shared_ptr<turn_port> port, const operation_id& call,
+           tool_definition tool, tool_call what)
+      : host_(std::move(host)), port_(std::move(port)), call_(call), tool_(std::move(tool)), what_(std::move(what)) {}
+
+  void start(std::function<void(actors::work_end)> done) override {
+    const auto input = read_input(tool_, what_.input);
+    if (!input) return done({false, port_->failed_text(input.error().code, input.error().detail)});
+    {
+      const std::lock_guard lock(state_->guard);
+      state_->done = std::move(done);
+      state_->questions = std::make_shared<call_questions>(
+          port_, call_, what_, tool_.mcp_server,
+          [state = std::weak_ptr(state_)](std::uint64_t number, integrations::mcp_answer said) {
+            if (const auto held = state.lock()) held->answer(number, std::move(said));
+          });
+    }
+    host_->when_there(
+        tool_.mcp_server, port_->who().operation,
+        [state = state_, port = port_, call = call_, what = what_, tool = tool_.mcp_tool,
+         json = input->json](const std::shared_ptr<integrations::mcp_server>& server, const std::string& why) {
+          if (!server) return state->finish({false, port->failed_text("mcp_unreachable", why)});
+          {
+            const std::lock_guard lock(state->guard);
+            state->is_sent = !state->is_stopped;
+          }
+          if (!state->is_sent)
+            return state->finish({false, port->failed_text("not_sent", "cancelled before it was sent")});
+          auto running = server->call(
+              tool, json,
+              [state, port, call, what](const integrations::mcp_call_event& event) {
+                hear(*state, *port, call, what, event);
+              },
+              call.text());
+          bool is_stopped = false;
+          {
+            const std::lock_guard lock(state->guard);
+            state->running = std::move(running);
+            is_stopped = state->is_stopped;
+          }
+          if (is_stopped) cancel(state, port, call);
+        });
+  }
+
+  void stop(const std::string& reason) override {
+    {
+      const std::lock_guard lock(state_->guard);
+      if (!state_->is_stopped) state_->reason = reason;
+      state_->is_stopped = true;
+    }
+    cancel(state_, port_, call_);
+  }
+
+ private:
+  struct shared_state {
+    std::mutex guard;
+    std::shared_ptr<integrations::mcp_call> running;
+    std::function<void(actors::work_end)> done;
+    std::shared_ptr<call_questions> questions;
+    bool is_stopped = false, is_sent = false;
+    std::string reason;
+
+    void answer(std::uint64_t number, integrations::mcp_answer said) {
+      std::shared_ptr<integrations::mcp_call> to;
+      {
+        const std::lock_guard lock(guard);
+        if (!is_stopped) to = running;
+      }
+      if (to) to->answer(number, std::move(said));
+    }
+    void finish(actors::work_end how) {
+      std::function<void(actors::work_end)> tell;
+      std::shared_ptr<call_questions> asked;
+      {
+        const std::lock_guard lock(guard);
+        tell.swap(done);
+        asked = std::move(questions);
+      }
+      if (asked) asked->close();
+      if (tell) tell(std::move(how));
+    }
+  };
+
+  static void hear(shared_state& state, turn_port& port, const operation_id& call, const tool_call& what,
+                   const integrations::mcp_call_event& event) {
+    if (const auto* p = std::get_if<integrations::mcp_call_events::progress>(&event))
+      return port.say_progress(call, what, p->message, p->progress, p->total);
+    if (!integrations::is_end(event)) {
+      std::shared_ptr<call_questions> questions;
+      {
+        const std::lock_guard lock(state.guard);
+        questions = state.questions;
+      }
+      if (!questions) return;
+      if (const auto* q = std::get_if<integrations::mcp_call_events::question>(&event)) return questions->ask(*q);
+      return questions->take_back(std::get<integrations::mcp_call_events::withdrawn>(event).number);
+    }
+    if (const auto* f = std::get_if<integrations::mcp_call_events::failed>(&event)) {
+      // A refusal is an answer; any other end of a call that was sent leaves its outcome unknown.
+      if (!f->sent || f->why.code == "mcp_refused")
+        return state.finish({false, port.failed_text(f->why.code, f->why.detail)});
+      return state.finish({false, port.failed_text("outcome_unknown", f->why.detail + ". Outcome unknown: the tool may "
+                                                                                      "have done its work, or may "
+                                                                                      "still do it")});
+    }
+    const auto& end = std::get<integrations::mcp_call_events::finished>(event);
+    auto outcome = mcp_outcome_of(end.ok, end.result);
+    state.finish({outcome.ok, std::move(outcome.result)});
+  }
+
+  /// Ends the call here at once.
+  static void cancel(const std::shared_ptr<shared_state>& state, const std::shared_ptr<turn_port>& port,
+                     const operation_id& call) {
+    std::shared_ptr<integrations::mcp_call> running;
+    std::string reason;
+    bool is_sent = false;
+    {
+      const std::lock_guard lock(state->guard);
+      running = std::move(state->running);
+      reason = state->reason;
+      is_sent = state->is_sent;
+      if (!running && (is_sent || !state->done)) return; // being sent right now, or not started, or already reported
+    }
+    if (running) {
+      running->cancel(reason.empty() ? "cancelled by user" : reason,
+                      [port, call](const std::string& late) { port->record_late(call, late); });
+      port->later(std::chrono::milliseconds(hears_for), [running] { running->stop_waiting(); });
+    } else {
+      port->record_late(call, "not_sent");
+    }
+    state->finish({false, port->failed_text("outcome_unknown", "cancelled; what the server does with it is unknown")});
+  }
+
+  std::shared_ptr<mcp_host> host_;
+  std::shared_ptr<turn_port> port_;
+  operation_id call_;
+  tool_definition tool_;
+  tool_call what_;
+  std::shared_ptr<shared_state> state_ = std::make_shared<shared_state>();
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> mcp_host::work_for(std::shared_ptr<turn_port> port, const operation_id& call,
+                                                      const tool_definition& tool, const tool_call& what) {
+  return std::make_unique<mcp_work>(shared_from_this(), std::move(port), call, tool, what);
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,92 @@
+// A message from a user or client, and the decision about it (SURFACE 6).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/order_claim.hpp"
+#include "controller/orders.hpp"
+#include "controller/records/history.hpp"
+
+namespace quell::controller::turns {
+
+enum class modality : std::uint8_t { text, voice };
+
+/// Shape and rights are already checked.
+struct message_order {
+  caller by;
+  std::string via_channel = "api"; ///< of the cancel that the message can become
+  scope_path scope;
+  std::string text;
+  records::person author;
+  std::string client_id; ///< "" = none
+  std::optional<std::string> agent;
+  turns::modality modality = turns::modality::text;
+  bool is_final = true;
+  std::optional<double> confidence;
+  std::optional<bool> addressed;
+  std::optional<std::uint32_t> humans_present;
+  std::vector<std::string> bot_names; ///< in addition to the configured ones
+  /// The voice exchange that this message began: the parent of the message's turn; a stop ends it.
+  std::optional<operation_id> exchange{};
+  /// Operations that serve the conversation itself: like the exchange they make no scope active and nobody an owner.
+  std::vector<operation_id> apart{};
+  std::string context{}; ///< goes before the message in its own turn's prompt, and into no later one
+  enum class wish : std::uint8_t { decide, only_stop, only_turn } wants = wish::decide;
+  std::shared_ptr<order_claim> claim; ///< taken before anything is decided; none = the order cannot be withdrawn
+};
+
+/// The reason why a cancel word of this author counts or does not count.
+enum class standing : std::uint8_t { text, speaker_owns, addressed, only_human, none };
+
+struct message_answer {
+  enum class decided : std::uint8_t { cancel, turn, ignored } decision = decided::ignored;
+  std::string why;
+  std::optional<message_id> message; ///< none: nothing was stored
+  std::uint64_t seq = 0;
+  bool is_duplicate = false;
+  std::optional<std::string> cancel_word;
+  std::optional<turns::standing> standing;
+  // If it became a turn:
+  std::optional<operation_id> turn;
+  status turn_status = status::pending;
+  std::uint32_t position = 0; ///< turns of this scope before it
+  // If it became a cancel:
+  std::optional<cancel_id> cancel;
+  std::string cancel_outcome, cancel_status;
+  std::uint64_t operations = 0; ///< covered by the cancel
+  std::vector<std::string> interrupted;
+  bool words_follow = false;    ///< a model will write an acknowledgement of the stop, sent as an event
+  bool is_acknowledged = false; ///< for a repeat: everything that follows the stop was already sent
+  bool durable = true;
+};
+
+/// The whole decision as JSON.
+std::string decision_json(const message_order& order, const message_answer& answer);
+
+/// The part stored with a message, so that a repeat gets the same decision; "" for an ordinary turn.
+struct kept_decision {
+  std::string why;
+  std::optional<std::string> cancel_word;
+  std::optional<turns::standing> standing;
+  turns::modality modality = turns::modality::text;
+  std::optional<cancel_id> cancel;
+  std::string cancel_outcome, cancel_status;
+  std::uint64_t operations = 0;
+  std::vector<operation_id> interrupted; ///< the operations that are named, at most `most_named`
+  std::uint64_t queued = 0;              ///< messages that waited for their turn
+};
+inline constexpr std::size_t most_named = 20;
+std::string kept_text(const kept_decision& d);
+/// A text not written by `kept_text` reads as an ordinary turn.
+kept_decision read_kept(const std::string& text);
+/// Whether the turn began with a stop word that did not count, according to the stored decision.
+bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept);
+
+/// The reason to ignore the message before it is searched for stop words; "" = none.
+std::string why_ignored(const message_order& order, double least_confidence);
+
+} // namespace quell::controller::turns

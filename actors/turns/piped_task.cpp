@@ -1,0 +1,187 @@
+// Moves bytes between a session here and a process on a worker.
+#include "actors/turns/piped_task.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t piece_bytes = 64 << 10;
+constexpr std::size_t most_unsent = 16 << 20; ///< for a server that reads nothing
+constexpr std::chrono::milliseconds pipe_look_interval{20};
+constexpr int most_pipe_looks = 50; ///< 1 s for the last bytes of its output
+
+std::string end_text(const ended_operation& e) {
+  if (e.as == status::cancelled) return "was stopped";
+  if (e.error && e.error->code == "start_failed") return "cannot be started: " + e.error->message;
+  if (e.exit && e.exit->code) return "exited with status " + std::to_string(*e.exit->code);
+  if (e.exit && e.exit->signal) return "was ended by signal " + *e.exit->signal;
+  if (e.error) return "ended: " + e.error->message;
+  return "ended as " + std::string(name_of(e.as));
+}
+
+} // namespace
+
+void piped_task::start(create_order order, pipe_ends ends) {
+  ends_ = std::move(ends);
+  id_ = operation_id::fresh();
+  parts_->who.add_watcher(id_, shared_from_this());
+  order.kind = kind::task;
+  order.task.stdin_open = true;
+  parts_->core.ask(
+      [self = shared_from_this(), order = std::move(order)](ledger& l, moment now) -> std::function<void()> {
+        const auto made = l.create(order, self->id_, now);
+        if (made) return [] {};
+        return [self, why = made.error().error.detail] {
+          self->parts_->who.drop(self->id_);
+          self->parts_->background_reads->run(
+              [self, why](store_reader&) { self->finish("cannot be started: " + why, false); });
+        };
+      });
+}
+
+void piped_task::started(const std::string& worker) {
+  {
+    const std::lock_guard lock(guard_);
+    worker_ = worker;
+  }
+  parts_->background_reads->run([self = shared_from_this()](store_reader&) {
+    self->ends_.started();
+    self->begin_feeding();
+    self->read_more();
+  });
+}
+
+void piped_task::write(std::string bytes) {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || has_end_) return;
+    if (unsent_.size() + bytes.size() > most_unsent) {
+      parts_->log.warn(name_, name_ + " reads nothing: what it should get is dropped", parts_->core.now().boot);
+      return;
+    }
+    unsent_ += bytes;
+  }
+  begin_feeding();
+}
+
+void piped_task::end_input() {
+  {
+    const std::lock_guard lock(guard_);
+    if (has_end_) return;
+    has_end_ = wants_end_ = true;
+  }
+  begin_feeding();
+}
+
+void piped_task::begin_feeding() {
+  std::string worker;
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || is_feeding_ || worker_.empty() || (unsent_.empty() && !wants_end_)) return;
+    is_feeding_ = true;
+    worker = worker_;
+  }
+  parts_->background_reads->run([self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+}
+
+void piped_task::feed(const std::string& worker) {
+  std::string piece;
+  std::uint64_t at = 0;
+  bool is_last = false;
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_ || (unsent_.empty() && !wants_end_)) {
+      is_feeding_ = false;
+      return;
+    }
+    piece = unsent_.substr(0, piece_bytes);
+    at = sent_;
+    is_last = wants_end_ && piece.size() == unsent_.size();
+  }
+  const auto taken = parts_->output->input(id_, worker, at, piece, is_last);
+  if (!taken && taken.error().code != "rate_limited") {
+    const std::lock_guard lock(guard_);
+    is_feeding_ = false;
+    return; // it no longer reads: its end follows
+  }
+  if (taken) {
+    const std::lock_guard lock(guard_);
+    const auto moved = std::min<std::uint64_t>(*taken - std::min(*taken, sent_), unsent_.size());
+    unsent_.erase(0, moved);
+    sent_ += moved;
+    if (is_last && unsent_.empty()) wants_end_ = false; // the end was sent
+  }
+  parts_->background_reads->run_after(taken ? std::chrono::milliseconds{0} : pipe_look_interval,
+                                      [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
+}
+
+void piped_task::stop(stop_cause cause) {
+  parts_->core.ask([id = id_, cause](ledger& l, moment now) -> std::function<void()> {
+    l.actors()->stop_local(id, cause, {}, now);
+    return [] {};
+  });
+}
+
+void piped_task::let_go() {
+  const std::lock_guard lock(guard_);
+  is_over_ = true;
+}
+
+/// Reads the output so far; true: no more will come.
+bool piped_task::read_all() {
+  for (;;) {
+    {
+      const std::lock_guard lock(guard_);
+      if (is_over_) return true;
+    }
+    const auto slice = parts_->output->read(id_, stream::out, read_, piece_bytes);
+    if (!slice) return false;
+    if (slice->offset > read_) {
+      parts_->log.warn(name_, name_ + " lost " + std::to_string(slice->offset - read_) + " bytes of its output",
+                       parts_->core.now().boot);
+      read_ = slice->offset;
+    }
+    read_ += slice->bytes.size();
+    if (!slice->bytes.empty()) ends_.received(slice->bytes);
+    if (slice->bytes.empty() || slice->end) return slice->end;
+  }
+}
+
+/// Reads the output so far, then waits for more.
+void piped_task::read_more() {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_) return;
+  }
+  if (read_all()) return;
+  parts_->output->watch(id_, read_, parts_->output->counts(id_).stderr_bytes, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->parts_->background_reads->run([self](store_reader&) { self->read_more(); });
+  });
+}
+
+/// The end and the last output arrive on different connections.
+void piped_task::read_last(const std::string& why, bool was_stopped, int tries) {
+  if (read_all() || tries == 0) return finish(why, was_stopped);
+  parts_->background_reads->run_after(pipe_look_interval,
+                                      [self = shared_from_this(), why, was_stopped, tries](store_reader&) {
+                                        self->read_last(why, was_stopped, tries - 1);
+                                      });
+}
+
+void piped_task::ended(const ended_operation& e) {
+  parts_->background_reads->run([self = shared_from_this(), why = end_text(e), was_stopped = e.as == status::cancelled](
+                                    store_reader&) { self->read_last(why, was_stopped, most_pipe_looks); });
+}
+
+void piped_task::finish(const std::string& why, bool was_stopped) {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_) return;
+    is_over_ = true;
+  }
+  std::exchange(ends_, {}).gone(why, was_stopped); // the callbacks can hold this object
+}
+
+} // namespace quell::controller::turns

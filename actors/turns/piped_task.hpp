@@ -1,0 +1,68 @@
+// A task on a worker with a conversation: bytes to its standard input, bytes from its standard output, and its end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "actors/turns/agent_runtime.hpp"
+
+namespace quell::controller::turns {
+
+/// Callbacks on the thread of background reads, one at a time: first `started`, last `gone`.
+struct pipe_ends {
+  std::function<void()> started;
+  std::function<void(std::string_view bytes)> received;
+  /// Called once; `why` reads like "exited with status 1". `was_stopped`: somebody requested its end.
+  std::function<void(const std::string& why, bool was_stopped)> gone;
+};
+
+/// Must be held by a shared_ptr; any thread.
+class piped_task final : public operation_watcher, public std::enable_shared_from_this<piped_task> {
+ public:
+  /// `name`: for the log.
+  piped_task(std::shared_ptr<agent_runtime> parts, std::string name)
+      : parts_(std::move(parts)), name_(std::move(name)) {}
+
+  /// Completes `order` to a task with open stdin.
+  void start(create_order order, pipe_ends ends);
+  const operation_id& id() const { return id_; } ///< valid once started
+  /// In order; input written before the start waits. If the task does not read, input beyond the limit is lost.
+  void write(std::string bytes);
+  /// Closes its standard input after the bytes written so far.
+  void end_input();
+  /// Stops the task.
+  void stop(stop_cause cause);
+  /// Its further output is not read, and its end is not reported.
+  void let_go();
+
+  void started(const std::string& worker) override;
+  void ended(const ended_operation& e) override;
+
+ private:
+  void begin_feeding();
+  void feed(const std::string& worker);
+  void read_more();
+  bool read_all();
+  void read_last(const std::string& why, bool was_stopped, int tries);
+  void finish(const std::string& why, bool was_stopped);
+
+  std::shared_ptr<agent_runtime> parts_;
+  const std::string name_;
+  operation_id id_;
+  pipe_ends ends_;
+
+  std::mutex guard_;
+  std::string worker_; ///< "" = it has not started
+  std::string unsent_; ///< after `sent_`
+  std::uint64_t sent_ = 0;
+  bool has_end_ = false;   ///< no further input is accepted
+  bool wants_end_ = false; ///< and the end must still be sent
+  bool is_feeding_ = false;
+  bool is_over_ = false;
+  std::uint64_t read_ = 0; ///< bytes read of its stdout; used only on the thread of background reads
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,89 @@
+// A table behind a lock; no callback runs while the lock is held.
+#include "actors/turns/registry.hpp"
+
+namespace quell::controller::turns {
+
+actors::abort_reason abort_reason_of(stop_cause cause) {
+  switch (cause) {
+  case stop_cause::timeout:
+    return actors::abort_reason::timeout;
+  case stop_cause::parent_ended:
+    return actors::abort_reason::parent;
+  case stop_cause::superseded:
+    return actors::abort_reason::superseded;
+  case stop_cause::disconnect:
+    return actors::abort_reason::disconnect;
+  default:
+    return actors::abort_reason::user;
+  }
+}
+
+void registry::add_agent(const operation_id& id, std::shared_ptr<actors::agent_handle> agent) {
+  const std::lock_guard lock(guard_);
+  entries_[id] = {entry::part::itself, std::move(agent), {}};
+}
+
+void registry::add_call(const operation_id& id, std::shared_ptr<actors::agent_handle> of, bool is_model_call) {
+  const std::lock_guard lock(guard_);
+  entries_[id] = {is_model_call ? entry::part::model_call : entry::part::call, std::move(of), {}};
+}
+
+void registry::add_watcher(const operation_id& id, std::shared_ptr<operation_watcher> watcher) {
+  const std::lock_guard lock(guard_);
+  entries_[id] = {entry::part::watched, {}, std::move(watcher)};
+}
+
+void registry::drop(const operation_id& id) {
+  const std::lock_guard lock(guard_);
+  entries_.erase(id);
+}
+
+registry::entry registry::find(const operation_id& id) const {
+  const std::lock_guard lock(guard_);
+  const auto at = entries_.find(id);
+  return at == entries_.end() ? entry{} : at->second;
+}
+
+std::shared_ptr<actors::agent_handle> registry::agent_of_call(const operation_id& id) const {
+  const auto known = find(id);
+  return known.what == entry::part::call ? known.agent : nullptr;
+}
+
+void registry::signal(const actor_signal& s) {
+  const auto known = find(s.operation);
+  if (!known.agent) return;
+  if (known.what == entry::part::call)
+    known.agent->stop_call(s.operation, s.reason);
+  else
+    known.agent->stop(abort_reason_of(s.cause), s.reason); // a turn cannot continue without its model call
+}
+
+void registry::started(const operation_id& id, const std::string& worker) {
+  if (const auto known = find(id); known.watcher) known.watcher->started(worker);
+}
+
+void registry::ended(const ended_operation& e) {
+  const auto known = find(e.id);
+  if (known.watcher) known.watcher->ended(e);
+  // A call that was stopped before it began: its agent has not been notified yet.
+  if (known.what == entry::part::call && e.as == status::cancelled) known.agent->stop_call(e.id, {});
+  drop(e.id);
+}
+
+void registry::forget_all() {
+  std::unordered_map<operation_id, entry> gone;
+  {
+    const std::lock_guard lock(guard_);
+    gone.swap(entries_);
+  }
+}
+
+std::vector<std::shared_ptr<actors::agent_handle>> registry::agents() const {
+  std::vector<std::shared_ptr<actors::agent_handle>> all;
+  const std::lock_guard lock(guard_);
+  for (const auto& [id, known] : entries_)
+    if (known.what == entry::part::itself) all.push_back(known.agent);
+  return all;
+}
+
+} // namespace quell::controller::turns

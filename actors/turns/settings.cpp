@@ -1,0 +1,35 @@
+// Looking things up in settings.
+#include "actors/turns/settings.hpp"
+
+#include <algorithm>
+
+namespace quell::controller::turns {
+
+const integrations::model_settings* turn_settings::model(std::string_view name) const {
+  const auto at = std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == name; });
+  return at == models.end() ? nullptr : &*at;
+}
+
+const agent_settings* turn_settings::agent(std::string_view name) const {
+  const auto at = std::find_if(agents.begin(), agents.end(), [&](const auto& a) { return a.name == name; });
+  return at == agents.end() ? nullptr : &*at;
+}
+
+bool serves(const agent_settings& agent, const scope_path& scope) {
+  if (agent.scopes.empty()) return !agent.is_only_spawned;
+  return std::any_of(agent.scopes.begin(), agent.scopes.end(),
+                     [&](const scope_path& s) { return scope.is_at_or_below(s); });
+}
+
+const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
+                                const std::optional<std::string>& named) {
+  if (named) {
+    const auto* agent = settings.agent(*named);
+    return agent && serves(*agent, scope) ? agent : nullptr;
+  }
+  const auto first = std::find_if(settings.agents.begin(), settings.agents.end(),
+                                  [&](const agent_settings& a) { return !a.is_command() && serves(a, scope); });
+  return first == settings.agents.end() ? nullptr : &*first;
+}
+
+} // namespace quell::controller::turns

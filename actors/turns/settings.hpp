@@ -1,0 +1,114 @@
+// The configuration of turns: models, agents, tool timeouts, approval rules, MCP servers. Read from the same TOML file
+// as the rest of quelld's configuration. Pure except for the files that it names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/turns/cancel_words.hpp"
+#include "integrations/models/model.hpp"
+#include "protocol/fault.hpp"
+#include "protocol/scope.hpp"
+#include "protocol/time.hpp"
+
+namespace quell::controller::turns {
+
+struct agent_budget {
+  std::uint32_t model_calls = 100; ///< of one turn
+  std::uint32_t depth = 3;         ///< depth of nested sub-agents; 0: it has none
+  std::uint32_t width = 8;         ///< sub-agents of one turn at once
+  milliseconds timeout{0};         ///< of a whole turn; 0 = none
+  friend bool operator==(const agent_budget&, const agent_budget&) = default;
+};
+
+struct agent_settings {
+  std::string name;
+  std::vector<scope_path> scopes; ///< it serves these and everything below; empty: all scopes, for a command none
+  std::string model;              ///< of `turn_settings::models`; "" for a command
+  std::string instructions;
+  /// Names of tools; `mcp:NAME` = all of that server. Absent: all built-in ones and none of MCP.
+  std::optional<std::vector<std::string>> tools;
+  std::optional<std::string> workspace;  ///< absolute path on the worker; absent: the worker's work_dir
+  std::map<std::string, std::string> on; ///< labels that the worker must have
+  std::optional<std::string> worker;
+  std::optional<std::string> user;    ///< of its processes, which the worker must permit; absent: the worker's choice
+  bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
+  std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
+  agent_budget budget;
+  std::vector<std::string> command; ///< not empty: this agent is that program, run as a task
+  bool acp = false;                 ///< the program speaks ACP over stdio
+
+  bool is_command() const { return !command.empty(); }
+  friend bool operator==(const agent_settings&, const agent_settings&) = default;
+};
+
+struct approval_rule {
+  std::string tool = "*"; ///< glob on the offered name
+  std::string match;      ///< glob on the command line, or on the input; "" = always
+  friend bool operator==(const approval_rule&, const approval_rule&) = default;
+};
+
+/// Either `command` (stdio) or `url` (streamable HTTP).
+struct mcp_settings {
+  std::string name; ///< at most 32 characters
+  std::vector<std::string> command;
+  std::string url;
+  std::optional<std::string> worker;
+  std::optional<std::string> user; ///< of the command's processes; absent: the worker's choice
+  std::map<std::string, std::string> on;
+  std::map<std::string, std::string> env; ///< of the command, literally
+  bool per_turn = false;                  ///< with `command`: each turn has its own
+  std::string key_env;                    ///< with `url`: quelld's variable that holds the bearer token
+  std::string key;                        ///< secret: its value; never logged, stored or printed
+  std::string client_id;                  ///< with `url`: quell's registered client id at the login server
+  std::string client_secret_env;          ///< with `client_id`: quelld's variable that holds its secret
+  std::string client_secret;              ///< secret, like `key`
+  std::string client_metadata_url;        ///< with `url`: https address of a document about this client
+  friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
+};
+
+/// The source of a model's key: names only.
+struct key_source {
+  std::string env;
+  std::string file;
+  friend bool operator==(const key_source&, const key_source&) = default;
+};
+
+/// How people address the bot, and how it answers a stop (section [chat]).
+struct chat_options {
+  std::vector<std::string> bot_names;
+  chat::vocabulary words; ///< in addition to the built-in ones
+  /// Of `turn_settings::models`; "": the model of the scope's agent; "none": no model.
+  std::string acknowledgement_model;
+  double confidence = 0.5; ///< a voice transcript below this is ignored
+  /// Deciders about waiting calls, in addition to operators and admins: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
+  std::vector<std::string> approvers;
+  bool approve_own = false;       ///< whether they decide about their own requests
+  bool default_agent_asks = true; ///< the agent `default` asks before exec if it is reached by chat
+};
+
+struct turn_settings {
+  chat_options chat;
+  std::vector<integrations::model_settings> models; ///< at least one
+  std::vector<agent_settings> agents;               ///< at least one
+  std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own timeout; 0 = none
+  std::vector<approval_rule> approvals;
+  std::vector<mcp_settings> mcp;
+  std::map<std::string, key_source> keys; ///< by model name
+
+  const integrations::model_settings* model(std::string_view name) const;
+  const agent_settings* agent(std::string_view name) const;
+};
+
+/// Whether messages of this scope may be answered by this agent.
+bool serves(const agent_settings& agent, const scope_path& scope);
+/// `named` if it serves `scope`, else the first agent that does; nullptr if there is none. A command serves a scope
+/// only if it is named.
+const agent_settings* agent_for(const turn_settings& settings, const scope_path& scope,
+                                const std::optional<std::string>& named);
+
+} // namespace quell::controller::turns

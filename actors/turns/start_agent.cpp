@@ -1,0 +1,137 @@
+// Prepares an agent until its actor can run.
+#include "actors/turns/start_agent.hpp"
+
+#include "actors/turns/mcp_host.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+/// The parent's result for a sub-agent that did not complete: the reason, and its text so far.
+std::string failed_sub_agent(const json_result_texts& texts, const agent_settings& agent,
+                             const actors::turn_effects::end& how) {
+  constexpr std::size_t most_said = 4 << 10;
+  std::string code = "error", why = "it was stopped";
+  if (how.aborted == actors::abort_reason::timeout) {
+    code = "timeout";
+    why = "[TIMEOUT] The sub-agent '" + agent.name + "' did not finish within the " +
+          std::to_string(agent.budget.timeout.count()) +
+          " ms of its budget and was stopped; what it did until then may have had an effect.";
+  } else if (how.error) {
+    code = how.error->code;
+    why = how.error->detail;
+  }
+  bool was_cut = false;
+  if (!how.text.empty()) why += " It had said: " + bounded_text(how.text, most_said, was_cut);
+  return texts.failed(code, why);
+}
+
+} // namespace
+
+running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context who, actors::agent_start start,
+                          std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
+  running_agent running;
+  running.port = std::make_shared<turn_port>(parts, std::move(who));
+  start.port = running.port;
+  start.texts = parts->texts;
+  start.clock = [now = parts->core.now] { return now().boot; };
+  start.limits.model_calls = running.port->who().agent.budget.model_calls;
+  start.over = [over = std::move(over), port = std::weak_ptr<turn_port>(running.port)](bool broken) {
+    if (const auto held = port.lock()) over(broken, held);
+  };
+  const auto calls = start.calls;
+  running.port->adopt_past(start.past);
+  running.port->files()->note_all(running.port->who().agent, start.so_far);
+  // The actor can report before its handle is known, so the port waits for the handle.
+  running.line = running.port->spawn_with([&] { return parts->spawn(std::move(start)); });
+  running.port->adopt_calls(calls);
+  parts->who.add_agent(running.port->who().operation, running.line);
+  return running;
+}
+
+void find_tools(const std::shared_ptr<agent_runtime>& parts, const agent_settings& agent, const mcp_user& user,
+                std::function<void(tool_set)> done) {
+  const auto servers = mcp_servers_of(parts->settings, agent);
+  if (servers.empty()) return done(tools_for(parts->settings, agent, {}));
+  parts->mcp->tools(servers, user, [parts, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
+    auto tools = tools_for(parts->settings, agent, of_mcp.tools);
+    if (!of_mcp.note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + of_mcp.note;
+    for (const auto& name : of_mcp.logins)
+      tools.notice += "\n\nThe tools of the MCP server " + name +
+                      " cannot be used now: it wants a login. If they are needed, tell the user that an admin "
+                      "must run `quell mcp login " +
+                      name + "`.";
+    done(std::move(tools));
+  });
+}
+
+void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& above, const operation_id& call,
+                     const agent_settings& settings, const std::string& task,
+                     std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
+                     std::function<void(actors::work_end)> done) {
+  const auto* model = parts->settings.model(settings.model);
+  if (!model)
+    return done({false, parts->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
+  auto context = std::make_shared<agent_context>();
+  context->operation = operation_id::fresh();
+  context->root = above.root;
+  context->scope = above.scope;
+  context->owner = above.owner;
+  context->is_sub_agent = true;
+  context->began = parts->core.now().boot;
+  context->is_by_chat = above.is_by_chat;
+  context->agent = settings;
+  context->model = *model;
+  // Its servers are children of the call, because the sub-agent itself is registered only when its tools are known.
+  find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
+    context->agent.instructions += tools.notice;
+    context->tools = std::move(tools);
+    parts->core.ask([=](ledger& l, moment now) -> std::function<void()> {
+      create_order order;
+      order.by = agent_runtime::acting_for(context->owner);
+      order.kind = kind::sub_agent;
+      order.parent = call;
+      order.name = settings.name;
+      order.title = std::string(utf8_prefix(task, 80));
+      order.timeout = settings.budget.timeout;
+      const auto made = l.create(order, context->operation, now);
+      if (!made)
+        return [=, why = made.error().error] {
+          parts->mcp->user_over(context->operation);
+          done({false, parts->texts->failed(why.code, why.detail)});
+        };
+      records::message_record m;
+      m.id = message_id::fresh();
+      m.scope = context->scope;
+      m.turn = context->operation;
+      m.aside = true;
+      m.author = context->owner;
+      m.text = task;
+      l.actors()->add_message(std::move(m), now);
+      // Starts at once, like a turn: a stop must find it.
+      actors::agent_start start;
+      start.so_far = {user_message{task}};
+      const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
+        const auto end = port->ended();
+        parts->mcp->user_over(port->who().operation);
+        if (broken || !end) {
+          parts->core.ask([id = port->who().operation](ledger& books, moment at) -> std::function<void()> {
+            own_outcome how{status::failed, records::operation_error{"error", "its actor broke down"}};
+            books.actors()->finish_local(id, how, at);
+            return [] {};
+          });
+          return done({false, parts->texts->failed("error", "the sub-agent broke down")});
+        }
+        if (end->aborted == actors::abort_reason::user) return done({false, parts->texts->cancelled(), true});
+        if (end->aborted) return done({false, failed_sub_agent(*parts->texts, port->who().agent, *end)});
+        done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls()))});
+      };
+      runs(start_agent(parts, *context, std::move(start), over).line);
+      return [] {};
+    });
+  });
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,130 @@
+// A sub-agent below a call: an operation, a conversation and an actor of its own; or a command with the same duties. A
+// stop of the call reaches it directly and at once.
+#include <mutex>
+
+#include "actors/turns/start_agent.hpp"
+#include "actors/turns/sub_agent.hpp"
+#include "actors/turns/task_work.hpp"
+#include "actors/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+/// State shared by the work and the agent's end.
+struct sub_agent_state {
+  std::mutex guard;
+  std::shared_ptr<actors::agent_handle> agent;
+  bool is_stopped = false;
+  std::string reason;
+};
+
+class sub_agent_work final : public actors::tool_work {
+ public:
+  sub_agent_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above, const operation_id& call,
+                 agent_settings settings, std::string task)
+      : parts_(std::move(parts)), above_(std::move(above)), call_(call), settings_(std::move(settings)),
+        task_(std::move(task)) {}
+
+  void start(std::function<void(actors::work_end)> done) override {
+    if (!above_->take_place())
+      return done(
+          {false, parts_->texts->failed("too_many_sub_agents", "as many sub-agents run as may at once (" +
+                                                                   std::to_string(above_->who().agent.budget.width) +
+                                                                   "); wait for one to end")});
+    auto finished = [above = above_, done = std::move(done)](actors::work_end how) {
+      above->give_place_back();
+      done(std::move(how));
+    };
+    if (settings_.is_command())
+      run_command(std::move(finished));
+    else
+      run_agent(std::move(finished));
+  }
+
+  void stop(const std::string& reason) override {
+    std::shared_ptr<actors::agent_handle> agent;
+    {
+      const std::lock_guard lock(state_->guard);
+      state_->is_stopped = true;
+      state_->reason = reason;
+      agent = state_->agent;
+    }
+    if (agent) agent->stop(actors::abort_reason::parent, reason);
+  }
+
+ private:
+  void run_command(std::function<void(actors::work_end)> done) {
+    auto request = task_for_command(settings_, task_);
+    if (!request) return done({false, parts_->texts->failed(request.error().code, request.error().detail)});
+    request->follows = predecessor{above_->who().scope, above_->who().root, call_};
+    create_order order;
+    order.by = agent_runtime::acting_for(above_->who().owner);
+    order.parent = call_;
+    order.name = settings_.name;
+    order.title = "sub-agent " + settings_.name;
+    auto run = std::make_shared<task_run>(parts_, std::move(*request));
+    run->start(std::move(order), [done = std::move(done), settings = settings_,
+                                  texts = parts_->texts](const task_end& end) {
+      if (!end.refused && end.how.as == status::cancelled) return done({false, texts->cancelled(), true});
+      if (!end.how.exit) {
+        const auto& why = end.refused ? end.refused->detail : end.how.error ? end.how.error->message : "it was stopped";
+        return done({false, texts->failed("error", why)});
+      }
+      if (end.how.error && end.how.error->code == "start_failed")
+        return done({false, texts->failed("start_failed",
+                                          "agent " + settings.name + " cannot be started: " + end.how.error->message)});
+      auto outcome = command_outcome_of(settings, *end.how.exit, end.out, end.err, end.dropped_bytes);
+      done({outcome.ok, std::move(outcome.result)});
+    });
+  }
+
+  void run_agent(std::function<void(actors::work_end)> done) {
+    start_sub_agent(
+        parts_, above_->who(), call_, settings_, task_,
+        [state = state_](std::shared_ptr<actors::agent_handle> agent) {
+          bool is_stopped = false;
+          std::string reason;
+          {
+            const std::lock_guard lock(state->guard);
+            state->agent = agent;
+            is_stopped = state->is_stopped;
+            reason = state->reason;
+          }
+          if (is_stopped) agent->stop(actors::abort_reason::parent, reason); // stopped while it was starting
+        },
+        [state = state_, done = std::move(done)](actors::work_end how) {
+          {
+            const std::lock_guard lock(state->guard);
+            state->agent.reset();
+          }
+          done(std::move(how));
+        });
+  }
+
+  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<turn_port> above_;
+  operation_id call_;
+  agent_settings settings_;
+  std::string task_;
+  std::shared_ptr<sub_agent_state> state_ = std::make_shared<sub_agent_state>();
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> parts,
+                                                       std::shared_ptr<turn_port> above, const operation_id& call,
+                                                       const tool_call& what) {
+  const auto refused = [&](const fault& why) {
+    return make_answer({false, parts->texts->failed(why.code, why.detail)});
+  };
+  const auto request = read_sub_agent_request(what.input);
+  if (!request) return refused(request.error());
+  auto settings = sub_agent_settings(parts->settings, above->who().agent, *request);
+  if (!settings) return refused(settings.error());
+  if (settings->acp) return make_acp_work(std::move(parts), std::move(above), call, *settings, request->task);
+  return std::make_unique<sub_agent_work>(std::move(parts), std::move(above), call, std::move(*settings),
+                                          request->task);
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,226 @@
+// The life of a call's task, driven by the controller's notices; steps that can wait run as background reads.
+#include "actors/turns/task_work.hpp"
+
+#include <algorithm>
+
+#include "actors/turns/predecessor.hpp"
+#include "actors/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+constexpr std::size_t most_collected = 512 << 10; ///< of each stream
+constexpr std::size_t feed_bytes = 128 << 10;
+constexpr std::chrono::milliseconds output_look_interval{20};
+constexpr int most_output_looks = 150; ///< 3 s for the last bytes of an output
+constexpr int most_feeds = 3000;       ///< a minute for a task that does not read
+
+} // namespace
+
+void task_run::start(create_order order, std::function<void(task_end)> done) {
+  done_ = std::move(done);
+  id_ = operation_id::fresh();
+  parts_->who.add_watcher(id_, shared_from_this());
+  order.kind = kind::task;
+  order.task = what_.spec;
+  order.timeout = what_.timeout;
+  if (!what_.follows) return go_on(std::move(order));
+  wait_for_predecessor(
+      parts_, *what_.follows, what_.spec,
+      [self = shared_from_this(), order = std::move(order)](const std::optional<std::string>& still_lives) {
+        if (!still_lives) return self->go_on(order);
+        self->refuse({"workspace_busy",
+                      "nothing was started, because stopped work still lives in this workspace: " + *still_lives,
+                      {}});
+      });
+}
+
+void task_run::go_on(create_order order) {
+  const auto named = what_.spec.worker;
+  if (!named || !parts_->core.knows_worker) return create(std::move(order));
+  // A task for a worker that is not enrolled would wait for ever, and its call with it.
+  parts_->core.knows_worker(
+      *named, [self = shared_from_this(), order = std::move(order), worker = *named](bool is_known) mutable {
+        if (is_known) return self->create(std::move(order));
+        self->refuse({"no_such_worker", "there is no worker " + worker + "; nothing was started", {}});
+      });
+}
+
+void task_run::create(create_order order) {
+  parts_->core.ask(
+      [self = shared_from_this(), order = std::move(order)](ledger& l, moment now) -> std::function<void()> {
+        const auto made = l.create(order, self->id_, now);
+        if (made) return [] {};
+        return [self, why = made.error().error] { self->refuse(why); };
+      });
+}
+
+void task_run::refuse(const fault& why) {
+  parts_->who.drop(id_);
+  task_end end;
+  end.how = {id_, status::failed};
+  end.refused = why;
+  finish(std::move(end));
+}
+
+void task_run::started(const std::string& worker) {
+  if (!what_.spec.stdin_open) return;
+  parts_->background_reads->run(
+      [self = shared_from_this(), worker](store_reader&) { self->feed(worker, 0, most_feeds); });
+}
+
+void task_run::feed(const std::string& worker, std::uint64_t from, int tries) {
+  {
+    const std::lock_guard lock(guard_);
+    if (is_over_) return;
+  }
+  const auto piece = what_.stdin_text.substr(std::min<std::size_t>(from, what_.stdin_text.size()), feed_bytes);
+  const bool is_last = from + piece.size() >= what_.stdin_text.size();
+  const auto taken = parts_->output->input(id_, worker, from, piece, is_last);
+  if (taken && is_last) return;
+  if (!taken && (taken.error().code != "rate_limited" || tries == 0)) return; // it no longer reads, or has ended
+  parts_->background_reads->run_after(
+      taken ? std::chrono::milliseconds{0} : output_look_interval,
+      [self = shared_from_this(), worker, next = taken ? *taken : from,
+       left = taken ? tries : tries - 1](store_reader&) { self->feed(worker, next, left); });
+}
+
+void task_run::ended(const ended_operation& e) {
+  {
+    const std::lock_guard lock(guard_);
+    is_over_ = true;
+    how_ = e;
+  }
+  parts_->background_reads->run([self = shared_from_this()](store_reader&) { self->collect(most_output_looks); });
+}
+
+/// Head and tail of a stream; the bytes between are counted.
+std::uint64_t task_run::read(stream which, std::string& into, bool& complete) {
+  const auto head = parts_->output->read(id_, which, 0, most_collected / 2);
+  complete = true;
+  if (!head) return 0;
+  into = head->bytes;
+  std::uint64_t at = head->offset + head->bytes.size();
+  std::uint64_t missing = head->dropped;
+  complete = head->end;
+  if (head->end || head->bytes.empty()) return missing;
+  if (head->size > at + most_collected / 2) {
+    missing += head->size - most_collected / 2 - at;
+    at = head->size - most_collected / 2;
+  }
+  while (into.size() < most_collected) {
+    const auto more = parts_->output->read(id_, which, at, most_collected - into.size());
+    if (!more) break;
+    complete = more->end;
+    if (more->bytes.empty()) break;
+    into += more->bytes;
+    at = more->offset + more->bytes.size();
+    if (more->end) break;
+  }
+  return missing;
+}
+
+void task_run::collect(int tries) {
+  task_end end;
+  bool out_complete = false, err_complete = false;
+  end.dropped_bytes = read(stream::out, end.out, out_complete) + read(stream::err, end.err, err_complete);
+  if ((!out_complete || !err_complete) && tries > 0)
+    return parts_->background_reads->run_after(
+        output_look_interval, [self = shared_from_this(), tries](store_reader&) { self->collect(tries - 1); });
+  {
+    const std::lock_guard lock(guard_);
+    end.how = how_;
+  }
+  finish(std::move(end));
+}
+
+void task_run::finish(task_end end) {
+  std::function<void(task_end)> done;
+  {
+    const std::lock_guard lock(guard_);
+    is_over_ = true;
+    done.swap(done_);
+  }
+  if (done) done(std::move(end));
+}
+
+/// The text for a task that never ran, or whose end contains no exit.
+static std::string told_of(const task_end& end, const json_result_texts& texts) {
+  if (end.refused) return texts.failed(end.refused->code, end.refused->detail);
+  if (end.how.error) return texts.failed(end.how.error->code, end.how.error->message);
+  return texts.failed("cancelled", "the task was stopped: it ended as " + std::string(name_of(end.how.as)));
+}
+
+actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts) {
+  if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
+  const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
+  if (!end.how.exit || never_ran) return {false, told_of(end, texts)};
+  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes);
+  return {outcome.ok, std::move(outcome.result)};
+}
+
+namespace {
+
+class task_work final : public actors::tool_work {
+ public:
+  task_work(std::shared_ptr<agent_runtime> parts, create_order order, tool_definition tool, task_request what)
+      : parts_(std::move(parts)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)) {}
+
+  void start(std::function<void(actors::work_end)> done) override {
+    auto run = std::make_shared<task_run>(parts_, std::move(what_));
+    run->start(std::move(order_), [done = std::move(done), tool = tool_, texts = parts_->texts](const task_end& end) {
+      done(end_of(end, tool, *texts));
+    });
+  }
+  void stop(const std::string&) override {}
+
+ private:
+  std::shared_ptr<agent_runtime> parts_;
+  create_order order_;
+  tool_definition tool_;
+  task_request what_;
+};
+
+class known_answer final : public actors::tool_work {
+ public:
+  explicit known_answer(actors::work_end what) : what_(std::move(what)) {}
+  void start(std::function<void(actors::work_end)> done) override { done(what_); }
+  void stop(const std::string&) override {}
+
+ private:
+  actors::work_end what_;
+};
+
+} // namespace
+
+std::unique_ptr<actors::tool_work> make_answer(actors::work_end what) {
+  return std::make_unique<known_answer>(std::move(what));
+}
+
+create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
+                            task_request& request) {
+  // The turn enforces the call's timeout; the task has no shorter one.
+  request.timeout = milliseconds{0};
+  request.follows = predecessor{who.scope, who.root, call};
+  create_order order;
+  order.by = agent_runtime::acting_for(who.owner);
+  order.parent = call;
+  order.name = request.spec.command.front().substr(request.spec.command.front().rfind('/') + 1);
+  order.title = what.name;
+  return order;
+}
+
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, std::shared_ptr<file_versions> files) {
+  if (is_file_tool(what.name))
+    if (const auto file = file_of_call(who.agent, what.input); !file.empty())
+      return make_file_work(std::move(parts), who, call, tool, what, file, std::move(files));
+  auto request = task_for_call(tool, who.agent, what.input);
+  if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
+  auto order = order_for_call(who, call, what, *request);
+  return std::make_unique<task_work>(std::move(parts), std::move(order), tool, std::move(*request));
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,65 @@
+// A task on a worker for a call: created below the call, fed its stdin, its output collected, its end reported. The
+// ledger stops it, since it lies below the call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/file_versions.hpp"
+#include "actors/turns/tool_task.hpp"
+
+namespace quell::controller::turns {
+
+/// The end of a task, with the kept part of its output.
+struct task_end {
+  ended_operation how;
+  std::string out, err;
+  std::uint64_t dropped_bytes = 0;
+  std::optional<fault> refused; ///< it was never created
+};
+
+/// The call's result for the end of its task.
+actors::work_end end_of(const task_end& end, const tool_definition& tool, const json_result_texts& texts);
+/// The order for the task of this call; completes the request.
+create_order order_for_call(const agent_context& who, const operation_id& call, const tool_call& what,
+                            task_request& request);
+/// A call of `read`, `write` or `edit`: writes wait for their turn in the lane of their file, and an edit applies to
+/// the version that this conversation saw last.
+std::unique_ptr<actors::tool_work> make_file_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, const std::string& file,
+                                                  std::shared_ptr<file_versions> files);
+
+/// Must be held by a shared_ptr; any thread.
+class task_run final : public operation_watcher, public std::enable_shared_from_this<task_run> {
+ public:
+  task_run(std::shared_ptr<agent_runtime> parts, task_request what)
+      : parts_(std::move(parts)), what_(std::move(what)) {}
+  /// Calls `done` once, when the task is terminal and its output is complete.
+  void start(create_order order, std::function<void(task_end)> done);
+
+  void started(const std::string& worker) override;
+  void ended(const ended_operation& e) override;
+
+ private:
+  void go_on(create_order order);
+  void create(create_order order);
+  void refuse(const fault& why);
+  void feed(const std::string& worker, std::uint64_t from, int tries);
+  void collect(int tries);
+  void finish(task_end end);
+  std::uint64_t read(stream which, std::string& into, bool& complete);
+
+  std::shared_ptr<agent_runtime> parts_;
+  const task_request what_;
+  operation_id id_;
+  std::mutex guard_;
+  std::function<void(task_end)> done_;
+  ended_operation how_;
+  bool is_over_ = false;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,185 @@
+// JSON texts of events and blocks; a model's input goes in as JSON if it is valid, else as text.
+#include "actors/turns/turn_json.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "actors/turns/json_text.hpp"
+#include "actors/turns/result_json.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_told_bytes = 64 << 10; ///< of a result in an event
+
+json json_or_text(const std::string& text) {
+  auto value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(text) : value;
+}
+
+json usage_json(const model_usage& u) {
+  return {{"input_tokens", u.input_tokens},
+          {"output_tokens", u.output_tokens},
+          {"cached_input_tokens", u.cached_input_tokens}};
+}
+
+} // namespace
+
+const char* name_of_reason(actors::abort_reason r) {
+  static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
+  return names[static_cast<std::size_t>(r)];
+}
+
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
+                       const std::string& context) {
+  json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
+  if (by_chat) block["by_chat"] = true;
+  if (!context.empty()) block["context"] = context;
+  return json_text(block);
+}
+
+std::string context_of(const std::string& block) {
+  const json read = json::parse(block, nullptr, false);
+  return read.is_object() && read.contains("context") ? read.value("context", "") : std::string();
+}
+
+std::string exchange_block(const std::string& session) { return json_text({{"session", session}}); }
+
+std::string exchange_result(const std::string& transcript, bool spoken) {
+  return json_text({{"transcript", transcript}, {"spoken", spoken}});
+}
+
+std::string shown_exchange_block(const std::string& block, const std::string& result) {
+  json shown = json::parse(block, nullptr, false);
+  if (!shown.is_object()) shown = json::object();
+  const json over = json::parse(result, nullptr, false);
+  const bool has_result = over.is_object();
+  shown["transcript"] = has_result && over.contains("transcript") ? over["transcript"] : json();
+  shown["spoken"] = has_result && over.value("spoken", false);
+  return json_text(shown);
+}
+
+bool is_by_chat(const std::string& block) {
+  const json read = json::parse(block, nullptr, false);
+  return read.is_object() && read.contains("by_chat");
+}
+
+std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule) {
+  return json_text({{"call", call.call},
+                    {"input", json_or_text(call.input)},
+                    {"exclusive", exclusive},
+                    {"timeout_ms", timeout.count()},
+                    {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
+}
+
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls) {
+  return json_text({{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}});
+}
+
+std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
+  json shown = json::parse(block, nullptr, false);
+  if (!shown.is_object()) shown = json::object();
+  shown.erase("by_chat");
+  shown.erase("context");
+  const json over = json::parse(result, nullptr, false);
+  const bool has_result = over.is_object();
+  shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
+  shown["usage"] =
+      has_result && over.contains("usage") ? over["usage"] : usage_json(live ? live->usage : model_usage{});
+  shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
+  shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
+  return json_text(shown);
+}
+
+event_text turn_started(const operation_id& turn, const std::string& block) {
+  json data = json::parse(block, nullptr, false);
+  if (!data.is_object()) data = json::object();
+  data.erase("by_chat");
+  data.erase("context");
+  data["turn"] = turn.text();
+  return {"turn_start", json_text(data)};
+}
+
+event_text text_said(std::uint64_t offset, const std::string& text) {
+  return {"text_delta", json_text({{"offset", offset}, {"text", text}})};
+}
+
+event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
+  if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
+    return {"tool_start", json_text({{"call", what.call},
+                                     {"name", what.name},
+                                     {"input", json_or_text(what.input)},
+                                     {"operation", call.text()}})};
+  if (const auto* timeout = std::get_if<actors::turn_effects::say_call_timed_out>(&news))
+    return {"tool_timeout",
+            json_text({{"call", what.call}, {"name", what.name}, {"timeout_ms", timeout->limit.count()}})};
+  const auto& said = std::get<actors::turn_effects::say_result>(news);
+  const bool is_cut = said.what.result.size() > most_told_bytes;
+  return {"tool_result",
+          json_text({{"call", what.call},
+                     {"name", what.name},
+                     {"ok", said.what.ok},
+                     {"cancelled", said.what.cancelled},
+                     {"duration_ms", said.took.count()},
+                     {"result", json_or_text(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
+                                                    : said.what.result)},
+                     {"truncated", is_cut}})};
+}
+
+event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
+                         std::optional<double> total) {
+  return {"tool_progress", json_text({{"call", what.call},
+                                      {"name", what.name},
+                                      {"elapsed_ms", elapsed.count()},
+                                      {"message", message.empty() ? json() : json(message)},
+                                      {"progress", progress},
+                                      {"total", total ? json(*total) : json()}})};
+}
+
+event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule) {
+  return {"approval_required",
+          json_text(
+              {{"operation", call.text()}, {"name", what.name}, {"input", json_or_text(what.input)}, {"rule", rule}})};
+}
+
+event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
+                             const std::string& reason, const std::optional<operation_id>& question) {
+  json data = {{"operation", call.text()},
+               {"decision", approved ? "approved" : "denied"},
+               {"by", {{"id", by.id}, {"name", by.name}}},
+               {"reason", reason}};
+  if (question) data["question"] = question->text();
+  return {"approval_resolved", json_text(data)};
+}
+
+std::string question_text(const shown_question& question) {
+  return json_text({{"id", question.id.text()},
+                    {"server", question.server},
+                    {"message", question.message},
+                    {"form", json_or_text(question.form)}});
+}
+
+event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question) {
+  return {"approval_required", json_text({{"operation", call.text()},
+                                          {"name", what.name},
+                                          {"input", json_or_text(what.input)},
+                                          {"rule", "asked by MCP server " + question.server},
+                                          {"question", json_or_text(question_text(question))}})};
+}
+
+std::string shown_call_block(const std::string& block, const std::string& result) {
+  json shown = json::parse(block, nullptr, false);
+  const json row = json::parse(result, nullptr, false);
+  if (!shown.is_object() || !row.is_object() || !row.contains("asked")) return block;
+  shown["question"] = row["asked"];
+  return json_text(shown);
+}
+
+std::string completed_data(const actors::turn_effects::end& how) {
+  return json_text({{"text", how.text}, {"usage", usage_json(how.usage)}});
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,71 @@
+// JSON about turns: the data of their events (SURFACE 7) and the blocks of their operations (SURFACE 2). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "actors/agent/ports.hpp"
+#include "controller/records/records.hpp"
+#include "protocol/id.hpp"
+
+namespace quell::controller::turns {
+
+/// `by_chat`: the message came from a chat, or from a user's chat bot. `context`: goes before the message in the turn's
+/// own prompt; "" = nothing does.
+std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
+                       const std::string& context = {});
+std::string context_of(const std::string& block);
+bool is_by_chat(const std::string& block);
+std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
+
+/// The `result` of a turn or sub-agent.
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls);
+
+/// The state of a live turn that its row does not have.
+struct turn_now {
+  std::string text;         ///< so far
+  std::string current_tool; ///< "" = none
+  std::uint64_t tool_calls = 0;
+  model_usage usage;
+};
+/// The block `turn` as clients see it: the stored block plus the additions of the result or the live turn.
+std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);
+
+/// The block `exchange` of a voice exchange: as stored at its beginning, and as shown with the additions of its result.
+std::string exchange_block(const std::string& session);
+std::string exchange_result(const std::string& transcript, bool spoken);
+std::string shown_exchange_block(const std::string& block, const std::string& result);
+
+struct event_text {
+  std::string type;
+  std::string data;
+};
+event_text turn_started(const operation_id& turn, const std::string& block);
+event_text text_said(std::uint64_t offset, const std::string& text);
+event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news);
+event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
+                         std::optional<double> total);
+event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);
+/// `question`: the answered one; absent: the call waited to begin.
+event_text approval_resolved(const operation_id& call, bool approved, const records::person& by,
+                             const std::string& reason, const std::optional<operation_id>& question = std::nullopt);
+
+/// A question of a running call to a human.
+struct shown_question {
+  operation_id id;
+  std::string server;  ///< the MCP server's name
+  std::string message; ///< the question's text
+  std::string form;    ///< JSON text: the schema of the values
+};
+/// As JSON, the same in the call's row, in its event and in its block.
+std::string question_text(const shown_question& question);
+event_text question_asked(const operation_id& call, const tool_call& what, const shown_question& question);
+/// The block `tool` of a paused call as clients see it: with its question, if its row's `result` holds one.
+std::string shown_call_block(const std::string& block, const std::string& result);
+/// The data of the event turn_complete.
+std::string completed_data(const actors::turn_effects::end& how);
+/// The `reason` of a turn_abort.
+const char* name_of_reason(actors::abort_reason r);
+
+} // namespace quell::controller::turns

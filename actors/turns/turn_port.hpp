@@ -1,0 +1,112 @@
+// The port of one agent: turns its steps into orders to the ledger, its texts into events, and calls its model.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "actors/agent/ports.hpp"
+#include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/file_versions.hpp"
+#include "actors/turns/turn_json.hpp"
+
+namespace quell::controller::turns {
+
+/// The facts for `session_status` that the calls of the turn do not show.
+struct session_facts {
+  milliseconds elapsed{0};
+  agent_budget budget;
+  std::uint32_t sub_agents = 0; ///< running now
+};
+
+class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
+ public:
+  turn_port(std::shared_ptr<agent_runtime> parts, agent_context who) : parts_(std::move(parts)), who_(std::move(who)) {}
+
+  /// Call once: `spawn` makes the handle to the agent of this port; notices about its calls wait until the handle is
+  /// known.
+  std::shared_ptr<actors::agent_handle> spawn_with(const std::function<std::shared_ptr<actors::agent_handle>()>& spawn);
+  const agent_context& who() const { return who_; }
+  turn_now now_told() const;
+  /// The agent's end; set before `over` is called.
+  std::optional<actors::turn_effects::end> ended() const;
+  std::uint64_t tool_calls() const;
+  /// Adds calls that an earlier life registered.
+  void adopt_calls(const std::vector<operation_id>& calls);
+  /// Sets the agent's progress from before a restart; call before it runs.
+  void adopt_past(const actors::turn_past& past);
+  /// The files that its conversation has read or written.
+  const std::shared_ptr<file_versions>& files() const { return files_; }
+  /// Counts one more running sub-agent; false if the limit is reached.
+  bool take_place();
+  void give_place_back();
+  // For the work of calls:
+  std::string failed_text(const std::string& code, const std::string& message) const;
+  void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
+                    std::optional<double> total);
+  /// A running call asks a human and is paused until somebody answers; has no effect if the call is being stopped.
+  void ask_question(const operation_id& call, const tool_call& what, const shown_question& question);
+  /// Calls `done` if the question was open until now.
+  void take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done);
+  question_table& questions() const { return parts_->questions; }
+  /// Records the true outcome of a call that was settled with an unknown outcome.
+  void record_late(const operation_id& call, const std::string& late) { record_late(call, late, 100); }
+  void later(std::chrono::milliseconds wait, std::function<void()> what);
+
+  actors::tool_traits traits(const tool_call& call) override;
+  void open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) override;
+  std::unique_ptr<actors::model_stream> ask_model(conversation messages,
+                                                  std::function<void(model_event)> listener) override;
+  void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
+  void store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
+                    const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) override;
+  void begin_call(const operation_id& call, actors::answer<bool> done) override;
+  void close_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;
+  void time_out_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) override;
+  void ask_human(const operation_id& call, const tool_call& what, const std::string& rule) override;
+  std::unique_ptr<actors::tool_work> work_for(const operation_id& call, const tool_call& what,
+                                              const actors::turn& so_far) override;
+  void say(const operation_id& call, const tool_call& what, const actors::agent_news& news) override;
+  void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
+  void end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) override;
+
+ private:
+  void record_late(const operation_id& call, const std::string& late, int tries);
+  session_facts facts() const;
+  void mark_unknown(tool_results& results) const;
+  records::call_outcome outcome_of(const tool_result& what) const;
+
+  std::shared_ptr<agent_runtime> parts_;
+  const agent_context who_;
+  const std::shared_ptr<file_versions> files_ = std::make_shared<file_versions>();
+  mutable std::mutex guard_;
+  std::shared_ptr<actors::agent_handle> agent_;
+  turn_now now_;
+  std::uint32_t sub_agents_ = 0;
+  struct begun_call {
+    operation_id call;
+    std::string name;
+    boot_time at{};
+  };
+  std::vector<begun_call> begun_; ///< running calls, in the order in which they began
+  boot_time progress_not_before_{};
+  std::optional<actors::turn_effects::end> end_;
+};
+
+/// The work of one call, by the way its tool runs.
+std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                  const operation_id& call, const tool_definition& tool,
+                                                  const tool_call& what, std::shared_ptr<file_versions> files);
+std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_runtime> parts,
+                                                       std::shared_ptr<turn_port> above, const operation_id& call,
+                                                       const tool_call& what);
+/// A sub-agent that is a command and speaks ACP over stdio.
+std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above,
+                                                 const operation_id& call, const agent_settings& settings,
+                                                 std::string task);
+/// A result that is known at once.
+std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
+/// `session_status`: the progress of this turn so far, and the remainder of each budget.
+std::string session_status(const actors::turn& so_far, const session_facts& facts, boot_time now);
+
+} // namespace quell::controller::turns

@@ -1,0 +1,369 @@
+// One queue of turns for each scope; its head runs.
+#include "actors/turns/turn_scheduler.hpp"
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "actors/turns/approvers.hpp"
+#include "actors/turns/decisions.hpp"
+#include "actors/turns/history.hpp"
+#include "actors/turns/mcp_host.hpp"
+#include "actors/turns/message_router.hpp"
+#include "actors/turns/partial_text.hpp"
+#include "actors/turns/start_agent.hpp"
+
+namespace quell::controller::turns {
+
+namespace {
+
+/// When the turn began, which for a turn that was resumed after a restart was before it.
+boot_time began_at(const operation_id& turn, ledger& l, moment now) {
+  const auto seen = l.view(turn, now);
+  if (!seen || !seen->hot.started_at || *seen->hot.started_at >= now.wall) return now.boot;
+  return now.boot - (now.wall - *seen->hot.started_at);
+}
+
+class real_turn_scheduler final : public turn_scheduler {
+ public:
+  real_turn_scheduler(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats)
+      : parts_(std::move(parts)),
+        desk_(std::make_shared<message_router>(parts_, std::move(repeats), queue_of_turns())) {}
+  ~real_turn_scheduler() override { parts_->who.forget_all(); }
+
+  void take(message_order order, reply<outcome<message_answer>> done) override {
+    desk_->take(std::move(order), std::move(done));
+  }
+  void decide(operation_id call, decision d, reply<outcome<operation_id>> done) override {
+    decide_call(parts_, call, std::move(d), std::move(done));
+  }
+  void answer(operation_id call, human_answer said, reply<outcome<operation_id>> done) override {
+    answer_question(parts_, call, std::move(said), std::move(done));
+  }
+  void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+                      reply<outcome<operation_id>> done) override {
+    turns::decide_in_chat(parts_, call, std::move(d), std::move(place), std::move(account), std::move(done));
+  }
+  bool may_decide(const std::string& token) const override { return is_approving_token(parts_->settings.chat, token); }
+  void find_cancel(cancel_id id, reply<result<bool>> done) override;
+  void disconnected(operation_id turn) override;
+  std::optional<turn_now> look(const operation_id& turn) const override;
+  void signal(const actor_signal& s) override;
+  void ended(const ended_operation& e) override;
+  void heard(const records::event_record& e) override {
+    if (e.type == "cancel_settled" && e.cancel) desk_->settled(*e.cancel);
+    if (e.type == "operation_started" && e.operation && e.worker) parts_->who.started(*e.operation, *e.worker);
+  }
+  std::shared_ptr<agent_runtime> parts() override { return parts_; }
+  mcp_accounts* accounts() override { return &parts_->mcp->accounts(); }
+  void stop() override;
+  void pick_up();
+
+ private:
+  struct queued {
+    operation_id turn;
+    scope_path scope;
+    bool resumes = false;
+  };
+  void begin(const queued& next);
+  void prepare(const queued& next, store_reader& store);
+  void prepare_with(const queued& next, const records::operation_record& row,
+                    const std::vector<records::kept_message>& kept, const history_facts& facts);
+  void launch(const queued& next, const records::operation_record& row, told_history told, tool_set tools);
+  void give_up(const queued& next, const std::string& why);
+  void leave(const operation_id& turn, const scope_path& scope);
+  bool is_on_its_way(const operation_id& turn) const;
+  const agent_settings* agent_of(const records::operation_record& row) const;
+
+  turn_queue queue_of_turns();
+  std::shared_ptr<agent_runtime> parts_;
+  std::shared_ptr<message_router> desk_;
+  mutable std::mutex guard_;
+  std::unordered_map<std::string, std::deque<queued>> scopes_; ///< the front runs
+  std::unordered_map<operation_id, scope_path> places_;        ///< of queued turns
+  std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
+};
+
+/// The queues, as the message router sees them.
+turn_queue real_turn_scheduler::queue_of_turns() {
+  return {[this](const scope_path& scope) {
+            const std::lock_guard lock(guard_);
+            const auto at = scopes_.find(scope.text());
+            return at == scopes_.end() ? std::size_t{0} : at->second.size();
+          },
+          [this](const operation_id& turn, const scope_path& scope) {
+            const std::lock_guard lock(guard_);
+            auto& line = scopes_[scope.text()];
+            line.push_back({turn, scope, false});
+            places_.emplace(turn, scope);
+            return line.size() == 1;
+          },
+          [this](const operation_id& turn, const scope_path& scope) {
+            begin({turn, scope, false});
+          }};
+}
+
+void real_turn_scheduler::begin(const queued& next) {
+  parts_->background_reads->run([this, next](store_reader& store) { prepare(next, store); });
+}
+
+const agent_settings* real_turn_scheduler::agent_of(const records::operation_record& row) const {
+  return agent_for(parts_->settings, row.scope, row.name);
+}
+
+void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
+  auto row = store.operation(next.turn);
+  if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
+  if (!agent_of(**row)) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
+  records::message_filter f;
+  f.scope = next.scope;
+  f.ascending = false;
+  f.limit = history_limits{}.messages;
+  auto kept = store.messages(f);
+  if (!kept) return give_up(next, kept.error().detail);
+  std::reverse(kept->begin(), kept->end());
+  auto open = open_turns(*kept, next.turn, store);
+  if (open.empty()) return prepare_with(next, **row, *kept, facts_of(*kept, next.turn, store));
+  // A stop that the disk has refused so far is one all the same: the ledger knows it.
+  parts_->core.beyond_disk(std::move(open),
+                           [this, next, row = std::move(**row), kept = std::move(*kept)](known_ends known) mutable {
+                             parts_->background_reads->run([this, next, row = std::move(row), kept = std::move(kept),
+                                                            known = std::move(known)](store_reader& again) {
+                               prepare_with(next, row, kept, facts_of(kept, next.turn, again, known));
+                             });
+                           });
+}
+
+void real_turn_scheduler::prepare_with(const queued& next, const records::operation_record& row,
+                                       const std::vector<records::kept_message>& kept, const history_facts& facts) {
+  auto told = history_for(kept, next.turn, facts);
+  if (told.messages.empty()) return give_up(next, "its message is not there");
+  put_before_message(told, context_of(row.kind_data));
+  const auto what =
+      is_refused_stop(next.turn, kept) ? message_router::turn_of::refused_stop : message_router::turn_of::message;
+  parts_->core.ask([this, turn = next.turn, what, owner = row.owner.id, scope = next.scope](ledger& l, moment now) {
+    if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
+    return std::function<void()>([] {});
+  });
+  const auto* agent = agent_of(row);
+  find_tools(parts_, *agent, {next.turn, next.turn, row.owner},
+             [this, next, row, told = std::move(told)](tool_set tools) mutable {
+               if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
+               launch(next, row, std::move(told), std::move(tools));
+             });
+}
+
+void real_turn_scheduler::launch(const queued& next, const records::operation_record& row, told_history told,
+                                 tool_set tools) {
+  const auto* agent = agent_of(row);
+  const auto* model = parts_->settings.model(agent->model);
+  agent_context who;
+  who.operation = next.turn;
+  who.root = row.root;
+  who.scope = row.scope;
+  who.owner = row.owner;
+  who.kind_data = row.kind_data;
+  who.is_by_chat = is_by_chat(row.kind_data);
+  who.agent = *agent;
+  who.agent.instructions += tools.notice;
+  who.model = *model;
+  who.tools = std::move(tools);
+  parts_->core.ask([this, next, who = std::move(who),
+                    told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
+    who.began = began_at(next.turn, l, now);
+    if (!l.actors()->start_local(next.turn, now)) { // told to stop before it had an agent: nothing else ends it
+      own_outcome end;
+      end.as = status::failed;
+      for (const auto& call : told.last) l.actors()->finish_local(call, end, now);
+      l.actors()->finish_local(next.turn, end, now);
+      return [this, next] { leave(next.turn, next.scope); };
+    }
+    actors::agent_start start;
+    start.so_far = std::move(told.messages);
+    start.resumes = !told.calls.empty();
+    start.known = std::move(told.known);
+    start.calls = std::move(told.calls);
+    start.past = std::move(told.past);
+    if (!next.resumes) {
+      auto said = turn_started(who.operation, who.kind_data);
+      l.add_event(agent_runtime::event_of(who, std::move(said.type), std::move(said.data)), now);
+    }
+    // At once, not after the commit, because a stop must find the agent. Nothing that the agent does leaves before it
+    // is durable.
+    auto running = start_agent(parts_, std::move(who), std::move(start),
+                               [this, next](bool broken, const std::shared_ptr<turn_port>&) {
+                                 if (broken) give_up(next, "its actor broke down");
+                                 leave(next.turn, next.scope);
+                               });
+    for (const auto& call : told.last) { // stopped while no agent was there to notify, or to end it
+      const auto seen = l.view(call, now);
+      if (seen && seen->hot.now != status::cancelling) continue;
+      if (seen) l.actors()->finish_local(call, {status::failed}, now);
+      running.line->stop_call(call, {});
+    }
+    const std::lock_guard lock(guard_);
+    running_[next.turn] = running.port;
+    return [] {};
+  });
+}
+
+/// Ends a turn that cannot continue as failed.
+void real_turn_scheduler::give_up(const queued& next, const std::string& why) {
+  spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
+  parts_->core.ask([this, next, why](ledger& l, moment now) -> std::function<void()> {
+    own_outcome end;
+    end.as = status::failed;
+    end.error = records::operation_error{"error", why};
+    l.actors()->finish_local(next.turn, end, now);
+    return [this, next] { leave(next.turn, next.scope); };
+  });
+}
+
+/// Its own work has ended: the next turn of its scope begins.
+void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scope) {
+  parts_->mcp->user_over(turn);
+  std::optional<queued> next;
+  {
+    const std::lock_guard lock(guard_);
+    running_.erase(turn);
+    places_.erase(turn);
+    const auto at = scopes_.find(scope.text());
+    if (at == scopes_.end()) return;
+    auto& line = at->second;
+    const bool was_first = !line.empty() && line.front().turn == turn;
+    std::erase_if(line, [&](const queued& q) { return q.turn == turn; });
+    if (line.empty())
+      scopes_.erase(at);
+    else if (was_first)
+      next = line.front();
+  }
+  if (!next) return;
+  // Not before its own row is durable: it can have been accepted in this very moment.
+  parts_->core.ask(
+      [this, next = *next](ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
+}
+
+void real_turn_scheduler::signal(const actor_signal& s) {
+  parts_->who.signal(s);
+  if (!is_on_its_way(s.operation)) return;
+  // It has no agent yet that could end it, and waiting for tools can delay that agent.
+  parts_->core.ask([this, turn = s.operation](ledger& l, moment now) -> std::function<void()> {
+    if (is_on_its_way(turn)) l.actors()->finish_local(turn, {status::failed}, now);
+    return [] {};
+  });
+}
+
+bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
+  const std::lock_guard lock(guard_);
+  return places_.contains(turn) && !running_.contains(turn);
+}
+
+void real_turn_scheduler::ended(const ended_operation& e) {
+  parts_->who.ended(e);
+  desk_->ended(e.id);
+  std::optional<scope_path> scope;
+  {
+    const std::lock_guard lock(guard_);
+    const auto at = places_.find(e.id);
+    if (at == places_.end() || running_.contains(e.id)) return;
+    scope = at->second;
+  }
+  leave(e.id, *scope); // stopped before it began
+}
+
+void real_turn_scheduler::find_cancel(cancel_id id, reply<result<bool>> done) {
+  parts_->priority_reads->run([id, done = std::move(done)](store_reader& store) {
+    const auto known = store.cancel(id);
+    if (!known) return done(tl::unexpected(known.error()));
+    done(known->has_value());
+  });
+}
+
+void real_turn_scheduler::disconnected(operation_id turn) {
+  parts_->core.ask([turn](ledger& l, moment now) -> std::function<void()> {
+    l.actors()->stop_local(turn, stop_cause::disconnect, {}, now);
+    return [] {};
+  });
+}
+
+std::optional<turn_now> real_turn_scheduler::look(const operation_id& turn) const {
+  std::shared_ptr<turn_port> port;
+  {
+    const std::lock_guard lock(guard_);
+    const auto at = running_.find(turn);
+    if (at == running_.end()) return std::nullopt;
+    port = at->second;
+  }
+  return port->now_told();
+}
+
+/// After a restart: in the order in which they were requested. They enter the queues before any new message, so that
+/// none overtakes them.
+void real_turn_scheduler::pick_up() {
+  desk_->pick_up();
+  parts_->core.ask([this](ledger& l, moment) -> std::function<void()> {
+    std::vector<queued> first;
+    for (const auto& open : l.actors()->open_turns()) {
+      const queued q{open.id, open.scope, open.has_started};
+      const std::lock_guard lock(guard_);
+      auto& line = scopes_[q.scope.text()];
+      line.push_back(q);
+      places_.emplace(q.turn, q.scope);
+      if (line.size() == 1) first.push_back(q);
+    }
+    return [this, first = std::move(first), gone = l.actors()->interrupted()] {
+      parts_->background_reads->run([this, first, gone](store_reader& store) {
+        for (const auto& id : gone) recover_partial_text(*parts_, id, store);
+        for (const auto& q : first) begin(q);
+      });
+    };
+  });
+}
+
+void real_turn_scheduler::stop() {
+  desk_->stop();
+  parts_->priority_reads->stop();
+  parts_->background_reads->stop();
+  for (const auto& agent : parts_->who.agents()) agent->die();
+  parts_->mcp->end();
+  std::unique_ptr<integrations::model_client> models; // destroyed after the lock is released
+  const std::lock_guard lock(parts_->models_guard);
+  models.swap(parts_->models);
+}
+
+} // namespace
+
+result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_options o) {
+  auto parts = std::make_shared<agent_runtime>();
+  auto later = blocking_executor::open(o.open_store);
+  if (!later) return tl::unexpected(later.error());
+  parts->background_reads = std::move(*later);
+  auto lookups = blocking_executor::open(o.open_store);
+  if (!lookups) return tl::unexpected(lookups.error());
+  parts->priority_reads = std::move(*lookups);
+  auto repeats = blocking_executor::open(o.open_store);
+  if (!repeats) return tl::unexpected(repeats.error());
+  auto models = integrations::model_client::make();
+  if (!models) return tl::unexpected(models.error());
+  parts->models = std::move(*models);
+  parts->core = std::move(o.core);
+  parts->output = o.output;
+  parts->settings = std::move(o.settings);
+  parts->spawn = std::move(o.spawn);
+  auto accounts = mcp_accounts::open(o.state_directory, parts->settings.mcp);
+  if (!accounts) return tl::unexpected(accounts.error());
+  parts->mcp = mcp_host::make(parts, std::move(*accounts));
+  return make(std::move(parts), std::move(*repeats));
+}
+
+std::unique_ptr<turn_scheduler> turn_scheduler::make(std::shared_ptr<agent_runtime> parts,
+                                                     std::unique_ptr<blocking_executor> repeats) {
+  auto made = std::make_unique<real_turn_scheduler>(parts, std::move(repeats));
+  // Also hands the objects made here over to the thread of background reads.
+  parts->background_reads->run([host = parts->mcp](store_reader& store) { host->clear_leftovers(store); });
+  made->pick_up();
+  return made;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,67 @@
+// The turn scheduler of a process: takes messages, runs one turn after the other in each scope, passes approvals on,
+// and after a restart resumes operations that wait for a human or for their turn.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/mcp_accounts.hpp"
+#include "actors/turns/message_order.hpp"
+#include "actors/turns/turn_json.hpp"
+#include "controller/asked_questions.hpp"
+#include "controller/service.hpp"
+
+namespace quell::controller::turns {
+
+struct turn_scheduler_options {
+  std::string state_directory; ///< of the logins at MCP servers
+  controller::open_store open_store;
+  turn_settings settings;
+  core_link core;
+  output_store* output = nullptr; ///< outlives it until `stop`
+  std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+};
+
+/// Any thread.
+class turn_scheduler {
+ public:
+  static result<std::unique_ptr<turn_scheduler>> start(turn_scheduler_options o);
+  /// Takes existing parts; `repeats` as in `message_router`. Resumes interrupted work at once.
+  static std::unique_ptr<turn_scheduler> make(std::shared_ptr<agent_runtime> parts,
+                                              std::unique_ptr<blocking_executor> repeats);
+  virtual ~turn_scheduler() = default;
+
+  /// Answers once the decision is durable.
+  virtual void take(message_order order, reply<outcome<message_answer>> done) = 0;
+  /// Approves or denies. `call`'s name is not needed: a denied call gets the usual result.
+  virtual void decide(operation_id call, decision d, reply<outcome<operation_id>> done) = 0;
+  /// Answers the question of a running call. Faults: `invalid_values` (the question stays open), `not_paused`.
+  virtual void answer(operation_id call, human_answer said, reply<outcome<operation_id>> done) = 0;
+  /// The same for a chat user, if they may decide (`why_not_decide`); `place` and `account` as there.
+  virtual void decide_in_chat(operation_id call, decision d, scope_path place, std::string account,
+                              reply<outcome<operation_id>> done) = 0;
+  /// Whether a token of role chat may decide, by its id.
+  virtual bool may_decide(const std::string& token) const = 0;
+  /// Whether a cancel with this id was ever accepted, including in an earlier life.
+  virtual void find_cancel(cancel_id id, reply<result<bool>> done) = 0;
+  /// The client that owned the turn has disconnected.
+  virtual void disconnected(operation_id turn) = 0;
+  virtual std::optional<turn_now> look(const operation_id& turn) const = 0;
+
+  /// Logins at MCP servers; valid as long as this object.
+  virtual mcp_accounts* accounts() = 0;
+  /// For voice, which uses the same ledger, tasks and background reads.
+  virtual std::shared_ptr<agent_runtime> parts() = 0;
+
+  // Notices from the controller, on its thread.
+  virtual void signal(const actor_signal& s) = 0;
+  virtual void ended(const ended_operation& e) = 0;
+  virtual void heard(const records::event_record& e) = 0;
+
+  /// Closes all model connections and ends all actors; running work is interrupted. Nothing is reported afterwards.
+  virtual void stop() = 0;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,29 @@
+// The brain that answers a client, as a session sees it. On the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/voice/callers.hpp"
+#include "integrations/voice/gateway_side.hpp"
+
+namespace quell::controller::voice {
+
+class brain_port {
+ public:
+  struct hooks {
+    std::function<void(const integrations::voice::frame&)> said;
+    std::function<void(const std::string& why)> gone;
+    /// The operation of the last exchange sent to it.
+    std::function<std::optional<operation_id>()> exchange;
+  };
+  virtual ~brain_port() = default;
+  virtual void begin(hooks h) = 0;
+  virtual void take(const integrations::voice::frame& f) = 0;
+  /// An event of the session's scope.
+  virtual void told(const records::event_record& e) { (void)e; }
+};
+
+} // namespace quell::controller::voice

@@ -1,0 +1,89 @@
+// The handshake of brains, and their assignment to clients.
+#include "actors/voice/brains.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace quell::controller::voice {
+
+using integrations::voice::error_json;
+using integrations::voice::frame;
+using integrations::voice::frame_link;
+using integrations::voice::tag;
+
+struct brains::peer {
+  std::shared_ptr<frame_link> link;
+  bool is_greeted = false, is_taken = false, has_served = false;
+  brain_port::hooks user{};
+};
+
+/// A client's exclusive use of a brain.
+class brains::port final : public brain_port {
+ public:
+  explicit port(std::shared_ptr<peer> who) : who_(std::move(who)) { who_->is_taken = true; }
+  port(const port&) = delete;
+  port& operator=(const port&) = delete;
+  ~port() override {
+    who_->user = {};
+    who_->is_taken = false;
+    who_->has_served = true;
+  }
+  void begin(hooks h) override {
+    who_->user = std::move(h);
+    if (who_->has_served) who_->link->send({tag::ready, {}}); // the next client begins
+  }
+  void take(const frame& f) override { who_->link->send(f); }
+
+ private:
+  const std::shared_ptr<peer> who_;
+};
+
+void brains::came(std::shared_ptr<frame_link> link) {
+  auto who = std::make_shared<peer>();
+  who->link = link;
+  const auto weak = weak_from_this();
+  link->begin({[weak, who](const frame& f) {
+                 if (const auto self = weak.lock()) self->said(who, f);
+               },
+               [weak, who](const fault& why) {
+                 who->link->send({tag::error, error_json(why.code, why.detail)});
+                 if (const auto self = weak.lock()) self->lost(who, "the brain broke the rules: " + why.detail);
+               },
+               [weak, who] {
+                 if (const auto self = weak.lock()) self->lost(who, "the brain has gone");
+               }});
+}
+
+void brains::said(const std::shared_ptr<peer>& from, const frame& f) {
+  if (!from->is_greeted) {
+    if (f.tag != tag::session_start) {
+      from->link->send({tag::error, error_json("bad_order", "a brain begins with a session start (A2)")});
+      return from->link->close();
+    }
+    from->is_greeted = true;
+    all_.push_back(from);
+    spdlog::info("voice: a brain has connected; there are {}", all_.size());
+    return from->link->send({tag::ready, {}});
+  }
+  if (f.tag == tag::session_start) {
+    from->link->send({tag::error, error_json("bad_order", "the session has begun already")});
+    return lost(from, "the brain broke the rules: it began twice");
+  }
+  if (f.tag == tag::session_end) return lost(from, "the brain has ended the session");
+  const auto said = from->user.said; // the callback can release the brain
+  if (said) said(f);
+}
+
+void brains::lost(const std::shared_ptr<peer>& which, const std::string& why) {
+  all_.remove(which);
+  which->link->close();
+  if (which->is_greeted) spdlog::info("voice: {}; {} left", why, all_.size());
+  if (const auto gone = std::exchange(which->user, {}).gone) gone(why);
+}
+
+std::shared_ptr<brain_port> brains::take_one() {
+  for (const auto& one : all_)
+    if (!one->is_taken) return std::make_shared<port>(one);
+  return nullptr;
+}
+
+} // namespace quell::controller::voice

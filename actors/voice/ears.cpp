@@ -1,0 +1,64 @@
+// The recogniser's task. It takes no slot, so that full workers do not prevent a spoken stop.
+#include "actors/voice/ears.hpp"
+
+namespace quell::controller::voice {
+
+void ears::warm_up() {
+  if (!task_) begin();
+}
+
+void ears::begin() {
+  const auto& work = context_->work;
+  task_ = std::make_shared<turns::piped_task>(work, "the recogniser of " + scope_.text());
+  lines_ = {};
+  create_order order;
+  order.by = turns::agent_runtime::acting_for({"quell", "quell"});
+  order.scope = scope_;
+  order.name = context_->settings.hear.front();
+  order.title = "recogniser";
+  order.task.command = context_->settings.hear;
+  order.task.on = context_->settings.on;
+  order.task.slots = 0;
+  order.task.leader_exit = on_leader_exit::kill;
+  const auto on_loop = [loop = context_->loop, weak = weak_from_this(), which = task_.get()](auto what) {
+    loop->post([weak, which, what = std::move(what)] {
+      const auto self = weak.lock();
+      if (self && self->task_.get() == which) what(*self);
+    });
+  };
+  hooks_.begins();
+  task_->start(std::move(order),
+               {[] {},
+                [on_loop](std::string_view bytes) {
+                  on_loop([text = std::string(bytes)](ears& self) {
+                    for (const auto& r : self.lines_.read(text))
+                      if (self.hooks_.heard) self.hooks_.heard(r);
+                  });
+                },
+                [on_loop, which = task_.get()](const std::string& why, bool was_stopped) {
+                  on_loop([why, was_stopped, which](ears& self) { self.over(which, why, was_stopped); });
+                }});
+  context_->recognisers.insert(task_->id());
+}
+
+void ears::over(const turns::piped_task* which, const std::string& why, bool was_stopped) {
+  if (task_.get() != which) return;
+  context_->recognisers.erase(task_->id());
+  task_.reset();
+  if (!was_stopped && hooks_.failed) hooks_.failed("the recogniser (" + context_->settings.hear.front() + ") " + why);
+}
+
+void ears::hear(const std::string& samples) {
+  warm_up();
+  task_->write(samples);
+}
+
+void ears::close() {
+  hooks_ = {[] {}, {}, {}};
+  if (!task_) return;
+  context_->recognisers.erase(task_->id());
+  task_->end_input();
+  task_->stop(stop_cause::disconnect);
+}
+
+} // namespace quell::controller::voice

@@ -1,0 +1,43 @@
+// Speech to text: one recogniser per session, a task on a worker that is kept warm. If it ends, the next words start
+// another. On the loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "actors/turns/piped_task.hpp"
+#include "actors/voice/callers.hpp"
+#include "actors/voice/voice_context.hpp"
+#include "integrations/voice/transcripts.hpp"
+
+namespace quell::controller::voice {
+
+/// Must be held by a shared_ptr.
+class ears : public std::enable_shared_from_this<ears> {
+ public:
+  struct hooks {
+    std::function<void()> begins; ///< it counts samples from here
+    std::function<void(const integrations::voice::recognised&)> heard;
+    std::function<void(const std::string& why)> failed;
+  };
+  ears(voice_context_ref house, scope_path scope, hooks h)
+      : context_(std::move(house)), scope_(std::move(scope)), hooks_(std::move(h)) {}
+
+  void warm_up();
+  void hear(const std::string& samples);
+  /// The session has ended: no more audio will come.
+  void close();
+
+ private:
+  void begin();
+  void over(const turns::piped_task* which, const std::string& why, bool was_stopped);
+
+  const voice_context_ref context_;
+  const scope_path scope_;
+  hooks hooks_;
+  std::shared_ptr<turns::piped_task> task_;
+  integrations::voice::transcript_reader lines_;
+};
+
+} // namespace quell::controller::voice

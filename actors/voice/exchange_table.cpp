@@ -1,0 +1,106 @@
+// Manages exchanges as operations.
+#include "actors/voice/exchange_table.hpp"
+
+#include "actors/turns/turn_json.hpp"
+
+namespace quell::controller::voice {
+
+namespace {
+constexpr std::size_t voice_title_bytes = 80;
+}
+
+operation_id exchange_table::begin(const speaker& who, const std::string& session, watcher w) {
+  const auto id = operation_id::fresh();
+  const auto house = context_.lock();
+  if (!house) return id;
+  live_.emplace(id, entry{{}, std::move(w)});
+  create_order order;
+  order.by = who.by;
+  order.kind = kind::exchange;
+  order.scope = who.scope;
+  order.name = "voice";
+  order.title = "voice exchange of " + who.author.name.substr(0, voice_title_bytes);
+  order.owner = who.author;
+  order.kind_data = turns::exchange_block(session);
+  house->work->core.ask([order = std::move(order), id, loop = house->loop,
+                         self = weak_from_this()](ledger& l, moment now) -> std::function<void()> {
+    const auto made = l.create(order, id, now);
+    if (made) return [] {};
+    return [loop, self, id, why = made.error().error.detail] {
+      loop->post([self, id, why] {
+        const auto table = self.lock();
+        if (!table) return;
+        if (auto node = table->live_.extract(id); !node.empty() && node.mapped().told.refused)
+          node.mapped().told.refused(why);
+      });
+    };
+  });
+  return id;
+}
+
+void exchange_table::transcribed(const operation_id& id, const std::string& text) {
+  if (const auto at = live_.find(id); at != live_.end()) at->second.transcript = text;
+}
+
+void exchange_table::end(const operation_id& id, const own_outcome& how) {
+  if (const auto house = context_.lock())
+    house->work->core.ask([id, how](ledger& l, moment now) -> std::function<void()> {
+      l.actors()->finish_local(id, how, now);
+      return [] {};
+    });
+}
+
+void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure) {
+  const auto node = live_.extract(id);
+  if (node.empty()) return;
+  own_outcome how;
+  how.result = turns::exchange_result(node.mapped().transcript, spoken);
+  if (!failure.empty()) {
+    how.as = status::failed;
+    how.error = records::operation_error{"error", failure};
+  }
+  end(id, how);
+}
+
+void exchange_table::cancel(const operation_id& id, const speaker& who, std::function<void()> fenced) {
+  const auto house = context_.lock();
+  if (!house) return;
+  cancel_order c;
+  c.by_token = who.by;
+  c.target = records::target_operation{id};
+  c.must_exist = true;
+  c.reason = "cancelled by voice";
+  c.by = who.author;
+  c.via_channel = "voice";
+  c.received = house->work->core.now().boot;
+  house->controller.cancel(std::move(c), [loop = house->loop, self = weak_from_this(), id,
+                                          fenced = std::move(fenced)](const outcome<cancel_view>& v) {
+    loop->post([self, id, fenced, failed = !v] {
+      // It has ended, or its begin is still queued behind this and must not stay.
+      if (const auto table = self.lock(); table && failed) table->leave(id);
+      fenced();
+    });
+  });
+}
+
+void exchange_table::leave(const operation_id& id) {
+  const auto house = context_.lock();
+  const auto at = live_.find(id);
+  if (!house || at == live_.end()) return;
+  at->second.told = {};
+  house->work->core.ask([id](ledger& l, moment now) -> std::function<void()> {
+    l.actors()->stop_local(id, stop_cause::disconnect, {}, now);
+    return [] {};
+  });
+}
+
+void exchange_table::signalled(const operation_id& id) {
+  const auto node = live_.extract(id);
+  if (node.empty()) return;
+  if (node.mapped().told.stopped) node.mapped().told.stopped(); // silenced before it is reported as ended
+  own_outcome how;
+  how.result = turns::exchange_result(node.mapped().transcript, false);
+  end(id, how);
+}
+
+} // namespace quell::controller::voice

@@ -1,0 +1,47 @@
+// Live exchanges in the ledger: begins, ends and cancels them, and notifies when somebody else cancels one. On the
+// loop's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "actors/voice/callers.hpp"
+#include "actors/voice/voice_context.hpp"
+
+namespace quell::controller::voice {
+
+/// Must be held by a shared_ptr.
+class exchange_table : public std::enable_shared_from_this<exchange_table> {
+ public:
+  explicit exchange_table(std::weak_ptr<voice_context> house) : context_(std::move(house)) {}
+
+  struct watcher {
+    std::function<void()> stopped;                       ///< by a cancel from anywhere
+    std::function<void(const std::string& why)> refused; ///< it is not in the ledger
+  };
+  operation_id begin(const speaker& who, const std::string& session, watcher w);
+  void transcribed(const operation_id& id, const std::string& text);
+  /// Its own work has ended; it ends with the operations that it started. `failure` "": completed.
+  void finish(const operation_id& id, bool spoken, const std::string& failure);
+  /// The message router has ended it.
+  void forget(const operation_id& id) { live_.erase(id); }
+  /// Answers when the cancel is fenced, or when the exchange had already ended.
+  void cancel(const operation_id& id, const speaker& who, std::function<void()> fenced);
+  /// Its client has disconnected.
+  void leave(const operation_id& id);
+  /// The controller reports a stop of it.
+  void signalled(const operation_id& id);
+
+ private:
+  struct entry {
+    std::string transcript;
+    watcher told;
+  };
+  void end(const operation_id& id, const own_outcome& how);
+  std::weak_ptr<voice_context> context_;
+  std::unordered_map<operation_id, entry> live_;
+};
+
+} // namespace quell::controller::voice

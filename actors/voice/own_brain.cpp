@@ -1,0 +1,104 @@
+// Sends prompts to the turn scheduler and takes answers from its events.
+#include "actors/voice/own_brain.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "integrations/voice/brain_side.hpp"
+
+namespace quell::controller::voice {
+namespace {
+
+namespace said_by = integrations::voice;
+
+std::string text_of_event(const records::event_record& e, const char* key) {
+  const auto data = nlohmann::json::parse(e.data, nullptr, false);
+  if (!data.is_object()) return {};
+  const auto found = data.find(key);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+class agent_brain final : public brain_port, public std::enable_shared_from_this<agent_brain> {
+ public:
+  agent_brain(voice_context_ref house, speaker who)
+      : context_(std::move(house)), who_(std::move(who)),
+        brain_(context_->settings.feedback ? said_by::brain_side::manner::asks : said_by::brain_side::manner::at_once) {
+  }
+
+  void begin(hooks h) override { hooks_ = std::move(h); }
+
+  void take(const said_by::frame& f) override {
+    brain_.gateway_said(f);
+    perform();
+  }
+
+  void told(const records::event_record& e) override {
+    if (!open_ || !open_->turn || e.operation != open_->turn) return;
+    if (e.type == "turn_complete") {
+      const auto n = open_->n;
+      open_.reset();
+      auto text = text_of_event(e, "text");
+      brain_.answered(n, text.empty() ? "There is nothing to say." : std::move(text));
+    } else if (e.type == "turn_abort") {
+      fail("That did not work: " + text_of_event(e, "reason") + ".");
+    }
+    perform();
+  }
+
+ private:
+  struct query {
+    said_by::query_number n = 0;
+    std::optional<operation_id> turn{};
+  };
+
+  void fail(const std::string& why) {
+    const auto q = std::exchange(open_, std::nullopt);
+    if (q) brain_.failed(q->n, why);
+  }
+
+  void perform() {
+    for (auto& e : brain_.take()) {
+      if (const auto* f = std::get_if<said_by::brain_effects::to_gateway>(&e))
+        context_->loop->post([weak = weak_from_this(), what = f->what] {
+          if (const auto self = weak.lock(); self && self->hooks_.said) self->hooks_.said(what);
+        });
+      if (const auto* q = std::get_if<said_by::brain_effects::ask>(&e)) ask(*q);
+      if (const auto* q = std::get_if<said_by::brain_effects::drop>(&e); q && open_ && open_->n == q->n) open_.reset();
+    }
+  }
+
+  void ask(const said_by::brain_effects::ask& q) {
+    open_ = query{q.n};
+    auto order = spoken_order(who_, hooks_.exchange ? hooks_.exchange() : std::nullopt, q.text);
+    if (!context_->settings.agent.empty()) order.agent = context_->settings.agent;
+    order.context = q.context;
+    order.wants = turns::message_order::wish::only_turn;
+    context_->turn_scheduler.take(std::move(order), [loop = context_->loop, weak = weak_from_this(),
+                                                     n = q.n](const outcome<turns::message_answer>& a) {
+      loop->post([weak, n, turn = a ? a->turn : std::nullopt, why = a ? std::string() : a.error().error.detail] {
+        const auto self = weak.lock();
+        if (!self || !self->open_ || self->open_->n != n) return;
+        self->open_->turn = turn;
+        if (!turn) self->fail("That did not work: " + why);
+        self->perform();
+      });
+    });
+  }
+
+  const voice_context_ref context_;
+  const speaker who_;
+  hooks hooks_;
+  said_by::brain_side brain_;
+  std::optional<query> open_;
+};
+
+} // namespace
+
+result<std::shared_ptr<brain_port>> own_brain(voice_context_ref house, speaker who) {
+  const auto& named = house->settings.agent;
+  if (!turns::agent_for(house->work->settings, who.scope, named.empty() ? std::nullopt : std::optional(named)))
+    return failure("no_brain", "no agent serves scope " + who.scope.text() +
+                                   "; configure one ([[agents]] scopes), or name one ([voice] agent)");
+  return std::static_pointer_cast<brain_port>(std::make_shared<agent_brain>(std::move(house), std::move(who)));
+}
+
+} // namespace quell::controller::voice

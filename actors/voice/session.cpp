@@ -1,0 +1,245 @@
+// Performs the effects of the gateway's side.
+#include "actors/voice/session.hpp"
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+namespace quell::controller::voice {
+
+namespace voices = integrations::voice;
+namespace does = voices::gateway_effects;
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto linger_time = 250ms;
+constexpr auto words_patience = 15s; ///< for a recogniser that possibly has to start first
+constexpr std::size_t most_stops = 64;
+
+} // namespace
+
+session::session(voice_context_ref house, std::string id, speaker who, std::shared_ptr<voices::frame_link> link,
+                 std::shared_ptr<brain_port> brain, std::function<void(const std::shared_ptr<session>&)> over)
+    : context_(std::move(house)), id_(std::move(id)), who_(std::move(who)), link_(std::move(link)),
+      brain_(std::move(brain)), over_(std::move(over)) {}
+
+void session::begin() {
+  const auto weak = weak_from_this();
+  ears_ = std::make_shared<ears>(context_, who_.scope,
+                                 ears::hooks{[weak] {
+                                               if (const auto self = weak.lock()) self->gateway_.recogniser_begins();
+                                             },
+                                             [weak](const voices::recognised& what) {
+                                               const auto self = weak.lock();
+                                               if (!self) return;
+                                               if (what.is_final) ++self->words_expected_;
+                                               self->gateway_.heard(what);
+                                               self->perform();
+                                             },
+                                             [weak](const std::string& why) {
+                                               const auto self = weak.lock();
+                                               if (!self) return;
+                                               spdlog::warn("voice {}: {}", self->id_, why);
+                                               self->link_->send({voices::tag::notice, why});
+                                               self->gateway_.heard_nothing();
+                                               self->perform();
+                                             }});
+  ears_->warm_up();
+  brain_->begin({[weak](const frame& f) {
+                   const auto self = weak.lock();
+                   if (!self) return;
+                   self->gateway_.brain_said(f);
+                   self->perform();
+                 },
+                 [weak](const std::string& why) {
+                   const auto self = weak.lock();
+                   if (!self) return;
+                   self->gateway_.brain_gone(why);
+                   self->perform();
+                 },
+                 [weak]() -> std::optional<operation_id> {
+                   const auto self = weak.lock();
+                   const auto n = self ? self->gateway_.asked() : std::nullopt;
+                   const auto at = n ? self->operations_.find(*n) : self->operations_.end();
+                   if (!n || at == self->operations_.end()) return std::nullopt;
+                   return at->second;
+                 }});
+}
+
+void session::client_said(const frame& f) {
+  gateway_.client_said(f);
+  perform();
+}
+
+void session::client_broke(const fault& why) {
+  gateway_.broken(why);
+  perform();
+}
+
+void session::client_gone() {
+  gateway_.client_gone();
+  perform();
+}
+
+void session::told(const records::event_record& e) {
+  if (is_over_) return;
+  if (e.type == "acknowledgement") acknowledge(e);
+  if (brain_ && (e.type == "turn_complete" || e.type == "turn_abort")) brain_->told(e);
+  perform();
+}
+
+/// Never ahead of the proof: the text comes when the stop has settled, or says which outcomes are unknown.
+void session::acknowledge(const records::event_record& e) {
+  if (!e.cancel || !stops_.contains(*e.cancel)) return;
+  const auto data = nlohmann::json::parse(e.data, nullptr, false);
+  const auto text = data.is_object() ? data.find("text") : data.end();
+  if (data.is_object() && text != data.end() && text->is_string()) gateway_.say(text->get<std::string>());
+}
+
+/// An effect can cause further effects, and the end of the session.
+void session::perform() {
+  if (std::exchange(is_performing_, true)) return;
+  const auto self = shared_from_this();
+  for (auto all = gateway_.take(); !all.empty(); all = gateway_.take())
+    for (const auto& e : all) std::visit([this](const auto& one) { perform(one); }, e);
+  is_performing_ = false;
+  if (gateway_.is_over()) end();
+}
+
+void session::end() {
+  if (std::exchange(is_over_, true)) return;
+  ears_->close();
+  if (mouth_) mouth_->hush();
+  brain_.reset();
+  link_->close();
+  std::exchange(over_, {})(shared_from_this());
+}
+
+void session::perform(const does::hear& e) { ears_->hear(e.samples); }
+
+void session::perform(const does::end_of_speech&) {
+  ears_->hear(std::string(2 * voices::pause_samples, '\0'));
+  expect_words();
+}
+
+void session::expect_words() {
+  context_->loop->after(words_patience, [weak = weak_from_this(), n = ++words_expected_] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_ || self->words_expected_ != n) return;
+    self->gateway_.heard_nothing();
+    self->perform();
+  });
+}
+
+void session::perform(const does::begin& e) {
+  const auto weak = weak_from_this();
+  const auto n = e.n;
+  operations_[n] = context_->exchanges->begin(who_, id_,
+                                              {[weak, n] {
+                                                 const auto self = weak.lock();
+                                                 if (!self) return;
+                                                 self->operations_.erase(n);
+                                                 self->gateway_.stopped(n);
+                                                 self->perform();
+                                               },
+                                               [weak, n](const std::string& why) {
+                                                 const auto self = weak.lock();
+                                                 if (!self) return;
+                                                 self->operations_.erase(n);
+                                                 self->gateway_.refused(n, why);
+                                                 self->perform();
+                                               }});
+}
+
+void session::perform(const does::judge& e) {
+  const auto at = operations_.find(e.n);
+  if (at == operations_.end()) return;
+  context_->exchanges->transcribed(at->second, e.text);
+  auto order = spoken_order(who_, at->second, e.text);
+  order.confidence = e.confidence;
+  order.apart.assign(context_->recognisers.begin(), context_->recognisers.end());
+  order.wants = turns::message_order::wish::only_stop;
+  const auto n = e.n;
+  context_->turn_scheduler.take(std::move(order), later([n](session& self, const outcome<turns::message_answer>& a) {
+                                  const auto known = self.operations_.find(n);
+                                  if (known == self.operations_.end()) return; // cancelled meanwhile
+                                  if (!a) {
+                                    self.context_->exchanges->finish(known->second, false, a.error().error.detail);
+                                    self.operations_.erase(known);
+                                    return self.gateway_.refused(n, a.error().error.detail);
+                                  }
+                                  using decided = turns::message_answer::decided;
+                                  if (a->decision == decided::cancel) {
+                                    self.context_->exchanges->forget(known->second);
+                                    self.operations_.erase(known);
+                                    if (a->cancel) self.stops_.insert(*a->cancel);
+                                    if (self.stops_.size() > most_stops)
+                                      self.stops_.erase(self.stops_.begin()); // the oldest
+                                  }
+                                  self.gateway_.judged(n, a->decision == decided::cancel    ? voices::verdict::stops
+                                                          : a->decision == decided::ignored ? voices::verdict::ignored
+                                                                                            : voices::verdict::passes);
+                                }));
+}
+
+void session::perform(const does::cancel& e) {
+  const auto at = operations_.find(e.n);
+  if (at == operations_.end()) return gateway_.fenced(e.n);
+  const auto id = at->second;
+  operations_.erase(at);
+  context_->exchanges->cancel(id, who_, [weak = weak_from_this(), n = e.n] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->gateway_.fenced(n);
+    self->perform();
+  });
+}
+
+void session::perform(const does::leave& e) {
+  if (const auto at = operations_.find(e.n); at != operations_.end()) context_->exchanges->leave(at->second);
+  operations_.erase(e.n);
+}
+
+void session::perform(const does::finish& e) {
+  if (const auto at = operations_.find(e.n); at != operations_.end())
+    context_->exchanges->finish(at->second, e.spoken, e.failure);
+  operations_.erase(e.n);
+}
+
+void session::perform(const does::speak& e) {
+  const auto at = operations_.find(e.n);
+  const auto speech = e.speech;
+  if (at == operations_.end()) return gateway_.speech_over(speech, "its exchange has ended");
+  const auto weak = weak_from_this();
+  mouth_ = std::make_shared<mouth>(context_, mouth::hooks{[weak, speech](std::string_view samples) {
+                                                            const auto self = weak.lock();
+                                                            if (!self) return;
+                                                            self->gateway_.chunk(speech, samples);
+                                                            self->perform();
+                                                          },
+                                                          [weak, speech](const std::string& failure) {
+                                                            const auto self = weak.lock();
+                                                            if (!self) return;
+                                                            self->gateway_.speech_over(speech, failure);
+                                                            self->perform();
+                                                          }});
+  mouth_->speak(at->second, who_, e.text, e.speed);
+}
+
+void session::perform(const does::hush&) {
+  if (mouth_) mouth_->hush();
+  mouth_.reset();
+}
+
+void session::perform(const does::linger& e) {
+  context_->loop->after(linger_time, [weak = weak_from_this(), n = e.n] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    self->gateway_.lingered(n);
+    self->perform();
+  });
+}
+
+void session::perform(const does::close&) { link_->close(); }
+
+} // namespace quell::controller::voice

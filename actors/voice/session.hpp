@@ -1,0 +1,83 @@
+// One client of the voice gateway: its connection, recogniser, voice and brain, joined by the pure `gateway_side`. On
+// the loop's thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "actors/voice/brain_port.hpp"
+#include "actors/voice/ears.hpp"
+#include "actors/voice/exchange_table.hpp"
+#include "actors/voice/mouth.hpp"
+#include "integrations/voice/gateway_side.hpp"
+
+namespace quell::controller::voice {
+
+/// Must be held by a shared_ptr.
+class session : public std::enable_shared_from_this<session> {
+ public:
+  session(voice_context_ref house, std::string id, speaker who, std::shared_ptr<integrations::voice::frame_link> link,
+          std::shared_ptr<brain_port> brain, std::function<void(const std::shared_ptr<session>&)> over);
+
+  void begin();
+  void client_said(const integrations::voice::frame& f);
+  void client_broke(const fault& why);
+  void client_gone();
+  /// A committed event.
+  void told(const records::event_record& e);
+  const scope_path& scope() const { return who_.scope; }
+
+ private:
+  using frame = integrations::voice::frame;
+  void perform();
+  void end();
+  void acknowledge(const records::event_record& e);
+  void expect_words();
+
+  void perform(const integrations::voice::gateway_effects::to_client& e) { link_->send(e.what); }
+  void perform(const integrations::voice::gateway_effects::to_brain& e) {
+    if (brain_) brain_->take(e.what);
+  }
+  void perform(const integrations::voice::gateway_effects::hear& e);
+  void perform(const integrations::voice::gateway_effects::end_of_speech& e);
+  void perform(const integrations::voice::gateway_effects::begin& e);
+  void perform(const integrations::voice::gateway_effects::judge& e);
+  void perform(const integrations::voice::gateway_effects::cancel& e);
+  void perform(const integrations::voice::gateway_effects::leave& e);
+  void perform(const integrations::voice::gateway_effects::finish& e);
+  void perform(const integrations::voice::gateway_effects::speak& e);
+  void perform(const integrations::voice::gateway_effects::hush& e);
+  void perform(const integrations::voice::gateway_effects::linger& e);
+  void perform(const integrations::voice::gateway_effects::close& e);
+  /// Runs later on the loop's thread, if this session still exists.
+  template <class Work>
+  auto later(Work what) {
+    return [loop = context_->loop, weak = weak_from_this(), what = std::move(what)](const auto&... told) {
+      loop->post([weak, what, told...] {
+        const auto self = weak.lock();
+        if (!self || self->is_over_) return;
+        what(*self, told...);
+        self->perform();
+      });
+    };
+  }
+
+  const voice_context_ref context_;
+  const std::string id_;
+  const speaker who_;
+  const std::shared_ptr<integrations::voice::frame_link> link_;
+  std::shared_ptr<brain_port> brain_;
+  std::function<void(const std::shared_ptr<session>&)> over_;
+  integrations::voice::gateway_side gateway_;
+  std::shared_ptr<ears> ears_;
+  std::shared_ptr<mouth> mouth_;
+  std::map<integrations::voice::exchange_number, operation_id> operations_;
+  std::set<cancel_id> stops_;        ///< stops from this session that are not acknowledged yet
+  std::uint64_t words_expected_ = 0; ///< incremented with each pause and each transcript
+  bool is_over_ = false, is_performing_ = false;
+};
+
+} // namespace quell::controller::voice

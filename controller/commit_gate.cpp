@@ -1,0 +1,361 @@
+// The gate in detail: absorb() moves effects from ledger to fleet and into the transaction, end_transaction() submits,
+// committed() releases.
+#include "controller/commit_gate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/audit.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+/// Ticks come at least once a second. After a longer silence this process itself was stalled (or its host slept).
+constexpr std::chrono::seconds stalled_after{5};
+
+bool is_create(const records::entry& e) { return std::holds_alternative<records::put_operation>(e); }
+
+/// The store lacked room or was locked: memory is ahead of the disk in a known way. After any other failure only the
+/// disk shows what was written (DESIGN 3.11).
+bool may_be_tried_again(const fault& why) {
+  return why.code == "disk_full" || why.code == "database_locked" || why.code == "read_only" ||
+         why.code == "store_mismatch";
+}
+
+refusal storage_refusal(const fault& why) {
+  return {fault{"storage_unavailable",
+                "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.",
+                {}},
+          {},
+          {}};
+}
+
+} // namespace
+
+commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges,
+                         moment now)
+    : edges_(edges), now_(now) {
+  auto workers = recovered.workers;
+  const auto cluster = recovered.cluster;
+  const auto epoch = recovered.epoch;
+  std::vector<std::pair<operation_id, std::string>> adopted;
+  for (const auto& record : recovered.live)
+    if (record.hot.worker) adopted.emplace_back(record.id, *record.hot.worker);
+  ledger_ = ledger::make(s.ledger, std::move(recovered), now);
+  fleet_ = fleet::make(s.fleet, *ledger_, std::move(workers), cluster, epoch, std::move(s.token_for), now);
+  ledger_->ask_reachability([this](const std::string& worker) { return fleet_->reach(worker); });
+  for (const auto& [id, worker] : adopted) edges_.output_expected(id, worker);
+  sweeping_ = true;
+  absorb(now);
+  end_transaction(now);
+}
+
+void commit_gate::create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now) {
+  if (edges_.storage_low()) {
+    done(tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
+    return;
+  }
+  auto answer = ledger_->create(order, fresh, now);
+  absorb(now);
+  transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) {
+    if (durable || !answer)
+      done(answer);
+    else
+      done(tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}})));
+  });
+  dirty_ = true; // a refusal writes nothing and waits for nothing
+}
+
+void commit_gate::create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
+                              reply<std::vector<outcome<created>>> done, moment now) {
+  std::vector<outcome<created>> answers;
+  answers.reserve(orders.size());
+  const bool is_low = edges_.storage_low();
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (is_low)
+      answers.push_back(
+          tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
+    else
+      answers.push_back(ledger_->create(orders[i], fresh[i], now));
+  }
+  absorb(now);
+  transaction_.answers.push_back([answers = std::move(answers), done = std::move(done)](bool durable) mutable {
+    for (auto& answer : answers)
+      if (!durable && answer) answer = tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}}));
+    done(std::move(answers));
+  });
+  dirty_ = true;
+}
+
+void commit_gate::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now) {
+  auto answer = ledger_->cancel(order, fresh, now);
+  if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined)
+    transaction_.fence.push_back(answer->record.id);
+  // In the cancel's own transaction, so that no cancel exists without its author's name.
+  if (answer && !order.dry_run) ledger_->add_event(audit_of_cancel(order, answer->record.id), now);
+  absorb(now);
+  // The answer is the cancel as accepted, now fenced: later changes (signalled, settled) can still be missing on disk.
+  const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
+  transaction_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
+                                  done = std::move(done)](bool durable) mutable {
+    if (answer && answer->record.outcome == cancel_outcome::joined && (!durable || awaits_retry(answer->record)))
+      answer->record.durable = false;
+    if (fences) {
+      answer->record.durable = durable;
+      auto& times = answer->record.report;
+      times.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
+      if (answer->record.status == cancel_status::settled) { // nothing was live, so the cancel is complete
+        times.signalled_ms = times.settled_ms = times.fenced_ms;
+        answer->proven = true;
+      }
+    }
+    done(answer);
+  });
+  sweeping_ = true;
+  end_transaction(now);
+}
+
+void commit_gate::step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now) {
+  auto answer = ask(*ledger_, *fleet_, now);
+  absorb(now);
+  transaction_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
+  dirty_ = true;
+}
+
+void commit_gate::order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now) {
+  auto answer = ask(*ledger_, now);
+  if (answer.fences) transaction_.fence.push_back(*answer.fences);
+  absorb(now);
+  transaction_.answers.push_back([then = std::move(answer.then)](bool durable) { then(durable); });
+  dirty_ = true;
+  if (!answer.fences) return;
+  sweeping_ = true;
+  end_transaction(now);
+}
+
+void commit_gate::transaction(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask,
+                              moment now) {
+  auto answer = ask(*ledger_, now);
+  absorb(now);
+  // The answer can depend on rows of an earlier transaction that the disk has refused so far.
+  transaction_.answers.push_back(
+      [this, answer = std::move(answer)](bool durable) { answer(durable && !awaits_retry()); });
+  dirty_ = true;
+}
+
+void commit_gate::write(std::vector<records::entry> rows, reply<result<void>> done, moment now) {
+  for (auto& row : rows) batch_.push_back(std::move(row));
+  absorb(now);
+  transaction_.answers.push_back([done = std::move(done)](bool durable) {
+    if (durable)
+      done({});
+    else
+      done(failure("storage_unavailable", "Nothing was written: the store is full. Free space, then repeat."));
+  });
+  end_transaction(now);
+}
+
+void commit_gate::drop_old(const service::old_things& what, reply<bool> done, moment now) {
+  // A cancel that comes right after this waits for one small transaction.
+  const bool is_idle = gate_.empty() && batch_.empty() && !sweeping_;
+  if (!(what.insist ? may_sweep() : is_idle)) {
+    done(false);
+    return;
+  }
+  end_transaction(now); // effects of earlier messages go in a transaction of their own
+  ledger_->forget(what.operations, what.cancels);
+  for (const auto& id : what.operations) batch_.emplace_back(records::drop_operation{id});
+  for (const auto& id : what.cancels) batch_.emplace_back(records::drop_cancel{id});
+  if (what.events_up_to > 0) batch_.emplace_back(records::drop_events{what.events_up_to});
+  transaction_.answers.push_back([done = std::move(done)](bool durable) { done(durable); });
+  end_transaction(now);
+}
+
+void commit_gate::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
+                        std::optional<boot_time> arrived) {
+  if (const auto* end = std::get_if<wire::task_ended>(&e.body)) count_output(public_key, e.session, *end);
+  fleet_->frame(route, public_key, e, now, arrived);
+  if (const auto* h = std::get_if<wire::hello>(&e.body))
+    for (const auto& end : h->results) count_output(public_key, h->proposed, end);
+  absorb(now);
+}
+
+/// A count from outside a live session, or for another worker's task, must not end that task's output early.
+void commit_gate::count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end) {
+  if (fleet_->session_of_key(public_key) != session) return;
+  if (const auto worker = fleet_->name_of_key(public_key)) edges_.output_counted(end.operation, *worker, end.output);
+}
+
+void commit_gate::unsupported_version(const std::string& route, const std::string& public_key, std::uint32_t version,
+                                      moment now) {
+  fleet_->unsupported_version(route, public_key, version, now);
+  absorb(now);
+}
+
+/// Passes effects on until neither side has more. Order matters: a stop reaches the fleet before anything is placed
+/// after it.
+void commit_gate::absorb(moment now) {
+  now_ = now;
+  for (;;) {
+    auto l = ledger_->take();
+    const bool quiet = l.empty();
+    if (!quiet) {
+      for (auto& e : l.journal) batch_.push_back(std::move(e));
+      for (auto& order : l.stops) fleet_->send_stop(order, now);
+      for (auto& [need, id] : l.placeable) fleet_->enqueue(need, id);
+      for (auto& [worker, slots] : l.freed) fleet_->slots_freed(worker, slots, now);
+      for (auto& s : l.stored) transaction_.stored.push_back(std::move(s));
+      for (auto& e : l.ended) transaction_.ended.push_back(std::move(e));
+      for (auto& s : l.signals) transaction_.signals.push_back(std::move(s));
+      for (auto& s : l.owner_signals) transaction_.owner_signals.push_back(std::move(s));
+      placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
+    }
+    auto f = fleet_->take();
+    for (const auto& frame : f.urgent) edges_.send(frame);
+    for (auto& e : f.journal) batch_.push_back(std::move(e));
+    for (auto& frame : f.ordered) transaction_.frames.push_back(std::move(frame));
+    if (f.allowed_keys) edges_.allow_keys(std::move(*f.allowed_keys));
+    if (placing_) {
+      placing_ = false;
+      // Starts beyond one call's limit wait for the next transaction, so that a cancel never waits for a long round of
+      // placing.
+      more_to_place_ = fleet_->place(now);
+      continue;
+    }
+    if (quiet && f.empty()) break;
+  }
+  if (!batch_.empty() || !transaction_.frames.empty() || !transaction_.stored.empty()) dirty_ = true;
+}
+
+void commit_gate::end_transaction(moment now) {
+  now_ = now;
+  dirty_ = false;
+  submit_transaction();
+}
+
+void commit_gate::submit_transaction() {
+  const bool nothing = batch_.empty() && transaction_.frames.empty() && transaction_.stored.empty() &&
+                       transaction_.ended.empty() && transaction_.signals.empty() &&
+                       transaction_.owner_signals.empty() && transaction_.answers.empty() && transaction_.fence.empty();
+  if (nothing) return;
+  if (!refused_batches_.empty() && std::any_of(batch_.begin(), batch_.end(), records::depends_on_terminal_rows))
+    take_up_refused();
+  for (const auto& e : batch_) {
+    if (const auto* event = std::get_if<records::put_event>(&e)) transaction_.events.push_back(event->record);
+    transaction_.creates = transaction_.creates || is_create(e);
+  }
+  if (!batch_.empty()) {
+    // Every transaction uses numbers that an earlier one reserves; until that reservation is on disk each one repeats
+    // it.
+    const auto limit = reservation(batch_);
+    if (limit) reserving_ = std::max(reserving_.value_or(0), *limit);
+    if (reserving_ && limit < reserving_) batch_.emplace_back(records::reserve_seq{*reserving_});
+    transaction_.reserves = reserving_;
+    if (!refused_batches_.empty()) refused_batches_.overtaken_by(row_keys(batch_));
+    if (transaction_.creates) transaction_.keys = row_keys(batch_);
+    if (!transaction_.creates || transaction_.took_up) transaction_.retry = batch_;
+    submitted_ = edges_.submit(std::exchange(batch_, {}));
+  }
+  transaction_.ticket = submitted_;
+  if (transaction_.ticket <= committed_ && gate_.empty()) {
+    auto g = std::exchange(transaction_, {});
+    release(g, now_);
+    return;
+  }
+  gate_.push_back(std::exchange(transaction_, {}));
+}
+
+void commit_gate::committed(const records::commit_notice& notice, moment now) {
+  now_ = now;
+  committed_ = std::max(committed_, notice.ticket);
+  if (notice.failure) edges_.refusal_known(notice.ticket);
+  for (auto& g : gate_)
+    if (notice.failure && g.ticket == notice.ticket) g.failure = notice.failure;
+  while (!gate_.empty() && gate_.front().ticket <= committed_) {
+    auto g = std::move(gate_.front());
+    gate_.pop_front();
+    release(g, now);
+  }
+  absorb(now);
+  end_transaction(now);
+}
+
+void commit_gate::release(gated& g, moment now) {
+  const bool durable = !g.failure;
+  if (durable && g.reserves && g.reserves == reserving_) reserving_.reset();
+  for (const auto& frame : g.frames) {
+    // If the write failed only stops leave: an assignment or a lease that is not on disk must not leave.
+    if (!durable && !std::holds_alternative<wire::stop>(frame.frame.body)) {
+      fleet_->frame_withheld(frame.route, now);
+      continue;
+    }
+    if (const auto* start = std::get_if<wire::start>(&frame.frame.body)) {
+      if (awaits_retry(start->operation)) { // a refused write holds its assignment
+        fleet_->frame_withheld(frame.route, now);
+        continue;
+      }
+      const auto live = ledger_->view(start->operation, now);
+      if (!live || live->hot.self_status) { // declared dead while it waited here, or since it left
+        // Its number is taken, so some frame must carry it: an empty message.
+        auto nothing = frame;
+        nothing.frame.body = wire::results_stored{};
+        edges_.send(nothing);
+        fleet_->frame_left(frame.route, frame.frame.number, now);
+        continue;
+      }
+      if (const auto worker = fleet_->name_of_route(frame.route)) edges_.output_expected(start->operation, *worker);
+    }
+    edges_.send(frame);
+    fleet_->frame_left(frame.route, frame.frame.number, now);
+  }
+  for (const auto& s : g.signals) edges_.signal(s);
+  for (const auto& s : g.owner_signals) edges_.tell_owner(s);
+  // After the frames: the callers of a stop wait for the frames.
+  for (const auto& id : g.fence) ledger_->cancel_fenced(id, durable, now);
+  for (auto& answer : g.answers) answer(durable);
+  if (durable)
+    for (const auto& event : g.events) edges_.publish(event);
+  if (durable) {
+    for (const auto& [worker, id] : g.stored)
+      if (!is_acknowledged_later(worker, id)) fleet_->result_stored(worker, id, now);
+    for (const auto& e : g.ended) {
+      edges_.output_closes(e.id);
+      edges_.ended(e);
+    }
+  } else if (g.creates || !may_be_tried_again(*g.failure)) {
+    edges_.fail_stop(*g.failure);
+  } else {
+    defer_batch(g);
+  }
+  absorb(now);
+}
+
+std::optional<boot_time> commit_gate::tick(moment now) {
+  now_ = now;
+  if (last_tick_ && now.boot - *last_tick_ > stalled_after) ledger_->externals()->was_stalled(now);
+  last_tick_ = now.boot;
+  if (!edges_.storage_low() && !refused_batches_.empty()) retry_refused(now);
+  edges_.ticked(now);
+  const auto fleet_next = fleet_->tick(now);
+  auto next = end_burst(now);
+  if (fleet_next && (!next || *fleet_next < *next)) next = fleet_next;
+  // If the gate is full, the next commit continues the sweep.
+  if (dirty()) next = now.boot;
+  return next;
+}
+
+std::optional<boot_time> commit_gate::end_burst(moment now) {
+  now_ = now;
+  // A start can have brought a deadline that is nearer than the next tick.
+  const auto next = ledger_->tick(now);
+  // One slice of a sweep at a time, and only after the journal has written the earlier ones: a new cancel waits for at
+  // most one slice.
+  if (may_sweep()) sweeping_ = ledger_->step(now);
+  placing_ = true;
+  absorb(now);
+  end_transaction(now);
+  return next;
+}
+
+} // namespace quell::controller

@@ -1,0 +1,400 @@
+// The ledger's state and the names of its steps. Each step is in the file that its comment names.
+//
+// It rests on three ideas:
+//  - A stop is *derived*: accepting a cancel writes one record; whether an operation is stopped follows from its chain
+//    (itself and its ancestors up to a detached edge) whenever it is read (judge.cpp). Sweeps later *materialise* the
+//    stop leaf by leaf (sweep.cpp).
+//  - An operation ends in two steps: its own work ends (`end_own_work`), and it becomes terminal when nothing below it
+//    lives (`finish`). So a covered operation keeps its chain until it has been counted, and a report never loses a
+//    leaf (ends.cpp).
+//  - Every change and the counts that follow from it leave in the same `take()`, so any prefix of batches is a
+//    consistent past (recovery.cpp).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "controller/ledger.hpp"
+#include "controller/ledger/cancel_run.hpp"
+#include "controller/ledger/id_index.hpp"
+#include "controller/ledger/interner.hpp"
+#include "controller/ledger/memory.hpp"
+#include "controller/ledger/operation.hpp"
+#include "controller/ledger/quotas.hpp"
+#include "controller/ledger/scope_tree.hpp"
+#include "controller/ledger/sweep.hpp"
+
+namespace quell::controller::live {
+
+/// An operation that ends later than this after the kill counts as unconfirmed.
+inline constexpr std::chrono::seconds unproven_after{10};
+
+/// The first stop that covers an operation.
+struct found_stop {
+  std::uint64_t seq = 0;
+  stop_cause cause = stop_cause::cancel;
+  std::optional<cancel_id> cancel;
+  const stop_words* words = nullptr; ///< valid only during the call
+};
+
+/// How an operation's own work ended.
+struct self_status {
+  status as = status::completed;
+  std::optional<receipt> how;
+  std::optional<proof> evidence;
+  std::optional<exit_state> exit;
+  std::optional<records::operation_error> error;
+  std::optional<std::string> completed_data = std::nullopt; ///< of a turn: see own_outcome
+  std::string abort_reason = "error";
+};
+
+enum class announce : bool { no, yes };
+
+class live_ledger final : public ledger, public local_operations, public asked_questions, public external_operations {
+ public:
+  live_ledger(ledger_settings s, records::recovered_state recovered, moment now);
+
+  void ask_reachability(std::function<reachability(const std::string&)> ask) override { ask_ = std::move(ask); }
+  ledger_effects take() override;
+  bool step(moment now) override;
+  std::optional<boot_time> tick(moment now) override;
+  outcome<created> create(const create_order& order, operation_id fresh, moment now) override;
+  outcome<cancel_view> cancel(const cancel_order& order, cancel_id fresh, moment now) override;
+  void cancel_fenced(const cancel_id& id, bool durable, moment now) override;
+  outcome<operation_id> declare_dead(const operation_id& id, const std::string& reason, const caller& by,
+                                     moment now) override;
+  std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) override;
+  void kill_declared(index x);
+  std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) override;
+  std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) override;
+  std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment now) override;
+  bool is_placeable(const operation_id& id) const override;
+  void note_waiting(const operation_id& id, std::string what, std::string detail, moment now) override;
+  void started(const std::string& worker, const wire::task_started& m, moment now) override;
+  void stopping(const std::string& worker, const wire::task_stopping& m, moment now) override;
+  void ended(const std::string& worker, const wire::task_ended& m, moment now) override;
+  void unproven(const std::string& worker, const wire::task_unproven& m, moment now) override;
+  void stop_applied(const std::string& worker, std::uint64_t stop_seq, moment now) override;
+  void reconcile(const std::string& worker, const wire::hello& h, bool same_life, moment now) override;
+  void reachability_changed(const std::string& worker, moment now) override;
+  std::optional<boot_time> lease_expired(const std::string& worker,
+                                         const std::function<boot_time(std::optional<milliseconds>)>& dead_by,
+                                         moment now) override;
+  void output_counts(const operation_id& id, const quell::output_counts& counts) override;
+  std::optional<live_view> view(const operation_id& id, moment now) const override;
+  std::optional<cancel_view> view_cancel(const cancel_id& id, moment now) const override;
+  std::vector<cancel_view> open_cancels(moment now) const override;
+  std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live, const scope_path* after,
+                                 std::size_t limit) const override;
+  tree_page branches(const tree_question& q) const override;
+  bool visible(const operation_id& id, const caller& by) const override;
+  std::uint64_t last_seq() const override { return next_seq_ - 1; }
+  std::map<std::string, std::uint64_t> live_by_status() const override;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override;
+  std::size_t live_count() const override { return operations_.size(); }
+  std::uint32_t slots_on(const std::string& worker) const override;
+  std::uint64_t live_on(const std::string& worker) const override;
+  void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
+  void add_event(records::event_record e, moment now) override;
+
+  // actors.cpp
+  local_operations* actors() override { return this; }
+  outcome<operation_id> start_local(const operation_id& id, moment now) override;
+  bool pause(const operation_id& id, moment now) override;
+  bool ask(const operation_id& id, asked_question what, moment now) override;
+  bool take_back(const operation_id& id, const operation_id& question, moment now) override;
+  outcome<operation_id> answer(const operation_id& id, const human_answer& what, moment now) override;
+  outcome<operation_id> decide(const operation_id& id, const decision& d, const records::call_outcome& denied_result,
+                               moment now) override;
+  bool finish_local(const operation_id& id, const own_outcome& end, moment now) override;
+  bool stop_local(const operation_id& id, stop_cause cause, std::optional<records::call_outcome> call,
+                  moment now) override;
+  std::uint64_t add_message(records::message_record message, moment now) override;
+  void add_closed_call(records::call_record call) override;
+  void note_outcome(const operation_id& id, std::string json) override;
+  std::vector<operation_id> interrupted() override;
+  std::vector<open_turn> open_turns() const override;
+  void acknowledged(const message_id& message) override;
+  // scope_outline.cpp
+  std::uint64_t live_in(const scope_path& scope) const override;
+  bool has_live_of(const std::string& owner, const scope_path& scope) const override;
+  std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const override;
+  std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
+                                    std::size_t limit) const override;
+
+  // externals.cpp
+  external_operations* externals() override { return this; }
+  outcome<operation_id> start_external(const operation_id& id, const caller& by, moment now) override;
+  outcome<operation_id> end_external(const owner_report& report, const caller& by, moment now) override;
+  void note_late_report(const owner_report& report, moment now) override;
+  heartbeat_answer heartbeat(const heartbeat_order& order, moment now) override;
+  outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
+  std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
+  void was_stalled(moment now) override { woke_ = now.boot; }
+
+ private:
+  struct worker_state {
+    index head = none; ///< held operations
+    std::uint64_t live = 0;
+    std::uint32_t slots = 0;
+  };
+  struct timer {
+    enum class purpose : std::uint8_t { deadline, unconfirmed, lease, restored };
+    boot_time at;
+    index operation;
+    std::uint64_t seq;
+    purpose what;
+    friend bool operator>(const timer& a, const timer& b) { return a.at > b.at; }
+  };
+  /// An entry kept until an instant: a tombstone, or a cutoff (scope and generation).
+  struct expiry {
+    boot_time at;
+    std::optional<operation_id> tombstone;
+    index scope = none;
+    std::uint32_t generation = 0;
+    std::uint64_t cutoff = 0;
+    friend bool operator>(const expiry& a, const expiry& b) { return a.at > b.at; }
+  };
+  template <class T>
+  using soonest_first = std::priority_queue<T, std::vector<T>, std::greater<>>;
+  using stop_messages = std::map<index, wire::stop>; ///< by worker
+
+  // table.cpp: nodes, and the lists and counts that contain them
+  index find(const operation_id& id) const;
+  bool is_same(index x, std::uint64_t seq) const { return operations_[x].seq == seq; }
+  operation_details& details(index x);
+  index add_operation(const records::operation_record& r);
+  void remove_operation(index x);
+  void put_in_list(index x);
+  void take_from_list(index x);
+  void hold(index x, index worker);
+  void release(index x);
+  index worker_index(const std::string& name);
+  index known_worker(const std::string& name) const;
+  std::uint64_t& live_count_of(const operation_node& n) {
+    return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
+  }
+  std::vector<index> held_by(index worker) const;
+  void set_status(index x, status to);
+  index operation_parent(index x) const; ///< along non-detached edges; none = top
+  outlined outline_of(index x) const;
+  bool never_sent(index x) const;
+  std::uint32_t slots_of(index x) const;
+  requirement requirement_of(const task_spec& spec, const std::string& author) const;
+  void offer(index x); ///< to the placement, if it can be placed
+
+  // record.cpp: rows, events and seqs
+  std::uint64_t take_seq();
+  void reserve_seqs();
+  records::operation_hot hot_of(index x) const;
+  void write_row(index x);
+  void write_event(std::string type, index x, moment now);
+  void write_event(std::string type, const cancel_run& run, moment now);
+  void touch(cancel_run& run);
+
+  // judge.cpp: the stop of an operation, and the cancels that count it
+  std::optional<found_stop> stop_of(index x) const;
+  void covering(index x, std::vector<cancel_run*>& out) const;
+  bool broad_matches(const cancel_run& run, index x) const;
+  bool covers(const cancel_run& run, index x) const;
+  bool parent_end_stops(index parent, index child) const;
+  template <class Visit>
+  void each_in_scope(index scope, const Visit& visit) const;
+  bool is_below(index x, index ancestor) const; ///< along all edges
+  bool sees(const caller& by, index x) const;
+
+  // branches.cpp
+  template <class Next, class IsThere, class IsBehind>
+  index behind(index head, const tree_place& place, Next next, IsThere is_there, IsBehind is_behind) const;
+  tree_branch branch_of(index x) const;
+  void list_children(index parent, const tree_question& q, tree_page& page) const;
+  void list_roots(index scope, const tree_question& q, tree_page& page) const;
+  void list_scope(index scope, const tree_question& q, tree_page& page) const;
+  bool list_inner_scopes(index scope, const std::string& after, std::size_t limit, tree_page& page) const;
+
+  // create.cpp
+  std::optional<refusal> refuse_id(const create_order& order, const std::optional<scope_path>& scope, moment now) const;
+  std::optional<refusal> refuse_parent(const operation_id& id) const;
+  std::optional<refusal> refuse_scope(const create_order& order, const scope_path& scope) const;
+  std::optional<refusal> refuse_size(index parent) const;
+  std::optional<refusal> refuse_share(const create_order& order, const scope_path& scope) const;
+  outcome<std::vector<index>> superseded_by(const create_order& order, const scope_path& scope, index parent) const;
+  refusal stale(const std::optional<found_stop>& stop, const std::string& otherwise) const;
+  refusal stale_by(const cancel_id& id, const records::cancel_target& target, std::uint64_t seq) const;
+  void begin_at_once(index x, moment now);
+
+  // cancel.cpp
+  outcome<records::cancel_target> resolve_target(const cancel_order& order) const;
+  outcome<cancel_view> cancel_absent(const cancel_order& order, records::cancel_record r, const operation_id& id,
+                                     moment now);
+  cancel_run draft(const cancel_order& order, records::cancel_record r);
+  bool is_full(const cancel_run& run) const;
+  std::vector<index> covered_list(const cancel_run& run) const;
+  std::uint64_t count_covered(const cancel_run& run) const;
+  std::vector<index> workers_below(const cancel_run& run) const;
+  cancel_run* joinable(const cancel_run& fresh, std::uint64_t covered);
+  void tighten(cancel_run& run, milliseconds grace, moment now);
+  cancel_view dry_view(cancel_run run) const;
+  cancel_run& accept(cancel_run run, std::uint64_t covered, moment now);
+  void raise_cutoff(const cancel_run& run, moment now);
+  void enter(cancel_run& run); ///< makes it findable from its target
+  void leave(cancel_run& run);
+  void queue_sweep(const cancel_run& run);
+  void send_stops(const cancel_run& run, const std::vector<index>& workers, std::optional<milliseconds> grace);
+  void put_tombstone(const records::tombstone_record& t, moment now);
+  void drop_tombstone(const operation_id& id);
+
+  // progress.cpp: fenced, signalled, settled
+  void check_signalled(cancel_run& run, moment now);
+  void check_settled(std::uint64_t run_seq, moment now);
+  double since_received(const cancel_run& run, moment now) const;
+  bool is_reachable(index worker) const;
+  void tally(index x, receipt how, proof evidence, moment now);
+  void worker_is_done(index worker, moment now);
+
+  // ends.cpp
+  void set_stop(index x, const found_stop& stop, announce say, moment now);
+  void announce_cancelling(index x, moment now) { set_stop(x, {}, announce::yes, now); }
+  void apply_stop(index x, const found_stop& stop, moment now);
+  void begin(index x, wall_time at, moment now);
+  void end_own_work(index x, self_status e, moment now);
+  void stop_children(index x, moment now);
+  void finish(index x, moment now);
+  void finish_one(index x, moment now);
+  void lose(index x, proof evidence, receipt how, std::string message, moment now);
+  self_status stopped_end(index x, receipt how, proof evidence) const;
+  void remember(index x, moment now);
+
+  // actors.cpp
+  void close_call(index x, records::call_outcome outcome);
+  void signal(index x, milliseconds grace);
+  void write_event_data(std::string type, std::string data, index x, moment now);
+  void asks_no_more(index x, moment now);
+  void tell_turn_over(index x, const self_status& e, moment now);
+  records::call_outcome stopped_call(index x, stop_cause cause) const;
+  void interrupt_actors(moment now);
+  bool waits_for_human(index x) const;
+  bool asks(index x) const { return operations_[x].details && operations_[x].details->question; }
+  void go_on(index x);
+  void tell_dropped(index x, moment now);
+
+  // externals.cpp
+  void enter_external(index x, const external_spec& spec);
+  void leave_external(index x);
+  void begin_lease(index x, boot_time until);
+  boot_time lease_end(const external_state& e) const { return std::max(e.lease_until, woke_ + e.lease); }
+  void look_at_lease(index x, moment now);
+  std::vector<std::pair<index, std::uint64_t>> in_session(const std::string& session, const caller& by) const;
+  outcome<index> find_external(const operation_id& id, const caller& by) const;
+  bool settle_stop(index x, moment now);
+  milliseconds grace_below(index x) const;
+  void tell_owner(index x, milliseconds grace, moment now);
+  void hurry_owners(const cancel_run& run, std::optional<milliseconds> grace, moment now);
+  void recover_external(index x, moment now);
+  void recover_grace(index x, moment now);
+  external_signal signal_to_owner(index x) const;
+
+  // sweep.cpp
+  std::size_t run_sweep(sweep& s, std::size_t budget, moment now);
+  void visit(index x, moment now);
+  void push_children(sweep& s, index x) const;
+  void queue_below(index x);
+
+  // stops.cpp: stops that are not cancels
+  void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
+                       const stop_words* words = nullptr);
+  void add_stop_below(stop_messages& messages, index x) const;
+  void send(stop_messages messages, std::uint64_t seq, stop_cause cause, std::optional<cancel_id> cancel,
+            std::optional<milliseconds> grace);
+  std::vector<index> workers_of(index x) const;
+
+  // reconcile.cpp
+  void take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now);
+  void missing(index x, const wire::hello& h, bool same_life, moment now);
+  void resend_stops(index worker, moment now);
+  void put_back(index x, moment now);
+  void note_late(const operation_id& id, const wire::task_ended& m);
+
+  // views.cpp
+  cancel_view view_of(const cancel_run& run, moment now) const;
+  unproven_operation unproven_of(const cancel_run& run, index x, moment now) const;
+  std::vector<index> oldest_left(const cancel_run& run, std::size_t limit) const;
+  std::uint64_t stopping_in(index scope) const;
+  scope_view view_of_scope(index scope) const;
+
+  // recovery.cpp
+  void recover(records::recovered_state& recovered, moment now);
+  void recover_operation(const records::operation_record& r, moment now);
+  void recover_cancel(const records::cancel_record& r, moment now);
+  void recover_supersede();
+
+  // restored.cpp: gaps of a restored backup
+  void doubt(index x, moment now);
+  boot_time doubted_until(index x) const;
+  void adopt(const operation_id& id, index worker);
+  void not_there(index x);
+  void end_doubt(index x, moment now);
+
+  // clock.cpp
+  void expire(moment now);
+  void set_deadline(index x, boot_time at);
+
+  ledger_settings settings_;
+  ledger_effects effects_;
+  std::function<reachability(const std::string&)> ask_;
+
+  std::uint64_t next_seq_ = 1, seq_limit_ = 1, next_event_ = 1;
+  slab<operation_node> operations_;
+  id_index by_id_;
+  scope_tree scopes_;
+  interner<std::string> owners_;
+  author_counts authors_;               ///< by interned owner
+  interner<std::string> workers_;       ///< never released: as many as were ever enrolled
+  interner<std::string> sessions_;      ///< of runtimes that own external operations
+  std::vector<index> session_heads_;    ///< by interned session
+  std::map<std::uint64_t, index> told_; ///< external operations whose owner was told to stop, by seq
+  boot_time woke_{};                    ///< when this process was last found to have been stalled
+  boot_time began_{};
+  std::uint64_t restored_below_ = 0; ///< see records::recovered_state
+  interner<requirement> needs_;
+  interner<std::pair<std::string, std::string>> reasons_;
+  std::vector<worker_state> worker_states_; ///< by interned worker
+  std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
+  /// (scope, key): live operations, oldest first.
+  std::map<std::pair<index, std::string>, std::vector<index>> superseding_;
+
+  std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
+  std::unordered_map<cancel_id, std::uint64_t> run_of_;
+  std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
+  std::size_t scope_cancels_ = 0;  ///< open ones of scopes
+  std::set<std::uint64_t> dirty_;
+  std::set<cancel_id> changed_;
+  std::deque<sweep> sweeps_;
+  std::vector<operation_id> interrupted_; ///< by the restart that began this life
+
+  ended_memory recent_;
+  bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
+  /// Rows of operations that ended without their worker's report, for late evidence.
+  bounded_memory<operation_id, records::operation_hot, 10'000> silent_ends_;
+  std::unordered_map<operation_id, records::tombstone_record> tombstones_;
+  std::map<std::string, std::size_t> tombstones_of_; ///< by token
+  soonest_first<timer> timers_;
+  soonest_first<expiry> expiries_;
+};
+
+template <class Visit>
+void live_ledger::each_in_scope(index scope, const Visit& visit) const {
+  std::vector<index> inner{scope};
+  while (!inner.empty()) {
+    const scope_node& node = scopes_[inner.back()];
+    inner.pop_back();
+    for (const index head : {node.plain.head, node.stopped.head})
+      for (index x = head; x != none; x = operations_[x].scope_next) visit(x);
+    for (index child = node.first_child; child != none; child = scopes_[child].next_sibling) inner.push_back(child);
+  }
+}
+
+} // namespace quell::controller::live

@@ -1,0 +1,112 @@
+// Rows as commands to the store: everything that a batch of the journal can hold.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "controller/records/history.hpp"
+#include "controller/records/records.hpp"
+#include "protocol/fault.hpp"
+
+namespace quell::records {
+
+// The entries that can be written. Rows are replaced whole by key unless stated otherwise.
+struct put_operation {
+  operation_record record;
+}; ///< insert
+struct update_operation {
+  operation_id id;
+  operation_hot hot;
+}; ///< the part that changes while it lives
+struct put_cancel {
+  cancel_record record;
+}; ///< insert or replace
+struct put_cutoff {
+  cutoff_record record;
+};
+struct drop_cutoff {
+  scope_path scope;
+};
+struct put_tombstone {
+  tombstone_record record;
+};
+struct drop_tombstone {
+  operation_id id;
+};
+struct put_worker {
+  worker_record record;
+};
+struct drop_worker {
+  std::string name;
+};
+struct put_token {
+  token_record record;
+};
+struct drop_token {
+  token_id id;
+};
+struct put_event {
+  event_record record;
+};
+/// Insert. A message of role assistant must be followed at once by its calls and by the message that will show their
+/// results.
+struct put_message {
+  message_record record;
+};
+/// Insert, without a result even if the record has one.
+struct put_call {
+  call_record record;
+};
+/// The only result of a call: the first one is kept, a later one changes nothing; without effect if the operation is
+/// not a call.
+struct put_call_result {
+  operation_id operation;
+  call_outcome outcome;
+};
+/// The user's message for this turn was taken back before the turn began.
+struct discard_message {
+  operation_id turn;
+};
+/// The stop that a message ordered is acknowledged.
+struct acknowledge_message {
+  message_id message;
+};
+// Deletions of old, finished rows (see `old_rows`). Each one affects only the named rows, and only if its condition
+// still holds.
+/// An ended operation that no kept one has as its parent.
+struct drop_operation {
+  operation_id id;
+};
+/// A settled cancel.
+struct drop_cancel {
+  cancel_id id;
+};
+/// Events up to and including this id, at most 1,000 of them; the newest one of all always stays.
+struct drop_events {
+  std::uint64_t up_to = 0;
+};
+/// seq numbers below `limit` may be handed out before the next commit of a higher limit; a restart continues at
+/// `limit`.
+struct reserve_seq {
+  std::uint64_t limit = 0;
+};
+
+using entry =
+    std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
+                 put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
+                 drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
+
+/// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
+/// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.
+bool depends_on_terminal_rows(const entry& what);
+
+/// The outcome of all batches up to and including `ticket`. If `failure` is set, this batch could not be written
+/// (nothing of it is on disk).
+struct commit_notice {
+  std::uint64_t ticket = 0;
+  std::optional<fault> failure;
+};
+
+} // namespace quell::records

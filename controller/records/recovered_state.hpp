@@ -1,0 +1,28 @@
+// The state that a start finds on disk.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "controller/records/records.hpp"
+
+namespace quell::records {
+
+/// The state on disk when the journal is opened; only the part that the controller must hold in memory.
+struct recovered_state {
+  cluster_id cluster;
+  std::uint64_t epoch = 0;    ///< already raised for this start
+  std::uint64_t next_seq = 1; ///< above every number ever handed out
+  std::uint64_t next_event = 1;
+  /// Rows with a lower seq were read from a backup: events between the backup and its restore are unknown
+  /// (`options.restored`; remembered by every later start). 0 = this store was never restored.
+  std::uint64_t restored_below = 0;
+  std::vector<operation_record> live;      ///< by seq, ascending (parents before children)
+  std::vector<cancel_record> open_cancels; ///< not settled, by seq
+  std::vector<cutoff_record> cutoffs;
+  std::vector<tombstone_record> tombstones;
+  std::vector<worker_record> workers;
+  std::vector<token_record> tokens;
+};
+
+} // namespace quell::records

@@ -1,0 +1,102 @@
+// What a full disk refused: kept, known, owed for, and written again in front of what is newer.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "controller/commit_gate.hpp"
+
+namespace quell::controller {
+
+namespace {
+
+/// Rows of conversations: inserts, and results of which the first stays. No newer row can have overtaken them.
+bool is_history(const records::entry& e) {
+  return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
+         std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||
+         std::holds_alternative<records::acknowledge_message>(e);
+}
+
+} // namespace
+
+/// True if a row of this operation was refused and is not on disk yet: it waits for its retry, or is on its way there.
+bool commit_gate::awaits_retry(const operation_id& id) const {
+  if (refused_batches_.find(id)) return true;
+  return std::any_of(gate_.begin(), gate_.end(),
+                     [&](const gated& later) { return later.took_up && newest_row(later.retry, id); });
+}
+
+bool commit_gate::awaits_retry(const records::cancel_record& cancel) const {
+  const auto key = row_key(records::put_cancel{cancel});
+  if (refused_batches_.holds(key)) return true;
+  return std::any_of(gate_.begin(), gate_.end(), [&](const gated& later) {
+    return later.took_up && std::any_of(later.retry.begin(), later.retry.end(),
+                                        [&](const records::entry& row) { return row_key(row) == key; });
+  });
+}
+
+/// True if anything was refused and is not on disk yet.
+bool commit_gate::awaits_retry() const {
+  return !refused_batches_.empty() ||
+         std::any_of(gate_.begin(), gate_.end(), [](const gated& later) { return later.took_up; });
+}
+
+/// A result that came again while the end that it belongs to waits for its second try, here or on its way to the disk:
+/// it is acknowledged with that end.
+bool commit_gate::is_acknowledged_later(const std::string& worker, const operation_id& id) {
+  if (refused_batches_.take_result(worker, id)) return true;
+  for (auto& later : gate_) {
+    if (!later.took_up || !holds_end_of(later.retry, id)) continue;
+    later.stored.emplace_back(worker, id);
+    return true;
+  }
+  return false;
+}
+
+std::optional<records::operation_hot> commit_gate::beyond_disk(const operation_id& id, moment now) const {
+  if (auto live = ledger_->view(id, now)) return std::move(live->hot);
+  if (const auto* hot = newest_row(batch_, id)) return *hot;
+  for (auto waiting = gate_.rbegin(); waiting != gate_.rend(); ++waiting)
+    if (const auto* hot = newest_row(waiting->retry, id)) return *hot;
+  if (const auto* hot = refused_batches_.find(id)) return *hot;
+  return std::nullopt;
+}
+
+/// What stands behind it in the gate is newer: it may reach the disk first.
+void commit_gate::defer_batch(gated& g) {
+  // A mismatch means that newer rows of the same operations were written meanwhile.
+  if (g.failure->code == "store_mismatch") std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
+  if (g.retry.empty() && g.stored.empty() && g.ended.empty()) return;
+  refused_batches_.add({std::move(g.retry), std::move(g.stored), std::move(g.ended)});
+  for (const auto& later : gate_) {
+    refused_batches_.overtaken_by(row_keys(later.retry));
+    refused_batches_.overtaken_by(later.keys);
+  }
+}
+
+void commit_gate::retry_refused(moment now) {
+  end_transaction(now);
+  if (refused_batches_.empty()) return; // the end of that turn took it along
+  take_up_refused();
+  end_transaction(now);
+}
+
+/// In front of this turn and in one transaction with it: what ends now may build on an end that was refused.
+void commit_gate::take_up_refused() {
+  auto refused = refused_batches_.take();
+  transaction_.took_up = true;
+  std::vector<records::entry> rows;
+  for (auto& row : refused.rows) {
+    // Later events have been told meanwhile, and numbers grow.
+    if (auto* event = std::get_if<records::put_event>(&row))
+      ledger_->add_event(std::move(event->record), now_);
+    else
+      rows.push_back(std::move(row));
+  }
+  std::move(batch_.begin(), batch_.end(), std::back_inserter(rows));
+  batch_ = std::move(rows);
+  transaction_.stored.insert(transaction_.stored.begin(), refused.stored.begin(), refused.stored.end());
+  transaction_.ended.insert(transaction_.ended.begin(), refused.ended.begin(), refused.ended.end());
+  absorb(now_);
+}
+
+} // namespace quell::controller

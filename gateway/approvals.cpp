@@ -1,0 +1,111 @@
+// POST …/approve and …/deny: a human's decision on a call that waits for it.
+#include "gateway/audited.hpp"
+#include "gateway/message_body.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// True if the same decision was made before, according to the row.
+bool was_decided_so(const records::operation_record& row, bool approved) {
+  const bool denied = row.hot.error && row.hot.error->message.starts_with("denied by ");
+  const bool was_asked = row.kind_data.find(R"("approval":")") != std::string::npos;
+  const bool goes_on =
+      row.hot.now == status::running || row.hot.now == status::completed || row.hot.now == status::failed;
+  return was_asked && goes_on && denied != approved;
+}
+
+/// The same according to its event, which distinguishes a call that was approved and then cancelled from one that was
+/// cancelled first. nullopt if the event is no longer kept.
+awaitable<std::optional<bool>> was_told_so(exchange& x, operation_id call, bool approved,
+                                           const std::optional<operation_id>& about) {
+  records::event_filter told;
+  told.below = call;
+  told.types = {"approval_resolved"};
+  const std::string word = approved ? R"("decision":"approved")" : R"("decision":"denied")";
+  const std::string question = about ? R"("question":")" + about->text() + '"' : R"("question":")";
+  // One call can have waited to begin and then asked several questions.
+  const auto is_about_it = [&](const std::string& data) {
+    return (data.find(question) != std::string::npos) == about.has_value();
+  };
+  while (true) {
+    auto job = [told](store_reader& q) { return q.events(told); };
+    const auto part = co_await x.list<records::event_record>(job);
+    for (const auto& e : part.rows)
+      if (e.operation == call && is_about_it(e.data)) co_return e.data.find(word) != std::string::npos;
+    if (!part.cut_at) co_return std::nullopt;
+    told.after = *part.cut_at;
+  }
+}
+
+/// The person named by a chat bot's token does not count: the token itself must have the right to decide.
+void need_to_decide(const exchange& x) {
+  need(x, right::converse);
+  const auto role_of = x.who.role;
+  if (role_of == role::operator_ || role_of == role::admin) return;
+  if (x.gw.options.turns && x.token && x.gw.options.turns->may_decide(x.token->text())) return;
+  throw problem{.code = "forbidden",
+                .detail = "the role " + std::string(name_of(role_of)) + " of token '" + x.who.token_name +
+                          "' may not approve or deny; use a token of role operator, or let an admin add \"token:" +
+                          (x.token ? x.token->text() : std::string("<id>")) + "\" to [chat] approvers"};
+}
+
+/// The human for whom the token claims to act.
+caller decider(caller by_token, const records::person& who) {
+  by_token.owner = who;
+  return by_token;
+}
+
+awaitable<response> decide(exchange& x, bool approved) {
+  auto& gw = x.gw;
+  const auto id = path_id<operation_id>(x);
+  need_to_decide(x);
+  auto word = value_or_throw(read_decision(x.req.body, approved));
+  auto& d = word.word;
+  if (d.by.id.empty()) d.by = x.who.owner;
+  std::optional<operation_id> question;
+  if (word.answer) {
+    question = word.answer->question;
+    word.answer->by = d.by;
+  }
+  auto row = co_await visible_row(x, id);
+  if (!gw.options.turns || row.kind != kind::tool_call)
+    throw problem{.code = "not_paused",
+                  .detail = "operation " + id.text() + " is a " + std::string(name_of(row.kind)) +
+                            "; only tool calls wait for a human (`quell ps --status paused`)"};
+  auto call = [&gw, id, word](auto reply) {
+    if (word.answer)
+      gw.options.turns->answer(id, *word.answer, std::move(reply));
+    else
+      gw.options.turns->decide(id, word.word, std::move(reply));
+  };
+  const auto done = co_await gw.answer<outcome<operation_id>>(call);
+  if (!done && (done.error().error.code == "not_ready" || done.error().error.code == "invalid_values"))
+    throw from_refusal(done.error());
+  row = co_await visible_row(x, id);
+  auto shown = co_await present_one(gw, std::move(row));
+  std::optional<bool> repeated;
+  if (!done) repeated = co_await was_told_so(x, id, approved, question);
+  const bool was_decided = !question && shown.row.hot.now != status::paused && was_decided_so(shown.row, approved);
+  if (!done && !repeated.value_or(was_decided))
+    throw problem{.code = "not_paused",
+                  .detail = shown.row.hot.now == status::paused
+                                ? done.error().error.detail
+                                : "operation " + id.text() + " is " + std::string(name_of(shown.row.hot.now)) +
+                                      ": it does not wait for a human (any more)"};
+  if (done) {
+    const std::string what = "operation " + id.text() + (question ? ", question " + question->text() : "");
+    auto entry = audited(x, approved ? "approve" : "deny", what, decider(x.who, d.by));
+    co_await std::move(entry);
+  }
+  co_return json_answer(operation_text(gw, shown));
+}
+
+} // namespace
+
+awaitable<response> approve(exchange& x) { co_return co_await decide(x, true); }
+awaitable<response> deny(exchange& x) { co_return co_await decide(x, false); }
+
+} // namespace quell::controller::http

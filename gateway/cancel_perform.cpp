@@ -1,0 +1,72 @@
+// From a checked cancel to its answer.
+#include "gateway/cancel_perform.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "gateway/presenter.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+bool has_reached(const cancel_view& view, cancel_status wanted) {
+  return static_cast<int>(view.record.status) >= static_cast<int>(wanted);
+}
+
+/// Waits until the cancel has reached `wanted` or the time is over; `view` then has the state of that moment.
+awaitable<> wait_for(exchange& x, cancel_view& view, cancel_status wanted, patience until) {
+  if (has_reached(view, wanted)) co_return;
+  auto& gw = x.gw;
+  x.begin_watching();
+  const auto id = view.record.id;
+  const auto first_outcome = view.record.outcome;
+  auto wake = std::make_shared<signal>(*gw.io);
+  const auto ticket = gw.hub.watch(id, wake);
+  while (!gw.stopping) {
+    auto fresh = co_await find_cancel(gw, id);
+    if (fresh) view = std::move(*fresh);
+    view.record.outcome = first_outcome; // `joined` describes this request, not the cancel
+    if (has_reached(view, wanted)) break;
+    const bool woken = co_await x.wait(wake, until);
+    if (!woken) break;
+  }
+}
+
+awaitable<std::string> text_after_wait(exchange& x, const cancel_request& asked, cancel_view& view) {
+  if (asked.wait != cancel_status::fenced)
+    co_await wait_for(x, view, asked.wait, std::chrono::steady_clock::now() + asked.wait_for);
+  co_return co_await cancel_text(x.gw, view, max_unproven_listed);
+}
+
+} // namespace
+
+awaitable<outcome<cancel_view>> order_cancel(gateway_context& gw, cancel_order order, service::may_target what) {
+  const auto claim = std::make_shared<order_claim>();
+  std::function<void(std::function<void(outcome<cancel_view>)>)> start = [&gw, &order, what, claim](auto reply) {
+    gw.controller.cancel_claimed(std::move(order), what, claim, std::move(reply));
+  };
+  co_return co_await ask_for_sure<outcome<cancel_view>>(gw.io, claim, start);
+}
+
+awaitable<response> answer_performed(exchange& x, cancel_request asked, cancel_view view) {
+  auto& gw = x.gw;
+  gw.cancel_reasons.put(view.record.id, {view.record.reason, view.record.by});
+  std::string text;
+  try {
+    text = co_await text_after_wait(x, asked, view);
+  } catch (const problem& p) {
+    spdlog::warn("cancel {} is under way and answered without what the store knows: {}", view.record.id.text(),
+                 p.detail);
+  } catch (const std::exception& e) {
+    spdlog::error("cancel {} is under way and answered without what the store knows: {}", view.record.id.text(),
+                  e.what());
+  }
+  if (text.empty()) {
+    json_writer to;
+    write_cancel(to, view, max_unproven_listed);
+    text = to.take();
+  }
+  co_return json_answer(std::move(text), cancel_http_status(view));
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,37 @@
+// CORS headers. Origins are compared as whole strings: no prefixes, no patterns, no `null`.
+#include "gateway/cors.hpp"
+
+#include <algorithm>
+
+namespace quell::controller::http {
+
+namespace {
+
+bool is_allowed(const gateway_options& options, const std::string& origin) {
+  return !origin.empty() &&
+         std::find(options.cors_origins.begin(), options.cors_origins.end(), origin) != options.cors_origins.end();
+}
+
+} // namespace
+
+std::optional<response> preflight_answer(const gateway_options& options, const request& req) {
+  if (req.method != "OPTIONS" || req.asked_method.empty() || !is_allowed(options, req.origin)) return std::nullopt;
+  response answer;
+  answer.status = 204;
+  answer.content_type.clear();
+  answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
+                    {"Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Quell-Channel"},
+                    {"Access-Control-Max-Age", "600"}};
+  return answer;
+}
+
+void add_cors_headers(const gateway_options& options, const request& req, response& to) {
+  if (options.cors_origins.empty()) return;
+  to.headers.emplace_back("Vary", "Origin"); // a cache must not give one page's answer to another
+  if (!is_allowed(options, req.origin)) return;
+  to.headers.emplace_back("Access-Control-Allow-Origin", req.origin);
+  to.headers.emplace_back("Access-Control-Expose-Headers",
+                          "Quell-Offset, Quell-End, Quell-Dropped, Retry-After, Location, Allow, WWW-Authenticate");
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,181 @@
+// Distribution of committed events.
+#include "gateway/event_hub.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::size_t batch = 256;
+constexpr std::size_t max_unrendered = 100'000;
+
+bool ends_an_operation(const std::string& type) {
+  return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
+}
+
+/// Removes one waiter when its ticket is destroyed.
+template <class Map>
+std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomic<int>& interested) {
+  ++interested;
+  return {nullptr, [&map, at, &interested](void*) {
+            map.erase(at);
+            --interested;
+          }};
+}
+
+} // namespace
+
+bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event) {
+  if (event.id <= filter.after) return false;
+  if (event.type == "audit" && !sees_audit) return false;
+  if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end())
+    return false;
+  // A caller limited to a scope sees only events with a scope, live as in the store: a resumed stream must not differ
+  // from an uninterrupted one.
+  if (filter.within && !(event.scope && event.scope->is_at_or_below(*filter.within))) return false;
+  if (filter.scopes.empty()) return true;
+  return event.scope && std::any_of(filter.scopes.begin(), filter.scopes.end(),
+                                    [&](const scope_path& s) { return event.scope->is_at_or_below(s); });
+}
+
+void event_hub::publish(const records::event_record& event) {
+  if (interested_.load() == 0) return;
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wake = inbox_.empty();
+    inbox_.push_back(event);
+  }
+  if (wake) post_to(io_, [this] { drain(); });
+}
+
+std::shared_ptr<void> event_hub::watch(const operation_id& id, std::shared_ptr<signal> wake) {
+  return ticket_for(by_operation_, by_operation_.emplace(id, std::move(wake)), interested_);
+}
+
+std::shared_ptr<void> event_hub::watch(const cancel_id& id, std::shared_ptr<signal> wake) {
+  return ticket_for(by_cancel_, by_cancel_.emplace(id, std::move(wake)), interested_);
+}
+
+std::shared_ptr<event_watcher> event_hub::watch(records::event_filter filter, bool sees_audit) {
+  ++interested_;
+  std::shared_ptr<event_watcher> watcher(new event_watcher(io_), [this](event_watcher* gone) {
+    --interested_;
+    delete gone;
+  });
+  watcher->filter = std::move(filter);
+  watcher->sees_audit = sees_audit;
+  streams_.push_back(watcher);
+  return watcher;
+}
+
+void event_hub::drain() {
+  std::vector<records::event_record> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    fresh.swap(inbox_);
+  }
+  for (auto& event : fresh) {
+    if (event.operation && ends_an_operation(event.type)) {
+      const auto [first, last] = by_operation_.equal_range(*event.operation);
+      for (auto it = first; it != last; ++it) it->second->notify();
+    }
+    if (event.cancel) {
+      const auto [first, last] = by_cancel_.equal_range(*event.cancel);
+      for (auto it = first; it != last; ++it) it->second->notify();
+    }
+    if (anybody_wants(event)) unrendered_.push_back(std::move(event));
+  }
+  if (unrendered_.size() > max_unrendered) {
+    // No watcher could keep up with this.
+    lose_all();
+  }
+  if (!unrendered_.empty()) fresh_.notify();
+}
+
+void event_hub::lose_all() {
+  unrendered_.clear();
+  for (auto& weak : streams_)
+    if (const auto watcher = weak.lock()) {
+      if (!watcher->lagging) ++lost_;
+      watcher->lagging = true;
+      watcher->arrived.notify();
+    }
+}
+
+event_hub::distance event_hub::lag() {
+  distance d;
+  for (const auto& weak : streams_)
+    if (const auto watcher = weak.lock()) d.longest_queue = std::max(d.longest_queue, watcher->queue.size());
+  const std::lock_guard lock(mutex_);
+  d.undistributed = inbox_.size() + unrendered_.size();
+  return d;
+}
+
+bool event_hub::anybody_wants(const records::event_record& event) {
+  bool wanted = false;
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    if (const auto watcher = it->lock()) {
+      wanted = wanted || passes(watcher->filter, watcher->sees_audit, event);
+      ++it;
+    } else {
+      it = streams_.erase(it);
+    }
+  }
+  return wanted;
+}
+
+std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json) {
+  std::string frame = "id: " + std::to_string(id) + "\nevent: ";
+  frame.reserve(frame.size() + type.size() + json.size() + 16);
+  frame += type;
+  frame += "\ndata: ";
+  frame += json;
+  return frame += "\n\n";
+}
+
+void event_hub::distribute(rendered_event fresh) {
+  fresh.frame = frame_of(fresh.record.id, fresh.record.type, *fresh.json);
+  const auto event = std::make_shared<const rendered_event>(std::move(fresh));
+  for (auto& weak : streams_) {
+    const auto watcher = weak.lock();
+    if (!watcher || watcher->lagging || !passes(watcher->filter, watcher->sees_audit, event->record)) continue;
+    if (watcher->queue.size() >= max_lag_) {
+      watcher->lagging = true;
+      ++lost_;
+      watcher->queue.clear();
+    } else {
+      watcher->queue.push_back(event);
+    }
+    watcher->arrived.notify();
+  }
+}
+
+awaitable<> event_hub::run(renderer render) {
+  while (!closed_) {
+    if (unrendered_.empty()) {
+      co_await fresh_.wait_until(std::chrono::steady_clock::now() + std::chrono::hours(24));
+      continue;
+    }
+    std::vector<records::event_record> events;
+    while (!unrendered_.empty() && events.size() < batch) {
+      events.push_back(std::move(unrendered_.front()));
+      unrendered_.pop_front();
+    }
+    auto rendered = co_await render(std::move(events));
+    for (auto& event : rendered) distribute(std::move(event));
+  }
+}
+
+void event_hub::close() {
+  closed_ = true;
+  fresh_.notify();
+  for (auto& [id, wake] : by_operation_) wake->notify();
+  for (auto& [id, wake] : by_cancel_) wake->notify();
+  for (auto& weak : streams_)
+    if (const auto watcher = weak.lock()) watcher->arrived.notify();
+}
+
+} // namespace quell::controller::http

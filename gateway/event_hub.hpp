@@ -1,0 +1,96 @@
+// Delivers committed events to their watchers: long polls (one operation or cancel) and event streams (a filter and a
+// queue).
+//
+// Order: the controller publishes in commit order, after the commit. A watcher subscribes first and then reads the
+// store, so no event is missed; the event's id identifies one that comes by both ways. Only `publish` may be called
+// from other threads.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "controller/service.hpp"
+#include "controller/store_reader.hpp"
+#include "gateway/awaiting.hpp"
+
+namespace quell::controller::http {
+
+/// An event with its JSON, rendered once for all watchers.
+struct rendered_event {
+  records::event_record record;
+  std::shared_ptr<const std::string> json;
+  std::string frame = {}; ///< as streams write it; made when the first stream gets it
+};
+/// The event as an SSE frame.
+std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json);
+
+/// True if the part of `filter` that needs no store lets `event` through (the watcher checks `below`). `audit` needs
+/// `sees_audit`.
+bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event);
+
+struct event_watcher {
+  event_watcher(io_context& io) : arrived(io) {}
+  records::event_filter filter;
+  bool sees_audit = false;
+  std::deque<std::shared_ptr<const rendered_event>> queue; ///< each shared by all its receivers
+  bool lagging = false;                                    ///< too far behind: will be closed
+  signal arrived;
+};
+
+class event_hub {
+ public:
+  using renderer = std::function<awaitable<std::vector<rendered_event>>(std::vector<records::event_record>)>;
+
+  event_hub(io_context& io, std::size_t max_lag) : io_(io), max_lag_(max_lag), fresh_(io) {}
+
+  /// Any thread. Cheap without watchers.
+  void publish(const records::event_record& event);
+
+  /// Wakes `wake` at each terminal event of this operation, or each event of this cancel, while the ticket lives.
+  [[nodiscard]] std::shared_ptr<void> watch(const operation_id& id, std::shared_ptr<signal> wake);
+  [[nodiscard]] std::shared_ptr<void> watch(const cancel_id& id, std::shared_ptr<signal> wake);
+  /// A stream watcher; it is removed when its last owner releases it.
+  std::shared_ptr<event_watcher> watch(records::event_filter filter, bool sees_audit);
+
+  /// Renders and distributes until `close`.
+  awaitable<> run(renderer render);
+  /// How far watchers are behind: the longest queue, and the events not distributed yet.
+  struct distance {
+    std::size_t longest_queue = 0, undistributed = 0;
+  };
+  distance lag();
+  /// Streams that were closed because they lagged.
+  std::uint64_t lost() const { return lost_; }
+  /// Marks every stream as lagging: they close and resume from the store by id.
+  void lose_all();
+  /// Wakes all watchers for the last time.
+  void close();
+  bool closed() const { return closed_; }
+  std::size_t watchers() const { return static_cast<std::size_t>(interested_.load()); }
+
+ private:
+  void drain();
+  void distribute(rendered_event event);
+  bool anybody_wants(const records::event_record& event);
+
+  io_context& io_;
+  const std::size_t max_lag_;
+  std::atomic<int> interested_{0};
+  std::mutex mutex_;
+  std::vector<records::event_record> inbox_; // under mutex_; everything else belongs to the io thread
+  std::multimap<operation_id, std::shared_ptr<signal>> by_operation_;
+  std::multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
+  std::list<std::weak_ptr<event_watcher>> streams_;
+  std::deque<records::event_record> unrendered_;
+  signal fresh_;
+  bool closed_ = false;
+  std::uint64_t lost_ = 0;
+};
+
+} // namespace quell::controller::http

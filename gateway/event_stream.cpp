@@ -1,0 +1,174 @@
+// Replays stored events, then writes the watcher's queue, until the client disconnects, lags, or has received the end
+// that it waits for.
+#include "gateway/event_stream.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "controller/stop_story.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::uint32_t replay_page = 250;
+constexpr std::size_t write_bytes = 64 * 1024;
+
+bool is_end_of(const records::event_record& e, const operation_id& id) {
+  return e.operation == id &&
+         (e.type == "operation_completed" || e.type == "operation_failed" || e.type == "operation_cancelled");
+}
+
+} // namespace
+
+awaitable<list_part<records::event_record>> read_kept(gateway_context& gw, const events_request& asked,
+                                                      records::event_filter filter) {
+  std::function<result<std::vector<records::event_record>>(store_reader&)> job = [filter](store_reader& q) {
+    return q.events(filter);
+  };
+  list_share share{asked.who, nullptr, std::numeric_limits<std::size_t>::max()};
+  co_return co_await gw.store->list<records::event_record>(std::move(share), std::move(job));
+}
+
+bool text_merger::add(const rendered_event& event) {
+  if (event.record.type != "text_delta") return false;
+  const auto data = nlohmann::json::parse(event.record.data, nullptr, false);
+  if (!data.is_object() || (!text_.empty() && last_.operation != event.record.operation)) return false;
+  if (text_.empty()) offset_ = data.value("offset", std::uint64_t{0});
+  text_ += data.value("text", "");
+  last_ = event.record;
+  return true;
+}
+
+std::string text_merger::take() {
+  if (text_.empty()) return {};
+  const auto optional_text = [](const auto& id) { return id ? nlohmann::json(id->text()) : nlohmann::json(); };
+  const nlohmann::json envelope = {{"id", std::to_string(last_.id)},
+                                   {"type", last_.type},
+                                   {"at", instant_text(last_.at)},
+                                   {"scope", optional_text(last_.scope)},
+                                   {"operation", optional_text(last_.operation)},
+                                   {"root", optional_text(last_.root)},
+                                   {"cancel", nullptr},
+                                   {"worker", nullptr},
+                                   {"data", {{"offset", offset_}, {"text", text_}}}};
+  std::string frames;
+  frames = frame_of(last_.id, last_.type, envelope.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  text_.clear();
+  return frames;
+}
+
+event_stream::event_stream(gateway_context& gw, events_request asked, std::uint64_t after,
+                           std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how)
+    : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to), how_(std::move(how)) {}
+
+patience event_stream::wake_up() const {
+  const auto comment = std::chrono::steady_clock::now() + gw_.options.comment_interval;
+  return merged_.is_empty() ? comment : std::min(comment, flush_at_);
+}
+
+awaitable<> event_stream::run() {
+  to_.wake_on_close(std::shared_ptr<signal>(watcher_, &watcher_->arrived));
+  bool alive = co_await to_.write("retry: 1000\n\n" + how_.first);
+  if (alive) alive = co_await replay();
+  while (alive && !to_.closed() && !gw_.stopping) {
+    if (has_ended_ || watcher_->lagging) co_return; // a client that lags resumes by id
+    if (watcher_->queue.empty()) {
+      const bool woken = co_await watcher_->arrived.wait_until(wake_up());
+      if (woken) continue;
+      std::string frames = merged_.take();
+      if (frames.empty()) frames = ": still here\n\n";
+      alive = co_await to_.write(std::move(frames));
+      continue;
+    }
+    std::string frames;
+    while (!watcher_->queue.empty() && frames.size() < write_bytes) {
+      const auto event = std::move(watcher_->queue.front());
+      watcher_->queue.pop_front();
+      bool wanted = admits(event->record);
+      if (wanted && needs_tree()) wanted = co_await lies_below(event->record);
+      if (wanted) append(frames, *event);
+    }
+    if (!frames.empty()) alive = co_await to_.write(std::move(frames));
+  }
+}
+
+/// Writes the stored events after `last_`, page by page, until there are no more. New events collect in the watcher's
+/// queue meanwhile; if there are too many they are dropped there, because they are in the store, too.
+awaitable<bool> event_stream::replay() {
+  auto filter = asked_.filter;
+  filter.limit = replay_page;
+  while (!to_.closed() && !gw_.stopping) {
+    watcher_->lagging = false;
+    filter.after = last_;
+    auto part = co_await read_kept(gw_, asked_, filter);
+    auto& events = part.rows;
+    if (events.empty() && !part.cut_at && !watcher_->lagging) break;
+    if (events.empty() && !part.cut_at) continue;
+    const auto newest = part.cut_at ? *part.cut_at : events.back().id;
+    std::erase_if(events, [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
+    const auto rendered = co_await render_events(gw_, std::move(events));
+    std::string frames;
+    for (const auto& event : rendered) append(frames, event);
+    last_ = newest;
+    if (frames.empty()) continue;
+    const bool alive = co_await to_.write(std::move(frames));
+    if (!alive) co_return false;
+  }
+  co_return true;
+}
+
+bool event_stream::is_exact(const records::event_record& event) const {
+  if (how_.until_stopped && !is_of_story(event)) return false;
+  return !asked_.exactly || event.operation == asked_.exactly;
+}
+
+bool event_stream::is_of_story(const records::event_record& event) const {
+  if (event.cancel != how_.until_stopped->cancel) return false;
+  return event.type != "acknowledgement" || event.data.find(how_.until_stopped->message.text()) != std::string::npos;
+}
+
+void event_stream::note_story(const records::event_record& event) {
+  if (event.type == "acknowledgement")
+    is_acknowledged_ = !turns::more_follows(event.data);
+  else
+    is_settled_ = true;
+  has_ended_ = is_acknowledged_ && is_settled_;
+}
+
+bool event_stream::admits(const records::event_record& event) const { return event.id > last_ && is_exact(event); }
+
+bool event_stream::needs_tree() const { return asked_.filter.below && !asked_.exactly; }
+
+/// The part of the filter that needs the tree.
+awaitable<bool> event_stream::lies_below(const records::event_record& event) {
+  if (!event.operation) co_return false;
+  const auto below = *asked_.filter.below;
+  const auto id = *event.operation;
+  if (id == below || event.root == asked_.filter.below) co_return true;
+  if (const auto known = is_below_.find(id); known != is_below_.end()) co_return known->second;
+  const bool inside = co_await gw_.read<bool>([id, below](store_reader& q) { return q.is_below(id, below); });
+  if (is_below_.size() >= 10'000) is_below_.clear();
+  is_below_.emplace(id, inside);
+  co_return inside;
+}
+
+void event_stream::append(std::string& frames, const rendered_event& event) {
+  if (has_ended_) return; // a late event of an operation below
+  last_ = std::max(last_, event.record.id);
+  if (how_.merge_text.count() > 0) {
+    const bool was_empty = merged_.is_empty();
+    if (merged_.add(event)) {
+      if (was_empty) flush_at_ = std::chrono::steady_clock::now() + how_.merge_text;
+      if (std::chrono::steady_clock::now() >= flush_at_) frames += merged_.take();
+      return;
+    }
+    frames += merged_.take();
+  }
+  frames += event.frame.empty() ? frame_of(event.record.id, event.record.type, *event.json) : event.frame;
+  has_ended_ = how_.until_end && is_end_of(event.record, *how_.until_end);
+  if (how_.until_stopped) note_story(event.record);
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,90 @@
+// One SSE client of events: stored events first, then new ones.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/exchange.hpp"
+#include "gateway/presenter.hpp"
+
+namespace quell::controller::http {
+
+struct events_request {
+  records::event_filter filter;
+  std::optional<operation_id> exactly; ///< events of this operation only, without those below it
+  std::optional<std::uint64_t> after;
+  bool sees_audit = false;
+  std::string who; ///< for its share of reading: the token, or the part of quell that reads
+};
+
+/// Reads as many stored events as one turn of `asked.who` allows. The limit on waiting lists does not apply to streams.
+awaitable<list_part<records::event_record>> read_kept(gateway_context& gw, const events_request& asked,
+                                                      records::event_filter filter);
+
+/// Holds text back for a while, so that a chat service need not edit a message for every word.
+class text_merger {
+ public:
+  /// False: the event is not a text, or merging is off; it must be written unchanged, after the result of `take`.
+  bool add(const rendered_event& event);
+  bool is_empty() const { return text_.empty(); }
+  /// The frames of the text held back.
+  std::string take();
+
+ private:
+  records::event_record last_;
+  std::uint64_t offset_ = 0;
+  std::string text_;
+};
+
+/// The follow-ups of a message that was a stop: its acknowledgement, and the end of its cancel.
+struct stopped_story {
+  message_id message;
+  cancel_id cancel;
+};
+
+struct stream_manner {
+  std::string first;                     ///< frames before everything else
+  std::optional<operation_id> until_end; ///< ends after the terminal event of this operation
+  /// Streams only these follow-ups, and ends when both were sent.
+  std::optional<stopped_story> until_stopped;
+  milliseconds merge_text{0}; ///< how long text is held back; 0 = not at all
+};
+
+class event_stream {
+ public:
+  event_stream(gateway_context& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
+               stream_writer& to, stream_manner how = {});
+
+  awaitable<> run();
+  /// The operation of `until_end` has ended, and its event was written.
+  bool has_ended() const { return has_ended_; }
+
+ private:
+  awaitable<bool> replay();
+  /// True if the event was not written yet and belongs to this stream.
+  bool admits(const records::event_record& event) const;
+  bool needs_tree() const;
+  awaitable<bool> lies_below(const records::event_record& event);
+  bool is_of_story(const records::event_record& event) const;
+  void note_story(const records::event_record& event);
+  bool is_exact(const records::event_record& event) const;
+  void append(std::string& frames, const rendered_event& event);
+  patience wake_up() const;
+
+  gateway_context& gw_;
+  events_request asked_;
+  std::uint64_t last_;
+  std::shared_ptr<event_watcher> watcher_;
+  stream_writer& to_;
+  stream_manner how_;
+  text_merger merged_;
+  patience flush_at_{};
+  bool has_ended_ = false;
+  bool is_acknowledged_ = false, is_settled_ = false;
+  std::unordered_map<operation_id, bool> is_below_;
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,157 @@
+// GET /v1/events and /v1/operations/{id}/events: as SSE from any stored event on, or as JSON pages of stored events.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "gateway/event_stream.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr auto known_types =
+    std::to_array<std::string_view>({"operation_created", "operation_started",    "operation_paused",
+                                     "operation_resumed", "operation_cancelling", "operation_completed",
+                                     "operation_failed",  "operation_cancelled",  "cancel_fenced",
+                                     "cancel_signalled",  "cancel_progress",      "cancel_settled",
+                                     "worker_joined",     "worker_unreachable",   "worker_lost",
+                                     "worker_draining",   "worker_removed",       "audit",
+                                     "turn_start",        "text_delta",           "tool_start",
+                                     "tool_progress",     "tool_timeout",         "tool_result",
+                                     "turn_abort",        "turn_complete",        "approval_required",
+                                     "approval_resolved", "message_decided",      "acknowledgement",
+                                     "worker_disputed",   "worker_key_changed"});
+
+void read_types(query_reader& query, events_request& into) {
+  for (const auto& list : query.many("types")) {
+    std::size_t from = 0;
+    while (from <= list.size()) {
+      const auto comma = std::min(list.find(',', from), list.size());
+      const auto type = list.substr(from, comma - from);
+      from = comma + 1;
+      if (type == "output")
+        query.complain("types", "output is served by GET /v1/operations/{id}/output with Accept: text/event-stream");
+      else if (std::find(known_types.begin(), known_types.end(), type) == known_types.end())
+        query.complain("types", "'" + type.substr(0, 64) + "' is no event type");
+      else
+        into.filter.types.push_back(type);
+    }
+  }
+}
+
+std::optional<std::uint64_t> event_id(std::string_view text) {
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return id;
+}
+
+events_request read_request(const exchange& x, std::optional<operation_id> below) {
+  query_reader query(x.req);
+  events_request asked;
+  asked.filter.scopes = query.scopes("scope");
+  if (!below) asked.exactly = query.id<operation_id>("operation");
+  read_types(query, asked);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  asked.after = query.number("after", 0, most);
+  if (const auto cursor = query.number("cursor", 0, most)) asked.after = cursor;
+  asked.filter.limit = query.limit();
+  query.finish();
+  if (!x.req.last_event_id.empty()) {
+    const auto last = event_id(x.req.last_event_id);
+    if (!last)
+      throw problem{.code = "bad_request", .detail = "Last-Event-ID must be the id of an event, a decimal number"};
+    asked.after = last; // on a reconnect this is newer than the parameter in the original address
+  }
+  for (const auto& scope : asked.filter.scopes) need_scope(x, scope);
+  asked.filter.within = x.who.prefix;
+  asked.filter.below = below ? below : asked.exactly ? asked.exactly : x.who.task;
+  asked.sees_audit = x.who.role == role::admin && !x.who.prefix;
+  const auto& types = asked.filter.types;
+  if (!asked.sees_audit && std::find(types.begin(), types.end(), "audit") != types.end())
+    throw problem{.code = "forbidden",
+                  .detail = "the audit is for admins without a scope; leave audit out of types, or use such a token"};
+  asked.who = x.share_key();
+  return asked;
+}
+
+/// Throws `events_expired` if an event after `after` is no longer kept.
+awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
+  if (after == 0) co_return;
+  const auto oldest = co_await gw.read<std::optional<std::uint64_t>>([](store_reader& q) { return q.oldest_event(); });
+  if (!oldest || after + 1 >= *oldest) co_return;
+  throw problem{.code = "events_expired",
+                .detail = "events after " + std::to_string(after) + " are no longer kept; the oldest is " +
+                          std::to_string(*oldest) + ": read the operations anew and follow from there",
+                .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
+}
+
+awaitable<> write_events(gateway_context& gw, events_request asked, std::uint64_t after,
+                         std::shared_ptr<event_watcher> watcher, stream_writer& to) {
+  ++gw.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
+  event_stream events(gw, std::move(asked), after, std::move(watcher), to);
+  co_await events.run();
+}
+
+awaitable<response> as_stream(exchange& x, events_request asked) {
+  auto& gw = x.gw;
+  auto held = x.hold();
+  auto watcher = gw.hub.watch(asked.filter, asked.sees_audit); // before the store is read
+  std::uint64_t after = 0;
+  if (asked.after) {
+    after = *asked.after;
+    co_await need_kept(gw, after);
+  } else {
+    after = co_await gw.read<std::uint64_t>([](store_reader& q) { return q.newest_event(); });
+  }
+  response answer;
+  answer.content_type = "text/event-stream";
+  answer.stream = [&gw, asked = std::move(asked), after, watcher = std::move(watcher),
+                   held = std::move(held)](stream_writer& to) { return write_events(gw, asked, after, watcher, to); };
+  co_return answer;
+}
+
+awaitable<response> as_page(exchange& x, events_request asked) {
+  auto& gw = x.gw;
+  auto filter = asked.filter;
+  filter.after = asked.after.value_or(0);
+  co_await need_kept(gw, filter.after);
+  auto job = [filter](store_reader& q) { return q.events(filter); };
+  auto part = co_await x.list<records::event_record>(job);
+  auto& events = part.rows;
+  const bool more = part.cut_at || events.size() >= filter.limit;
+  const auto newest = part.cut_at ? *part.cut_at : events.empty() ? filter.after : events.back().id;
+  std::erase_if(events, [&](const auto& e) {
+    return !passes(filter, asked.sees_audit, e) || (asked.exactly && e.operation != asked.exactly);
+  });
+  const auto rendered = co_await render_events(gw, std::move(events));
+  json_writer to;
+  to.open_object().key("events").open_array();
+  for (const auto& event : rendered) to.raw(*event.json);
+  to.close_array();
+  to.field("next_cursor", more ? std::optional(std::to_string(newest)) : std::nullopt);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> answer_events(exchange& x, std::optional<operation_id> below) {
+  auto asked = read_request(x, below);
+  if (asked.filter.below) co_await visible_row(x, *asked.filter.below);
+  if (x.req.wants_event_stream()) co_return co_await as_stream(x, std::move(asked));
+  co_return co_await as_page(x, std::move(asked));
+}
+
+} // namespace
+
+awaitable<response> get_events(exchange& x) { co_return co_await answer_events(x, std::nullopt); }
+
+awaitable<response> get_operation_events(exchange& x) {
+  const auto id = path_id<operation_id>(x);
+  co_return co_await answer_events(x, id);
+}
+
+} // namespace quell::controller::http

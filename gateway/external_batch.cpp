@@ -1,0 +1,101 @@
+// POST /v1/operations/batch: many creates in one commit, each with its own answer, in order.
+#include "gateway/external_json.hpp"
+#include "gateway/operation_body.hpp"
+#include "gateway/operation_create.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// The answer if it is known without the controller; nullopt: the controller must be asked.
+awaitable<std::optional<item_answer>> judge(exchange& x, create_order& order, const known_ids& known,
+                                            std::vector<records::operation_record>& repeated) {
+  std::optional<item_answer> answer;
+  try {
+    auto same = co_await check_create(x, order, known);
+    if (same) {
+      answer.emplace(); // its row is added with the others
+      repeated.push_back(std::move(*same));
+    }
+  } catch (problem& p) {
+    answer = refused(std::move(p));
+  }
+  co_return answer;
+}
+
+} // namespace
+
+awaitable<response> create_batch(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::create_external);
+  auto items = co_await checked_body(x, read_creates);
+  x.charge(items.empty() ? 0 : items.size() - 1);
+  std::vector<operation_id> chosen;
+  for (const auto& item : items)
+    if (item && item->id) chosen.push_back(*item->id);
+  const auto known = co_await look_up(gw, std::move(chosen));
+
+  std::vector<item_answer> answers(items.size());
+  std::vector<std::optional<operation_id>> shown_as(items.size()); // the operations whose rows are the answers
+  std::vector<create_order> orders;
+  std::vector<std::size_t> place; // the index of each order's item
+  std::vector<records::operation_record> rows;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i]) {
+      answers[i] = refused(std::move(items[i].error()));
+      continue;
+    }
+    const auto id = items[i]->id;
+    auto settled = co_await judge(x, *items[i], known, rows);
+    if (!settled) {
+      place.push_back(i);
+      orders.push_back(std::move(*items[i]));
+      continue;
+    }
+    answers[i] = std::move(*settled);
+    if (!answers[i].error) shown_as[i] = id;
+  }
+
+  if (!orders.empty()) {
+    std::vector<std::optional<operation_id>> parents;
+    std::vector<std::string> titles;
+    for (const auto& order : orders) {
+      parents.push_back(order.parent);
+      titles.push_back(order.title);
+    }
+    auto call = [&gw, &orders](auto reply) { gw.controller.create_many(std::move(orders), std::move(reply)); };
+    const auto made = co_await gw.answer<std::vector<outcome<created>>>(call);
+    std::vector<operation_id> fresh;
+    for (std::size_t i = 0; i < place.size() && i < made.size(); ++i) {
+      auto& answer = answers[place[i]];
+      if (!made[i]) {
+        auto why = co_await explain_refusal(x, made[i].error(), parents[i]);
+        answer = refused(std::move(why));
+        continue;
+      }
+      answer.status = made[i]->existed ? 200 : 201;
+      shown_as[place[i]] = made[i]->id;
+      gw.titles.put(made[i]->id, titles[i]);
+      fresh.push_back(made[i]->id);
+    }
+    auto read = co_await find_rows(gw, std::move(fresh));
+    for (auto& row : read) rows.push_back(std::move(row));
+  }
+  auto shown = co_await present(gw, std::move(rows));
+  std::map<operation_id, const shown_operation*> by_id;
+  for (const auto& op : shown) by_id.emplace(op.row.id, &op);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!shown_as[i]) continue;
+    const auto at = by_id.find(*shown_as[i]);
+    if (at != by_id.end())
+      answers[i].operation = *at->second;
+    else
+      answers[i] =
+          refused({.code = "internal",
+                   .detail = "the operation " + shown_as[i]->text() + " was accepted, but its row cannot be read"});
+  }
+  co_return json_answer(results_json(gw, answers, x.req.id));
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,174 @@
+// POST /v1/operations/{id}/start, complete, fail, stopped, and POST /v1/operations/end: the table of SURFACE 9. The
+// ledger decides for live operations, the row for ended ones.
+#include <map>
+
+#include "gateway/admin_body.hpp"
+#include "gateway/external_body.hpp"
+#include "gateway/external_json.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+std::string shown_text(gateway_context& gw, const shown_operation& op) { return operation_text(gw, op); }
+
+problem not_external(const records::operation_record& row) {
+  return {.code = "not_external",
+          .detail = "operation " + row.id.text() + " is a " + std::string(name_of(row.kind)) +
+                    ": quell runs it and knows itself how it goes"};
+}
+
+problem has_ended(gateway_context& gw, const shown_operation& op) {
+  const bool is_over = is_terminal(op.row.hot.now);
+  return {.code = "already_terminal",
+          .detail = "operation " + op.row.id.text() + " is " + std::string(name_of(op.row.hot.now)) +
+                    (op.row.hot.ended_at ? " since " + instant_text(*op.row.hot.ended_at) : std::string()) +
+                    (is_over ? "; nothing was changed"
+                             : ": its own work has ended, and it waits for what it has started; nothing was changed"),
+          .members = {{"operation", shown_text(gw, op)}}};
+}
+
+/// It was cancelled before it had started: the same answer to a start, whether or not that is recorded already.
+awaitable<problem> was_stale(gateway_context& gw, shown_operation op) {
+  problem p{.code = "stale_start",
+            .detail = "operation " + op.row.id.text() + " was cancelled before it was started. Nothing was started.",
+            .members = {{"operation", shown_text(gw, op)}}};
+  if (!op.row.hot.stop || !op.row.hot.stop->cancel) co_return p;
+  const auto cancel = co_await find_cancel(gw, *op.row.hot.stop->cancel);
+  if (cancel) {
+    p.cancel = cancel->record;
+    p.detail = "operation " + op.row.id.text() + " was cancelled at " + instant_text(cancel->record.created_at) +
+               " by " + (cancel->record.by.name.empty() ? cancel->record.by.id : cancel->record.by.name) +
+               (cancel->record.reason.empty() ? "" : ": " + cancel->record.reason) + ". Nothing was started.";
+  }
+  co_return p;
+}
+
+/// The rows that the caller sees, in their client form, by id.
+awaitable<std::map<operation_id, shown_operation>> shown_rows(exchange& x, std::vector<operation_id> ids) {
+  auto& gw = x.gw;
+  auto rows = co_await find_rows(gw, std::move(ids));
+  std::vector<records::operation_record> visible;
+  for (auto& row : rows) {
+    const bool may = co_await sees(x, row);
+    if (may) visible.push_back(std::move(row));
+  }
+  auto shown = co_await present(gw, std::move(visible));
+  std::map<operation_id, shown_operation> found;
+  for (auto& op : shown) {
+    const auto id = op.row.id;
+    found.insert_or_assign(id, std::move(op));
+  }
+  co_return found;
+}
+
+problem lost_between(const operation_id& id) {
+  return {.code = "storage_unavailable",
+          .detail = "operation " + id.text() + " is being written; repeat the request",
+          .headers = {{"Retry-After", "1"}}};
+}
+
+/// The answer to one report, from the ledger's outcome and the row.
+item_answer judged(gateway_context& gw, const owner_report& report, const outcome<operation_id>& said,
+                   const std::map<operation_id, shown_operation>& rows) {
+  const auto at = rows.find(report.operation);
+  if (at == rows.end()) return refused(no_such_operation(report.operation));
+  const auto& op = at->second;
+  if (op.row.kind != kind::external) return refused(not_external(op.row));
+  if (said) return {.status = 200, .operation = op, .error = {}};
+  const auto& why = said.error();
+  const bool is_over = why.error.code == "operation_not_found" || why.error.code == "already_terminal";
+  if (!is_over) {
+    auto p = from_fault(why.error);
+    p.cancel = why.cancel;
+    return refused(std::move(p));
+  }
+  if (!is_terminal(op.row.hot.now))
+    return refused(why.error.code == "already_terminal" ? has_ended(gw, op) : lost_between(report.operation));
+  if (op.row.hot.now == wanted_by(report.what)) return {.status = 200, .operation = op, .error = {}};
+  if (op.row.hot.late.empty()) gw.controller.note_late_report(report);
+  return refused(has_ended(gw, op));
+}
+
+/// Ends them in one commit and answers in order.
+awaitable<std::vector<item_answer>> end_all(exchange& x, std::vector<owner_report> reports) {
+  auto& gw = x.gw;
+  auto call = [&gw, &x, reports](auto reply) { gw.controller.end_externals(reports, x.who, std::move(reply)); };
+  const auto said = co_await gw.answer<std::vector<outcome<operation_id>>>(call);
+  std::vector<operation_id> ids;
+  for (const auto& r : reports) ids.push_back(r.operation);
+  const auto rows = co_await shown_rows(x, std::move(ids));
+  std::vector<item_answer> answers;
+  for (std::size_t i = 0; i < reports.size() && i < said.size(); ++i)
+    answers.push_back(judged(gw, reports[i], said[i], rows));
+  co_return answers;
+}
+
+awaitable<response> end_one(exchange& x, owner_word what) {
+  need(x, right::create_external);
+  const auto id = path_id<operation_id>(x);
+  auto report = value_or_throw(read_report(what, id, x.req.body));
+  std::vector<owner_report> one;
+  one.push_back(std::move(report));
+  auto answers = co_await end_all(x, std::move(one));
+  co_return item_response(x.gw, answers.at(0));
+}
+
+} // namespace
+
+awaitable<response> complete_external(exchange& x) { co_return co_await end_one(x, owner_word::complete); }
+awaitable<response> fail_external(exchange& x) { co_return co_await end_one(x, owner_word::fail); }
+awaitable<response> external_stopped(exchange& x) { co_return co_await end_one(x, owner_word::stopped); }
+
+awaitable<response> end_externals(exchange& x) {
+  need(x, right::create_external);
+  auto items = co_await checked_body(x, read_reports);
+  std::vector<owner_report> reports;
+  for (auto& item : items)
+    if (item) reports.push_back(std::move(*item));
+  std::vector<item_answer> said;
+  if (!reports.empty()) said = co_await end_all(x, std::move(reports));
+  std::vector<item_answer> answers;
+  std::size_t next = 0;
+  for (auto& item : items) {
+    if (!item)
+      answers.push_back(refused(std::move(item.error())));
+    else
+      answers.push_back(std::move(said.at(next++)));
+  }
+  co_return json_answer(results_json(x.gw, answers, x.req.id));
+}
+
+awaitable<response> start_external(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::create_external);
+  const auto id = path_id<operation_id>(x);
+  value_or_throw(read_nothing(x.req.body));
+  if (gw.controller.storage_low())
+    throw problem{.code = "storage_unavailable",
+                  .detail = "the state directory is low on space, so nothing is started; free some space",
+                  .headers = {{"Retry-After", "5"}}};
+  auto call = [&gw, &x, id](auto reply) { gw.controller.start_external(id, x.who, std::move(reply)); };
+  const auto said = co_await gw.answer<outcome<operation_id>>(call);
+  std::vector<operation_id> asked(1, id);
+  const auto rows = co_await shown_rows(x, std::move(asked));
+  const auto at = rows.find(id);
+  if (at == rows.end()) throw no_such_operation(id);
+  const auto& op = at->second;
+  if (op.row.kind != kind::external) throw not_external(op.row);
+  if (said) co_return json_answer(operation_text(gw, op));
+  const auto& why = said.error();
+  const bool never_began = is_terminal(op.row.hot.now) && op.row.hot.stop && !op.row.hot.started_at;
+  if (why.error.code == "stale_start" || (why.error.code == "operation_not_found" && never_began)) {
+    auto stale = co_await was_stale(gw, op);
+    if (why.cancel && !stale.cancel) stale.cancel = why.cancel;
+    throw stale;
+  }
+  if (why.error.code == "already_terminal" || (why.error.code == "operation_not_found" && is_terminal(op.row.hot.now)))
+    throw has_ended(gw, op);
+  if (why.error.code == "operation_not_found") throw lost_between(id);
+  throw from_fault(why.error);
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,105 @@
+// Checks messages field by field, as in SURFACE 6.
+#include "gateway/message_body.hpp"
+
+#include "gateway/body.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::size_t max_text_bytes = 64 * 1024;
+constexpr std::size_t max_client_id = 128;
+constexpr std::uint64_t max_coalesce_ms = 10'000;
+
+void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
+  if (const auto modality = fields.text("modality", 1, 16)) {
+    if (*modality == "voice")
+      order.modality = turns::modality::voice;
+    else if (*modality != "text")
+      fields.complain("modality", "must be text or voice");
+  }
+  if (const auto* confidence = fields.take("confidence")) {
+    if (confidence->is_number() && confidence->get<double>() >= 0 && confidence->get<double>() <= 1)
+      order.confidence = confidence->get<double>();
+    else
+      fields.complain("confidence", "must be a number from 0 to 1");
+  }
+  order.is_final = fields.flag("final").value_or(true);
+  order.addressed = fields.flag("addressed");
+  if (const auto humans = fields.number("humans_present", 0, 1'000'000))
+    order.humans_present = static_cast<std::uint32_t>(*humans);
+  const auto* names = fields.take("bot_names");
+  if (!names) return;
+  const bool fits =
+      names->is_array() && names->size() <= 32 && std::all_of(names->begin(), names->end(), [](const auto& n) {
+        return n.is_string() && !n.template get_ref<const std::string&>().empty() &&
+               n.template get_ref<const std::string&>().size() <= 128;
+      });
+  if (fits)
+    order.bot_names = names->get<std::vector<std::string>>();
+  else
+    fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
+}
+
+} // namespace
+
+tl::expected<message_request, problem> read_message(std::string_view text) {
+  auto body = parse_body(text);
+  if (!body) return tl::unexpected(body.error());
+  std::vector<field_error> errors;
+  body_reader fields(*body, "", errors);
+  message_request request;
+  auto& order = request.order;
+  if (const auto scope = fields.scope("scope"))
+    order.scope = *scope;
+  else if (!fields.has("scope"))
+    fields.complain("scope", "is missing: say which conversation this belongs to");
+  if (const auto said = fields.text("text", 0, max_text_bytes)) {
+    order.text = *said;
+    if (order.text.size() > max_text_bytes) fields.complain("text", "is larger than 64 KiB");
+  } else if (!fields.has("text")) {
+    fields.complain("text", "is missing");
+  }
+  if (const auto author = fields.person("author"))
+    order.author = *author;
+  else if (!fields.has("author"))
+    fields.complain("author", "is missing: who says it, as {\"id\", \"name\"}");
+  order.client_id = fields.text("id", 1, max_client_id).value_or("");
+  order.agent = fields.text("agent", 1, 64);
+  read_manner_of_speech(fields, order);
+  if (const auto what = fields.text("on_disconnect", 1, 16)) {
+    if (*what != "cancel" && *what != "continue") fields.complain("on_disconnect", "must be cancel or continue");
+    request.cancel_on_disconnect = *what == "cancel";
+  }
+  request.merge_text = fields.duration("coalesce_ms", max_coalesce_ms).value_or(milliseconds{0});
+  fields.finish();
+  if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
+  return request;
+}
+
+tl::expected<read_word, problem> read_decision(std::string_view text, bool approved) {
+  auto body = parse_body(text);
+  if (!body) return tl::unexpected(body.error());
+  std::vector<field_error> errors;
+  body_reader fields(*body, "", errors);
+  read_word found;
+  decision& d = found.word;
+  d.approved = approved;
+  d.reason = fields.text("reason", 0, max_reason).value_or("");
+  if (const auto by = fields.person("by")) d.by = *by;
+  const auto question = fields.id<operation_id>("question");
+  const auto* values = approved ? fields.object("values") : nullptr;
+  const bool is_dismissed = !approved && fields.flag("dismiss").value_or(false);
+  if (!fields.has("question") && (values || is_dismissed))
+    fields.complain("question", "is missing: say which question this answers (`tool.question.id` of the operation)");
+  fields.finish();
+  if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
+  if (question) {
+    const std::string text_of_values =
+        values ? values->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : std::string();
+    found.answer = human_answer{*question, approved, is_dismissed, text_of_values, d.reason, d.by, {}};
+  }
+  return found;
+}
+
+} // namespace quell::controller::http

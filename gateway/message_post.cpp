@@ -1,0 +1,84 @@
+// POST /v1/messages: a message is a stop, a turn or neither. The decision is returned as JSON, or streamed as SSE with
+// the events that follow.
+#include "gateway/event_stream.hpp"
+#include "gateway/message_body.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// The client that streams a turn owns it: `owned` is stopped if the client disconnects before its end.
+awaitable<> stream_events(gateway_context& gw, events_request asked, std::uint64_t after, stream_manner manner,
+                          std::optional<operation_id> owned, stream_writer& to) {
+  ++gw.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
+  auto watcher = gw.hub.watch(asked.filter, false);
+  event_stream events(gw, asked, after, std::move(watcher), to, std::move(manner));
+  co_await events.run();
+  // A stream that ends because quelld ends is not a disconnect.
+  if (owned && !events.has_ended() && !gw.stopping) gw.options.turns->disconnected(*owned);
+}
+
+} // namespace
+
+awaitable<response> post_message(exchange& x) {
+  auto& gw = x.gw;
+  if (!gw.options.turns) throw problem{.code = "not_found", .detail = "this quelld answers no messages"};
+  need(x, right::converse);
+  auto request = co_await checked_body(x, read_message);
+  auto& order = request.order;
+  need_scope(x, order.scope);
+  if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.text, order.bot_names)))
+    throw *x.too_often;
+  const auto& text = order.scope.text();
+  if (text == "quell" || text.starts_with("quell/"))
+    throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+  order.by = x.who;
+  const bool streams = x.req.wants_event_stream();
+  std::uint64_t after = 0;
+  const auto newest = [](store_reader& q) { return q.newest_event(); };
+  if (streams) after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
+  order.claim = std::make_shared<order_claim>();
+  using decision = outcome<turns::message_answer>;
+  std::function<void(std::function<void(decision)>)> call = [&gw, &order](auto reply) {
+    gw.options.turns->take(order, std::move(reply));
+  };
+  const auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
+  if (!decided) throw from_refusal(decided.error());
+  auto body = turns::decision_json(order, *decided);
+  using what = turns::message_answer::decided;
+  const bool is_new_turn = decided->decision == what::turn && !decided->is_duplicate;
+  if (!streams) co_return json_answer(std::move(body), is_new_turn ? 202 : 200);
+  response answer;
+  answer.content_type = "text/event-stream";
+  stream_manner manner;
+  manner.first = "event: message_decided\ndata: " + body + "\n\n";
+  manner.merge_text = request.merge_text;
+  if (decided->decision == what::ignored) {
+    answer.stream = [first = manner.first](stream_writer& to) -> awaitable<> { co_await to.write(first); };
+    co_return answer;
+  }
+  events_request asked;
+  asked.who = x.share_key();
+  if (decided->is_duplicate) after = 0;
+  if (decided->decision == what::cancel) {
+    asked.filter.scopes = {order.scope};
+    asked.filter.types = {"acknowledgement", "cancel_settled"};
+    manner.until_stopped = stopped_story{*decided->message, *decided->cancel};
+    answer.stream = [&gw, asked, after, manner = std::move(manner)](stream_writer& to) {
+      return stream_events(gw, asked, after, manner, {}, to);
+    };
+    co_return answer;
+  }
+  asked.filter.below = decided->turn;
+  manner.until_end = decided->turn;
+  const auto owned = request.cancel_on_disconnect && !decided->is_duplicate ? decided->turn : std::nullopt;
+  answer.stream = [&gw, asked, after, manner = std::move(manner), owned](stream_writer& to) {
+    return stream_events(gw, asked, after, manner, owned, to);
+  };
+  co_return answer;
+}
+
+} // namespace quell::controller::http

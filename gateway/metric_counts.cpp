@@ -1,0 +1,59 @@
+// Counts. The times of a cancel are in its row, which is read when metrics are requested: a cancel itself pays nothing.
+#include "gateway/metric_counts.hpp"
+
+#include <utility>
+
+namespace quell::controller::http {
+
+namespace {
+
+/// The `reason` in a turn_abort's data, one of a few words that quell writes itself.
+std::string reason_of(const std::string& data) {
+  constexpr std::string_view key = "\"reason\":\"";
+  const auto at = data.find(key);
+  if (at == std::string::npos) return "unknown";
+  const auto from = at + key.size();
+  return data.substr(from, data.find('"', from) - from);
+}
+
+} // namespace
+
+void metric_counts::heard(const records::event_record& event) {
+  const std::lock_guard lock(mutex_);
+  ++events_[event.type];
+  if (event.type == "turn_complete") ++turns_["complete"];
+  if (event.type == "turn_abort") ++turns_[reason_of(event.data)];
+  if (event.type != "cancel_settled" || !event.cancel) return;
+  if (unread_.size() < most_untimed)
+    unread_.push_back(*event.cancel);
+  else
+    ++missed_;
+}
+
+std::vector<cancel_id> metric_counts::take_settled() {
+  const std::lock_guard lock(mutex_);
+  cancels_untimed = missed_.load();
+  return std::exchange(unread_, {});
+}
+
+void metric_counts::settled(const records::report_counts& report) {
+  if (report.fenced_ms) fenced.observe(*report.fenced_ms / 1000);
+  if (report.signalled_ms) signalled.observe(*report.signalled_ms / 1000);
+  if (report.settled_ms) settled_seconds.observe(*report.settled_ms / 1000);
+}
+
+void metric_counts::answered(std::string_view method, std::string_view route, double seconds) {
+  requests[{std::string(method), std::string(route)}].observe(seconds);
+}
+
+std::map<std::string, std::uint64_t> metric_counts::events_by_type() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+std::map<std::string, std::uint64_t> metric_counts::turns_by_end() const {
+  const std::lock_guard lock(mutex_);
+  return turns_;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,50 @@
+// The gateway's counters for /metrics. Belongs to the io thread, except `heard`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "controller/records/records.hpp"
+#include "gateway/histogram.hpp"
+
+namespace quell::controller::http {
+
+class metric_counts {
+ public:
+  /// Settled cancels beyond this number between two scrapes are not timed, since each costs the read of a row.
+  static constexpr std::size_t most_untimed = 10'000;
+
+  /// Counts a committed event. Any thread, in commit order.
+  void heard(const records::event_record& event);
+  /// Returns the settled cancels whose times have not been taken yet, and forgets them.
+  std::vector<cancel_id> take_settled();
+  /// Adds the times of a settled cancel.
+  void settled(const records::report_counts& report);
+  /// Counts an answered request of this route (its pattern).
+  void answered(std::string_view method, std::string_view route, double seconds);
+
+  std::map<std::string, std::uint64_t> events_by_type() const;
+  std::map<std::string, std::uint64_t> turns_by_end() const;
+
+  struct route_name {
+    std::string method, route;
+    friend auto operator<=>(const route_name&, const route_name&) = default;
+  };
+  std::map<route_name, histogram> requests;
+  std::map<unsigned, std::uint64_t> answers_by_status;
+  histogram fenced, signalled, settled_seconds;
+  std::uint64_t refused_for_rate = 0, cancels_untimed = 0;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint64_t> events_; // under mutex_, like the next two
+  std::map<std::string, std::uint64_t> turns_;
+  std::vector<cancel_id> unread_;
+  std::atomic<std::uint64_t> missed_{0};
+};
+
+} // namespace quell::controller::http

@@ -1,0 +1,33 @@
+// GET /v1/operations/{id}, with the long poll until it ends.
+#include "gateway/cancel_body.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+awaitable<response> get_operation(exchange& x) {
+  auto& gw = x.gw;
+  const auto id = path_id<operation_id>(x);
+  query_reader query(x.req);
+  const auto wait = query.one("wait");
+  if (wait && *wait != "ended") query.complain("wait", "must be ended");
+  const auto wait_ms = query.number("wait_ms", 0, static_cast<std::uint64_t>(max_wait.count())).value_or(30'000);
+  query.finish();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+  auto wake = std::make_shared<signal>(*gw.io);
+  std::shared_ptr<void> ticket, held;
+  if (wait) held = x.hold();
+  if (wait) ticket = gw.hub.watch(id, wake); // before the row is read, so that an end in between wakes this handler
+  auto row = co_await visible_row(x, id);
+  auto shown = co_await present_one(gw, std::move(row));
+  while (wait && !is_terminal(shown.row.hot.now) && !gw.stopping) {
+    const bool woken = co_await x.wait(wake, until);
+    row = co_await visible_row(x, id);
+    shown = co_await present_one(gw, std::move(row));
+    if (!woken) break;
+  }
+  co_return json_answer(operation_text(gw, shown));
+}
+
+} // namespace quell::controller::http

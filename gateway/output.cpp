@@ -1,0 +1,168 @@
+// GET /v1/operations/{id}/output: raw bytes of one stream, as stored or followed.
+#include <algorithm>
+
+#include "gateway/output_reading.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+struct output_request {
+  stream which = stream::out;
+  std::optional<std::uint64_t> offset, limit_bytes, tail_bytes;
+  bool follow = false;
+};
+
+output_request read_output_request(const exchange& x) {
+  query_reader query(x.req);
+  output_request asked;
+  const auto streams = query.words<stream>("stream");
+  if (streams.size() > 1)
+    query.complain("stream", "may be given only once; both streams in one come with Accept: text/event-stream");
+  if (!streams.empty()) asked.which = streams.front();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  asked.offset = query.number("offset", 0, most);
+  asked.limit_bytes = query.number("limit_bytes", 0, most);
+  asked.tail_bytes = query.number("tail_bytes", 0, most);
+  asked.follow = query.flag("follow").value_or(false);
+  if (asked.offset && asked.tail_bytes)
+    query.complain("tail_bytes", "cannot be combined with offset; give one of them");
+  if (asked.follow && asked.limit_bytes)
+    query.complain("limit_bytes", "cannot be combined with follow; leave one of them out");
+  query.finish();
+  return asked;
+}
+
+/// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
+/// confirms. A followed answer without the trailer was cut (a gap, a stop of quelld), and the client must request the
+/// rest.
+awaitable<> write_output(gateway_context& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until,
+                         bool follow, stream_writer& to) {
+  auto wake = std::make_shared<signal>(*gw.io);
+  to.wake_on_close(wake);
+  const auto ticket = gw.hub.watch(id, wake);
+  output_patience patience(gw, id);
+  while (!to.closed() && !gw.stopping) {
+    const auto want = follow ? output_slice_bytes : std::min<std::uint64_t>(output_slice_bytes, until - offset);
+    if (want == 0) co_return;
+    auto slice = co_await read_output(gw, id, which, offset, want);
+    if (!slice.bytes.empty()) {
+      // Bytes are missing here. A following client requests again from its offset and learns of the gap from
+      // Quell-Offset.
+      if (follow && slice.offset > offset) co_return;
+      offset = slice.offset + slice.bytes.size();
+      if (!follow && offset > until)
+        slice.bytes.resize(slice.bytes.size() - std::min<std::uint64_t>(offset - until, slice.bytes.size()));
+      const bool alive = co_await to.write(std::move(slice.bytes));
+      if (!alive) co_return;
+      if (slice.end && follow) break;
+      if (!follow && offset >= until) co_return;
+      patience.progress();
+      continue;
+    }
+    if (!follow) co_return;
+    if (slice.end) break;
+    const bool over = co_await patience.is_over();
+    if (over) break;
+    constexpr auto unseen = std::numeric_limits<std::uint64_t>::max(); // the other stream does not matter here
+    {
+      const output_watch watch(gw, id, which == stream::out ? offset : unseen, which == stream::err ? offset : unseen,
+                               wake);
+      co_await wake->wait_until(patience.next_look());
+    }
+    co_await patience.pause_if_idle(*wake);
+  }
+  if (follow && !to.closed() && !gw.stopping) to.end_with("Quell-End", "true");
+}
+
+} // namespace
+
+awaitable<output_store::slice> read_output(gateway_context& gw, operation_id id, stream which, std::uint64_t offset,
+                                           std::size_t limit) {
+  auto& output = gw.output;
+  auto slice = co_await gw.read<output_store::slice>(
+      [&output, id, which, offset, limit](store_reader&) -> result<output_store::slice> {
+        auto read = output.read(id, which, offset, limit);
+        if (!read && (read.error().code == "not_found" || read.error().code == "operation_not_found")) {
+          output_store::slice none;
+          none.offset = offset;
+          return none;
+        }
+        return read;
+      });
+  if (slice.end && slice.size == 0) { // an operation not yet sent to a worker has no stream that could have ended
+    const auto row = co_await find_row(gw, id);
+    slice.end = !row || is_terminal(row->hot.now);
+  }
+  co_return slice;
+}
+
+awaitable<bool> output_patience::is_over() {
+  if (!ended_) {
+    auto row = co_await find_row(gw_, id_);
+    ended_ = !row || is_terminal(row->hot.now);
+    if (ended_) progress();
+  }
+  co_return ended_&& std::chrono::steady_clock::now() - quiet_since_ >= output_linger;
+}
+
+awaitable<> output_patience::pause_if_idle(signal& wake) {
+  if (++idle_rounds_ > 2) co_await wake.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
+}
+
+patience output_patience::next_look() const {
+  return ended_ ? quiet_since_ + output_linger : std::chrono::steady_clock::now() + std::chrono::seconds(15);
+}
+
+awaitable<records::operation_record> output_owner(exchange& x) {
+  const auto id = path_id<operation_id>(x);
+  auto row = co_await visible_row(x, id);
+  co_return row;
+}
+
+awaitable<response> get_output(exchange& x) {
+  if (x.req.wants_event_stream()) co_return co_await output_events(x);
+  auto& gw = x.gw;
+  const auto asked = read_output_request(x);
+  const auto row = co_await output_owner(x);
+  const auto id = row.id;
+  const auto now = co_await read_output(gw, id, asked.which, 0, 1);
+  std::uint64_t start = std::max(asked.offset.value_or(0), now.oldest);
+  if (asked.tail_bytes) start = std::max(now.oldest, now.size > *asked.tail_bytes ? now.size - *asked.tail_bytes : 0);
+  std::uint64_t until = std::max(now.size, start);
+  if (asked.limit_bytes && *asked.limit_bytes < until - start) until = start + *asked.limit_bytes;
+  auto first =
+      co_await read_output(gw, id, asked.which, start,
+                           std::min<std::uint64_t>(output_slice_bytes, std::max<std::uint64_t>(until - start, 1)));
+  bool end = first.end;
+  if (!end && until == now.size && until > start) {
+    const auto last = co_await read_output(gw, id, asked.which, until, 1);
+    end = last.end && last.bytes.empty();
+  }
+  // An operation that never ran will have no output.
+  if (!end && now.size == 0 && is_terminal(row.hot.now)) end = true;
+  response answer;
+  answer.content_type = "application/octet-stream";
+  answer.headers.emplace_back("Quell-Offset", std::to_string(std::max(start, first.offset)));
+  answer.headers.emplace_back("Quell-End", end ? "true" : "false");
+  answer.headers.emplace_back("Quell-Dropped", std::to_string(first.dropped));
+  if (!asked.follow && until - start <= first.bytes.size()) {
+    first.bytes.resize(until - start);
+    answer.body = std::move(first.bytes);
+    co_return answer;
+  }
+  const auto which = asked.which;
+  const bool follow = asked.follow;
+  if (follow) answer.headers.emplace_back("Trailer", "Quell-End");
+  start = std::max(start, first.offset); // the head reports the bytes missing at the front
+  until = std::max(until, start);
+  answer.stream = [&gw, id, which, start, until, follow](stream_writer& to) {
+    return write_output(gw, id, which, start, until, follow, to);
+  };
+  co_return answer;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,187 @@
+// GET /v1/operations/{id}/output as SSE: `output` events of both streams in the order received. The event id is the
+// number of the piece, so that Last-Event-ID resumes after it.
+#include <algorithm>
+#include <charconv>
+
+#include "controller/json/cluster_json.hpp"
+#include "gateway/output_reading.hpp"
+#include "gateway/presenter.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+using piece = output_store::piece;
+
+constexpr std::size_t pieces_at_once = 64;
+constexpr std::uint64_t event_bytes = 64 * 1024;
+
+struct events_request {
+  std::optional<stream> only;
+  std::uint64_t after = 0; ///< number of the piece
+  std::optional<std::uint64_t> tail_bytes;
+  bool follow = true;
+};
+
+events_request read_output_events_request(const exchange& x) {
+  query_reader query(x.req);
+  events_request asked;
+  const auto streams = query.words<stream>("stream");
+  if (streams.size() == 1) asked.only = streams.front();
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  asked.after = query.number("after", 0, most).value_or(0);
+  asked.tail_bytes = query.number("tail_bytes", 0, most);
+  asked.follow = query.flag("follow").value_or(true);
+  query.finish();
+  const auto& last = x.req.last_event_id;
+  if (!last.empty()) {
+    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), asked.after);
+    if (error != std::errc{} || end != last.data() + last.size())
+      throw problem{.code = "bad_request",
+                    .detail = "Last-Event-ID must be the id of an output event of this operation"};
+  }
+  return asked;
+}
+
+awaitable<std::vector<piece>> read_order(gateway_context& gw, operation_id id, std::uint64_t after, std::size_t limit) {
+  auto& output = gw.output;
+  auto pieces =
+      co_await gw.read<std::vector<piece>>([&output, id, after, limit](store_reader&) -> result<std::vector<piece>> {
+        return output.order(id, after, limit);
+      });
+  co_return pieces;
+}
+
+/// The number of bytes to leave out at the front so that the last `tail` remain.
+awaitable<std::uint64_t> bytes_before_tail(gateway_context& gw, operation_id id, events_request asked) {
+  std::uint64_t total = 0, after = asked.after;
+  while (true) {
+    const auto pieces = co_await read_order(gw, id, after, 4096);
+    if (pieces.empty()) break;
+    after += pieces.size();
+    for (const auto& p : pieces)
+      if (!asked.only || p.which == *asked.only) total += p.length;
+  }
+  co_return total > *asked.tail_bytes ? total - *asked.tail_bytes : 0;
+}
+
+/// One SSE client: its position, and the writing of the next piece.
+class output_events_stream {
+ public:
+  output_events_stream(gateway_context& gw, records::operation_record row, events_request asked, stream_writer& to)
+      : gw_(gw), row_(std::move(row)), asked_(asked), to_(to), position_(asked.after),
+        wake_(std::make_shared<signal>(*gw.io)) {}
+
+  awaitable<> run() {
+    to_.wake_on_close(wake_);
+    const auto ticket = gw_.hub.watch(row_.id, wake_);
+    bool alive = co_await to_.write("retry: 1000\n\n");
+    if (asked_.tail_bytes) skip_ = co_await bytes_before_tail(gw_, row_.id, asked_);
+    output_patience patience(gw_, row_.id);
+    while (alive && !to_.closed() && !gw_.stopping) {
+      const auto pieces = co_await read_order(gw_, row_.id, position_, pieces_at_once);
+      for (const auto& p : pieces) {
+        ++position_;
+        alive = co_await write_piece(p);
+        if (!alive) co_return;
+      }
+      if (!pieces.empty()) {
+        patience.progress();
+        continue;
+      }
+      // Reads sizes and ends first, then the order once more: it includes pieces that came in between.
+      const bool complete = co_await look_at_ends();
+      const auto more = co_await read_order(gw_, row_.id, position_, 1);
+      if (!more.empty()) continue;
+      if (complete || !asked_.follow) co_return;
+      const bool over = co_await patience.is_over();
+      if (over) co_return;
+      bool woken = false;
+      {
+        const output_watch watch(gw_, row_.id, seen_[0], seen_[1], wake_);
+        const auto comment_at = std::chrono::steady_clock::now() + gw_.options.comment_interval;
+        woken = co_await wake_->wait_until(std::min(patience.next_look(), comment_at));
+      }
+      if (!woken) alive = co_await to_.write(": still here\n\n");
+      co_await patience.pause_if_idle(*wake_);
+    }
+  }
+
+ private:
+  /// Notes the sizes of both streams; true if both are complete.
+  awaitable<bool> look_at_ends() {
+    bool complete = true;
+    for (const auto which : {stream::out, stream::err}) {
+      const auto now = co_await read_output(gw_, row_.id, which, 0, 1);
+      const auto last = co_await read_output(gw_, row_.id, which, now.size, 1);
+      seen_[static_cast<std::size_t>(which)] = now.size;
+      complete = complete && last.end && last.bytes.empty();
+    }
+    co_return complete;
+  }
+
+  awaitable<bool> write_piece(piece p) {
+    if (asked_.only && p.which != *asked_.only) co_return true;
+    const auto skipped = std::min(skip_, p.length);
+    skip_ -= skipped;
+    std::uint64_t offset = p.offset + skipped;
+    const std::uint64_t end = p.offset + p.length;
+    while (offset < end) {
+      auto slice = co_await read_output(gw_, row_.id, p.which, offset, std::min(event_bytes, end - offset));
+      if (slice.bytes.empty() || slice.offset >= end) break; // pruned meanwhile
+      const auto next = slice.offset + slice.bytes.size();
+      // Only the last part has the id: a resume never leaves out half a piece.
+      auto frame = next >= end ? "id: " + std::to_string(position_) + '\n' : std::string();
+      frame += "event: output\ndata: " + envelope(p, slice.offset, slice.bytes) + "\n\n";
+      offset = next;
+      const bool alive = co_await to_.write(std::move(frame));
+      if (!alive) co_return false;
+    }
+    co_return true;
+  }
+
+  std::string envelope(const piece& p, std::uint64_t offset, std::string_view bytes) const {
+    records::event_record event;
+    event.id = position_;
+    event.type = "output";
+    event.at = p.at != wall_time{} ? p.at : std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+    event.scope = row_.scope;
+    event.operation = row_.id;
+    event.root = row_.root;
+    event.worker = row_.hot.worker;
+    return event_json(event, output_data_json(p.which, offset, bytes));
+  }
+
+  gateway_context& gw_;
+  records::operation_record row_;
+  events_request asked_;
+  stream_writer& to_;
+  std::uint64_t position_; ///< all pieces before it are written
+  std::uint64_t skip_ = 0;
+  std::array<std::uint64_t, 2> seen_{}; ///< sizes of the streams at the last check
+  std::shared_ptr<signal> wake_;
+};
+
+awaitable<> write_events(gateway_context& gw, records::operation_record row, events_request asked, stream_writer& to) {
+  output_events_stream events(gw, std::move(row), asked, to);
+  co_await events.run();
+}
+
+} // namespace
+
+awaitable<response> output_events(exchange& x) {
+  auto& gw = x.gw;
+  const auto asked = read_output_events_request(x);
+  auto row = co_await output_owner(x);
+  auto held = x.hold();
+  response answer;
+  answer.content_type = "text/event-stream";
+  answer.stream = [&gw, row = std::move(row), asked, held = std::move(held)](stream_writer& to) {
+    return write_events(gw, row, asked, to);
+  };
+  co_return answer;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,85 @@
+// Status lines, headers and chunks.
+#include "gateway/reply_text.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace quell::controller::http {
+
+namespace {
+
+std::string_view reason_phrase(unsigned status) {
+  switch (status) {
+  case 200:
+    return "OK";
+  case 201:
+    return "Created";
+  case 202:
+    return "Accepted";
+  case 204:
+    return "No Content";
+  case 304:
+    return "Not Modified";
+  case 400:
+    return "Bad Request";
+  case 401:
+    return "Unauthorized";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  case 409:
+    return "Conflict";
+  case 410:
+    return "Gone";
+  case 413:
+    return "Content Too Large";
+  case 415:
+    return "Unsupported Media Type";
+  case 422:
+    return "Unprocessable Content";
+  case 429:
+    return "Too Many Requests";
+  case 500:
+    return "Internal Server Error";
+  case 503:
+    return "Service Unavailable";
+  default:
+    return "Status";
+  }
+}
+
+} // namespace
+
+std::string reply_head(const response& answer, body_form form) {
+  std::string head;
+  head.reserve(256 + answer.body.size());
+  head += "HTTP/1.1 " + std::to_string(answer.status) + ' ';
+  head += reason_phrase(answer.status);
+  head += "\r\nServer: quelld\r\n";
+  if (!answer.content_type.empty()) head += "Content-Type: " + answer.content_type + "\r\n";
+  if (answer.content_type == "text/event-stream") head += "Cache-Control: no-cache\r\n";
+  if ((form == body_form::sized || form == body_form::sized_and_close) && answer.status != 204 && answer.status != 304)
+    head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
+  if (form == body_form::chunked || form == body_form::chunked_and_close) head += "Transfer-Encoding: chunked\r\n";
+  if (form != body_form::sized && form != body_form::chunked) head += "Connection: close\r\n";
+  for (const auto& [name, value] : answer.headers) {
+    if (value.find_first_of("\r\n") != std::string::npos) continue; // no part of a request can add a header
+    head += name + ": " + value + "\r\n";
+  }
+  head += "\r\n";
+  return head;
+}
+
+std::string as_chunk(std::string_view bytes) {
+  std::array<char, 32> size{};
+  std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+  std::string chunk(size.data());
+  chunk += bytes;
+  chunk += "\r\n";
+  return chunk;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,379 @@
+// The loop of one connection over any stream; instantiated once for plain and once for TLS. For session_plain.cpp and
+// session_tls.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <spdlog/spdlog.h>
+
+#include "gateway/client_link.hpp"
+#include "gateway/head_check.hpp"
+#include "gateway/reply_text.hpp"
+#include "gateway/router.hpp"
+#include "gateway/session.hpp"
+#include "protocol/clock_now.hpp"
+
+namespace quell::controller::http {
+
+namespace beast = boost::beast;
+
+using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
+
+/// Detects a client that disconnects while the server only writes. It waits on a duplicate of the descriptor, so that
+/// it never interferes with the stream.
+struct hangup {
+  explicit hangup(boost::asio::io_context& io) : probe(io) {}
+  any_socket probe;
+  std::atomic<bool> gone = false; ///< read by other threads too
+  std::shared_ptr<signal> wake;
+  void tell() {
+    gone = true;
+    if (wake) wake->notify();
+  }
+  /// Ends the watch.
+  void finish() {
+    boost::system::error_code ignored;
+    probe.close(ignored);
+  }
+};
+
+template <class Stream>
+class session_loop final : public client_link {
+ public:
+  session_loop(std::shared_ptr<gateway_context> gw, Stream& stream, std::shared_ptr<connection> place)
+      : gw_(std::move(gw)), stream_(stream), place_(std::move(place)) {
+    place_->close = [this] { close(); };
+  }
+  ~session_loop() override {
+    place_->close = {};
+    if (watch_) watch_->finish();
+  }
+  session_loop(const session_loop&) = delete;
+  session_loop& operator=(const session_loop&) = delete;
+
+  /// True if our certificate covers that name; empty without TLS.
+  std::function<bool(const std::string& host)> is_certified;
+
+  awaitable<> run() {
+    while (!gw_->stopping && !place_->must_go) {
+      parser_.emplace();
+      parser_->header_limit(static_cast<std::uint32_t>(gw_->options.max_header_bytes));
+      parser_->body_limit(gw_->options.max_body_bytes);
+      request req;
+      const bool read = co_await read_request(req);
+      if (!read) co_return;
+      const bool keep_alive = parser_->get().keep_alive();
+      const bool chunks_possible = parser_->get().version() >= 11;
+      const bool head_only = req.method == "HEAD";
+      req.client = this;
+      place_->move(connection::phase::at_work);
+      auto answer = co_await answer_request(*gw_, std::move(req));
+      if (place_->must_go) co_return;
+      bool go_on = false;
+      if (answer.stream && !head_only)
+        go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible, chunks_possible);
+      else
+        go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved, head_only);
+      if (watch_) watch_->finish();
+      watch_.reset();
+      if (!go_on) co_return;
+    }
+  }
+
+  std::shared_ptr<const std::atomic<bool>> watch() override {
+    if (!watch_) watch_ = start_watch();
+    return {watch_, &watch_->gone};
+  }
+  void wake_on_close(std::shared_ptr<signal> wake) override {
+    watch();
+    if (watch_->gone) wake->notify();
+    watch_->wake = std::move(wake);
+  }
+  void watches_for(const std::string& token) override { place_->watches_for(token); }
+  bool is_reserved() const override { return place_->is_reserved; }
+
+ private:
+  using parser = beast::http::request_parser<beast::http::string_body>;
+  static constexpr std::size_t first_read_bytes = 16 * 1024;
+
+  auto patience_of_io() { return gw_->options.idle_timeout; }
+  static auto token(beast::error_code& error) { return boost::asio::redirect_error(boost::asio::use_awaitable, error); }
+
+  /// False: the connection has ended (a broken request got its answer).
+  awaitable<bool> read_request(request& req) {
+    beast::error_code error;
+    place_->move(connection::phase::idle);
+    co_await read_bytes(error);
+    req.id = request_id::fresh();
+    if (error) {
+      co_await refuse(error, req.id);
+      co_return false;
+    }
+    if (wrong_head_) {
+      co_await refuse(*wrong_head_, req.id);
+      co_return false;
+    }
+    req.received = clock_now().boot;
+    auto& message = parser_->get();
+    const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
+    req.method = text(message.method_string());
+    const auto header = [&](auto name) { return text(message[name]); };
+    req.accept = header(beast::http::field::accept);
+    req.authorization = header(beast::http::field::authorization);
+    req.content_type = header(beast::http::field::content_type);
+    req.last_event_id = header("Last-Event-ID");
+    req.channel = header("Quell-Channel");
+    req.user_agent = header(beast::http::field::user_agent);
+    req.origin = header(beast::http::field::origin);
+    req.asked_method = header(beast::http::field::access_control_request_method);
+    req.host = header(beast::http::field::host);
+    req.cookie = header(beast::http::field::cookie);
+    req.accept_encoding = header(beast::http::field::accept_encoding);
+    req.if_none_match = header(beast::http::field::if_none_match);
+    req.body = std::move(message.body());
+    const auto target = read_target(text(message.target()), req);
+    if (req.path.starts_with("/v1/chat/")) keep_whole(req, message);
+    if (!target) {
+      const auto keep_alive = message.keep_alive();
+      ++gw_->metrics.answers_by_status[400];
+      co_await write_answer(problem_answer(from_fault(target.error()), req.id), keep_alive, false);
+      co_return false;
+    }
+    co_return true;
+  }
+
+  /// Keeps everything exactly as it was sent, since signatures cover it.
+  void keep_whole(request& req, const parser::value_type& message) {
+    const auto target = message.target();
+    if (const auto mark = target.find('?'); mark != beast::string_view::npos)
+      req.raw_query.assign(target.data() + mark + 1, target.size() - mark - 1);
+    for (const auto& field : message) {
+      std::string name(field.name_string().data(), field.name_string().size());
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+      req.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
+    }
+    req.is_relayed = is_local();
+  }
+
+  /// Reads header and body into the parser. The time limit of each starts at its first byte and is not extended by
+  /// further ones: a client that sends byte by byte holds its connection no longer than a silent one.
+  awaitable<> read_bytes(beast::error_code& error) {
+    if (buffer_.size() == 0) {
+      beast::get_lowest_layer(stream_).expires_after(gw_->options.idle_timeout);
+      const auto count = co_await stream_.async_read_some(buffer_.prepare(first_read_bytes), token(error));
+      buffer_.commit(count);
+      if (error) co_return;
+    }
+    beast::get_lowest_layer(stream_).expires_after(gw_->options.header_timeout);
+    co_await beast::http::async_read_header(stream_, buffer_, *parser_, token(error));
+    if (error) co_return;
+    wrong_head_ = look_at_head();
+    if (wrong_head_) co_return;
+    if (beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
+      const bool alive = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
+      if (!alive) error = boost::asio::error::connection_reset;
+      if (error) co_return;
+    }
+    beast::get_lowest_layer(stream_).expires_after(gw_->options.body_timeout);
+    co_await beast::http::async_read(stream_, buffer_, *parser_, token(error));
+  }
+
+  std::optional<problem> look_at_head() {
+    if (is_local()) return std::nullopt; // relayed: it has the host name that the task knows
+    const auto& message = parser_->get();
+    request_head head;
+    const auto all = [&](beast::http::field name, std::vector<std::string>& into) {
+      const auto [first, last] = message.equal_range(name);
+      for (auto at = first; at != last; ++at) into.emplace_back(at->value().data(), at->value().size());
+    };
+    all(beast::http::field::host, head.hosts);
+    all(beast::http::field::transfer_encoding, head.encodings);
+    head.lengths = message.count(beast::http::field::content_length);
+    if (auto wrong = wrong_head(head)) return wrong;
+    if (head.hosts.empty()) return std::nullopt;
+    return foreign_host(head.hosts.front(), gw_->options.hosts, is_certified);
+  }
+
+  bool is_local() {
+    beast::error_code error;
+    const auto here = beast::get_lowest_layer(stream_).socket().local_endpoint(error);
+    return !error && here.protocol().family() == AF_UNIX;
+  }
+
+  /// Answers a request that could not be parsed, if it was a request at all.
+  awaitable<> refuse(beast::error_code error, request_id id) {
+    problem p;
+    if (error == beast::http::error::body_limit)
+      p = {.code = "too_large",
+           .detail = "the body is larger than " + std::to_string(gw_->options.max_body_bytes) +
+                     " bytes; pass long data in a file or on stdin, or split the request"};
+    else if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow)
+      p = {.code = "too_large",
+           .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
+    else if (error.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
+             error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
+      p = {.code = "bad_request", .detail = "this is no HTTP/1.1 request: " + error.message()};
+    else
+      co_return; // closed, reset or timed out
+    co_await refuse(std::move(p), id);
+  }
+
+  awaitable<> refuse(problem p, request_id id) {
+    auto answer = problem_answer(p, id);
+    ++gw_->metrics.answers_by_status[answer.status];
+    co_await write_answer(std::move(answer), false, false);
+    co_await drain_input();
+  }
+
+  /// Reads on for a moment, so that a client that is still sending sees the answer instead of a reset.
+  awaitable<> drain_input() {
+    beast::error_code error;
+    beast::get_lowest_layer(stream_).expires_after(std::chrono::seconds(2));
+    std::string sink(64 * 1024, '\0');
+    for (std::size_t total = 0; !error && total < 32 * 1024 * 1024;)
+      total += co_await stream_.async_read_some(boost::asio::buffer(sink), token(error));
+  }
+
+  awaitable<bool> write_all(std::string bytes) {
+    beast::error_code error;
+    beast::get_lowest_layer(stream_).expires_after(patience_of_io());
+    co_await boost::asio::async_write(stream_, boost::asio::buffer(bytes), token(error));
+    beast::get_lowest_layer(stream_).expires_never();
+    co_return !error;
+  }
+
+  awaitable<bool> write_answer(response answer, bool keep_alive, bool head_only) {
+    place_->move(connection::phase::writing); // the server now waits for the client to read
+    auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
+    if (!head_only) text += answer.body;
+    const bool alive = co_await write_all(std::move(text));
+    co_return alive&& keep_alive;
+  }
+
+  class chunk_writer : public stream_writer {
+   public:
+    chunk_writer(session_loop& loop, bool chunked, std::shared_ptr<hangup> end)
+        : loop_(loop), chunked_(chunked), end_(std::move(end)) {}
+    awaitable<bool> write(std::string bytes) override {
+      if (end_->gone) co_return false;
+      if (bytes.empty()) co_return true;
+      if (chunked_) bytes = as_chunk(bytes);
+      const bool alive = co_await loop_.write_all(std::move(bytes));
+      if (!alive) end_->gone = true;
+      co_return alive;
+    }
+    bool closed() const override { return end_->gone; }
+    void wake_on_close(std::shared_ptr<signal> wake) override { end_->wake = std::move(wake); }
+    void end_with(std::string name, std::string value) override { trailer_ += name + ": " + value + "\r\n"; }
+    const std::string& trailer() const { return trailer_; }
+
+   private:
+    std::string trailer_;
+    session_loop& loop_;
+    bool chunked_;
+    std::shared_ptr<hangup> end_;
+  };
+
+  /// A client that sends more (pipelining) is still there: then only the writes can detect a disconnect.
+  static awaitable<> watch_hangup(std::shared_ptr<hangup> end) {
+    beast::error_code error;
+    while (end->probe.is_open()) {
+      co_await end->probe.async_wait(boost::asio::socket_base::wait_read, token(error));
+      if (error || !end->probe.is_open()) co_return;
+      char byte = 0;
+      const auto got = ::recv(end->probe.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      if (got > 0) co_return;
+      if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        end->tell();
+        co_return;
+      }
+    }
+  }
+
+  std::shared_ptr<hangup> start_watch() {
+    auto end = std::make_shared<hangup>(*gw_->io);
+    const int duplicate = ::fcntl(beast::get_lowest_layer(stream_).socket().native_handle(), F_DUPFD_CLOEXEC, 0);
+    if (duplicate < 0) return end; // out of descriptors: then only writes detect a disconnect
+    beast::error_code error;
+    // The protocol family does not matter for waiting.
+    end->probe.assign(boost::asio::generic::stream_protocol(AF_UNIX, 0), duplicate, error);
+    if (error)
+      ::close(duplicate);
+    else
+      boost::asio::co_spawn(*gw_->io, watch_hangup(end), boost::asio::detached);
+    return end;
+  }
+
+  awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
+    const auto form =
+        chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
+    place_->watches_for(answer.holder);
+    bool alive = co_await write_all(reply_head(answer, form));
+    if (!alive) co_return false;
+    watch();
+    const auto end = watch_;
+    bool complete = false;
+    std::string last_chunk = "0\r\n";
+    {
+      chunk_writer writer(*this, chunked, end);
+      try {
+        co_await answer.stream(writer);
+        complete = true;
+        last_chunk += writer.trailer() + "\r\n";
+      } catch (const problem& p) {
+        spdlog::warn("an answer broke off while it was streamed: {}", p.detail);
+      } catch (const std::exception& e) {
+        spdlog::error("an answer broke off while it was streamed: {}", e.what());
+      }
+    }
+    end->finish();
+    watch_.reset();
+    // A partial stream must not look complete: without the last chunk the client sees that it was cut.
+    if (!complete || end->gone || !chunked) co_return false;
+    alive = co_await write_all(std::move(last_chunk));
+    co_return alive&& keep_alive && !gw_->stopping;
+  }
+
+  /// Makes room: all waits for the socket fail, and every other waiter is woken.
+  void close() {
+    beast::error_code ignored;
+    auto& lowest = beast::get_lowest_layer(stream_);
+    lowest.socket().shutdown(any_socket::shutdown_both, ignored);
+    lowest.close();
+    if (!watch_) return;
+    watch_->finish();
+    watch_->tell();
+  }
+
+  std::shared_ptr<gateway_context> gw_;
+  Stream& stream_;
+  std::shared_ptr<connection> place_;
+  std::shared_ptr<hangup> watch_; ///< while a handler watches the client
+  beast::flat_buffer buffer_;
+  std::optional<parser> parser_;
+  std::optional<problem> wrong_head_;
+};
+
+} // namespace quell::controller::http

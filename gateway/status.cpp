@@ -1,0 +1,94 @@
+// /v1/status, /v1/scopes, /healthz, /readyz, /v1/openapi.json.
+#include "controller/json/cluster_json.hpp"
+#include "gateway/openapi.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+#include "protocol/base64.hpp"
+#include "protocol/encoding.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// The beginning of every cursor of scopes: a cursor of another list is refused.
+constexpr std::string_view cursor_mark = "scope ";
+
+awaitable<cluster_view> look_at_cluster(gateway_context& gw) {
+  co_return co_await gw.answer<cluster_view>([&gw](auto reply) { gw.controller.cluster(std::move(reply)); });
+}
+
+} // namespace
+
+awaitable<response> get_status(exchange& x) {
+  query_reader(x.req).finish();
+  const auto cluster = co_await look_at_cluster(x.gw);
+  co_return json_answer(status_json(cluster, x.gw.options.version, x.gw.options.commit, x.gw.options.started_at));
+}
+
+awaitable<response> list_scopes(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::look_at_workers);
+  query_reader query(x.req);
+  auto prefix = query.scope("prefix");
+  const bool live = query.flag("live").value_or(false);
+  const auto limit = query.limit();
+  std::optional<scope_path> after;
+  if (const auto text = query.one("cursor")) {
+    const auto plain = from_base64url(*text).value_or("");
+    const auto parsed = scope_path::parse(plain.starts_with(cursor_mark) ? plain.substr(cursor_mark.size()) : "");
+    if (parsed)
+      after = *parsed;
+    else
+      query.complain("cursor",
+                     "is not a cursor of this listing; use next_cursor of an answer with the same parameters");
+  }
+  query.finish();
+  if (prefix)
+    need_scope(x, *prefix);
+  else
+    prefix = x.who.prefix;
+  auto call = [&gw, prefix, live, after, limit](auto reply) {
+    gw.controller.scopes(prefix, live, after, limit + 1, std::move(reply));
+  };
+  auto found = co_await gw.answer<std::vector<scope_view>>(call);
+  const bool more = found.size() > limit;
+  if (more) found.resize(limit);
+  json_writer to;
+  to.open_object().key("scopes").open_array();
+  for (const auto& scope : found) write_scope(to, scope);
+  to.close_array();
+  to.field("next_cursor",
+           more ? std::optional(base64url(std::string(cursor_mark) + found.back().scope.text())) : std::nullopt);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> get_health(exchange&) { co_return json_answer("{\"healthy\":true}"); }
+
+awaitable<response> get_ready(exchange& x) {
+  if (x.gw.stopping)
+    throw problem{.code = "shutting_down", .detail = "quelld is shutting down; ask again when it is back"};
+  // The controller answers once its tables are built and it takes orders: with a million live operations that is
+  // seconds after the port is open.
+  bool is_ready = false;
+  try {
+    co_await look_at_cluster(x.gw);
+    is_ready = true;
+  } catch (const problem& p) {
+    if (p.code != "internal") throw;
+  }
+  if (!is_ready)
+    throw problem{.code = "not_ready",
+                  .detail = "quelld still reads its store; orders wait until it has",
+                  .headers = {{"Retry-After", "1"}}};
+  if (x.gw.controller.storage_low())
+    throw problem{.code = "storage_unavailable",
+                  .detail = "the state directory is almost full: cancels are taken, starts are refused until there is "
+                            "space (store.reserve)",
+                  .headers = {{"Retry-After", "5"}}};
+  co_return json_answer("{\"ready\":true}");
+}
+
+awaitable<response> get_openapi(exchange&) { co_return json_answer(std::string(openapi_document())); }
+
+} // namespace quell::controller::http

@@ -1,0 +1,102 @@
+// /v1/tokens: list, create, revoke. Secrets are in the 201 only.
+#include <chrono>
+
+#include "controller/json/cluster_json.hpp"
+#include "gateway/admin_body.hpp"
+#include "gateway/audited.hpp"
+#include "gateway/query_reader.hpp"
+#include "gateway/rights.hpp"
+#include "gateway/small_list.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+/// An admin with a scope manages tokens of that scope and below; an admin without a scope, all tokens.
+bool handles(const exchange& x, const records::token_record& token) {
+  return !x.who.prefix || (token.scope && token.scope->is_at_or_below(*x.who.prefix));
+}
+
+/// By id, since another token can have the same name.
+std::string token_text(const records::token_record& token) { return "token " + token.id.text() + " " + token.name; }
+
+} // namespace
+
+awaitable<response> list_tokens(exchange& x) {
+  need(x, right::administer);
+  const auto list = read_small_list(x.req, "tokens", true); // newest first: ids grow with time
+  auto all = x.gw.tokens.list();
+  std::erase_if(all, [&](const auto& token) { return !handles(x, token); });
+  const auto next = cut_page(all, list, [](const records::token_record& t) { return t.id.text(); });
+  json_writer to;
+  to.open_object().key("tokens").open_array();
+  for (const auto& token : all) {
+    write_token_open(to, token);
+    to.close_object();
+  }
+  to.close_array();
+  to.field("next_cursor", next);
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> create_token(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::administer);
+  auto asked = value_or_throw(read_token(x.req.body));
+  if (!asked.scope) asked.scope = x.who.prefix;
+  if (asked.scope) need_scope(x, *asked.scope);
+  auto secret = fresh_token_secret();
+  if (!secret) throw from_fault(secret.error());
+  records::token_record record;
+  record.id = token_id::fresh();
+  record.name = asked.name;
+  record.role = asked.role;
+  record.scope = asked.scope;
+  record.hash = token_hash(*secret);
+  record.owner = asked.owner.value_or(records::person{asked.name, asked.name});
+  record.created_at = std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  record.expires_at = asked.expires_at;
+  const auto done = co_await gw.answer<result<void>>(
+      [&gw, &record](auto reply) { gw.controller.put_token(record, std::move(reply)); });
+  if (!done) throw from_fault(done.error());
+  gw.tokens.put(record);
+  auto entry = audited(x, "token_create", token_text(record), x.who);
+  co_await std::move(entry);
+  json_writer to;
+  write_token_open(to, record);
+  to.field("token", *secret);
+  to.close_object();
+  auto answer = json_answer(to.take(), 201);
+  answer.headers.emplace_back("Cache-Control", "no-store");
+  co_return answer;
+}
+
+awaitable<response> delete_token(exchange& x) {
+  auto& gw = x.gw;
+  need(x, right::administer);
+  const auto id = path_id<token_id>(x);
+  query_reader(x.req).finish();
+  const auto* record = gw.tokens.by_id(id);
+  if (!record || !handles(x, *record))
+    throw problem{.code = "token_not_found",
+                  .detail = "there is no token " + id.text() + "; `quell token list` shows them"};
+  const auto kept = *record;
+  // Dropped here first: from now on nobody gets in with it, and no record of its use is written after its end.
+  gw.tokens.drop(id);
+  const auto done =
+      co_await gw.answer<result<void>>([&gw, id](auto reply) { gw.controller.drop_token(id, std::move(reply)); });
+  if (!done) {
+    gw.tokens.put(kept); // on disk it is still valid
+    throw from_fault(done.error());
+  }
+  gw.sign_ins.end_token(id.text());
+  auto entry = audited(x, "token_revoke", token_text(kept), x.who);
+  co_await std::move(entry);
+  response answer;
+  answer.status = 204;
+  answer.content_type.clear();
+  co_return answer;
+}
+
+} // namespace quell::controller::http

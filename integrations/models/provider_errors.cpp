@@ -1,0 +1,171 @@
+// Turns server and connection errors into faults with one of our codes and a sentence that says what to do.
+#include "integrations/models/provider_errors.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include <curl/curl.h>
+
+#include "integrations/models/json.hpp"
+#include "integrations/models/limits.hpp"
+#include "integrations/models/text.hpp"
+
+namespace quell::integrations {
+namespace {
+
+std::string header(const refusal& what, std::string_view name) {
+  const auto found = what.headers.find(name);
+  return found == what.headers.end() ? std::string() : found->second;
+}
+
+/// The kind and text of an error in any of the usual shapes: {"error":{"type","code","message"}}, {"error":"…"},
+/// {"type":"error","error":{…}}, {"message":"…"}, {"detail":"…"}.
+struct server_words {
+  std::string kind, said;
+};
+server_words words_of(std::string_view body) {
+  server_words words;
+  const auto whole = parse_json(body);
+  if (whole && whole->is_object()) {
+    const json& error = member(*whole, "error").is_null() ? *whole : member(*whole, "error");
+    if (error.is_string()) words.said = error.get<std::string>();
+    for (const char* name : {"message", "detail"})
+      if (words.said.empty()) words.said = text_member(error, name);
+    words.kind = text_member(error, "type");
+    if (const std::string code = text_member(error, "code"); !code.empty()) words.kind = code;
+    if (const std::uint64_t code = count_member(error, "code"); code != 0) words.kind = std::to_string(code);
+  }
+  words.said = excerpt(words.said.empty() ? body : words.said, limits::shown_characters);
+  return words;
+}
+
+std::string saying(const server_words& words) {
+  return words.said.empty() ? " and said nothing else" : ": " + words.said;
+}
+
+bool no_money(std::string_view kind) { return kind == "insufficient_quota" || kind == "billing_error"; }
+
+std::string advice(long status) {
+  switch (status) {
+  case 401:
+  case 403:
+    return "; check the model's key (key_env) and what it is allowed to use";
+  case 402:
+    return "; the account behind the key cannot pay for this";
+  case 404:
+    return "; check the model's name and its base_url";
+  case 413:
+    return "; the conversation is too long for this server";
+  default:
+    return {};
+  }
+}
+
+provider_error of_status(long status, const server_words& words) {
+  const std::string answered = "the server answered " + std::to_string(status) + saying(words);
+  if (status == 429 && no_money(words.kind))
+    return {{"model_refused", answered + "; the account behind the key has no quota left", {}}, false, {}};
+  if (status == 429 || status == 503 || status == 529) return {{"model_overloaded", answered, {}}, true, {}};
+  if (status >= 500) return {{"model_unreachable", answered, {}}, status != 501 && status != 505, {}};
+  // Both providers' client libraries retry these statuses too.
+  if (status == 408 || status == 409) return {{"model_unreachable", answered, {}}, true, {}};
+  return {{"model_refused", answered + advice(status), {}}, false, {}};
+}
+
+} // namespace
+
+std::optional<std::chrono::milliseconds> asked_wait(const refusal& what, std::int64_t unix_seconds) {
+  const auto number = [](const std::string& text) -> std::optional<double> {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+      return std::nullopt;
+    return std::min(value, 1e9);
+  };
+  if (const auto ms = number(header(what, "retry-after-ms")))
+    return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*ms)));
+  const std::string after = header(what, "retry-after");
+  if (const auto seconds = number(after))
+    return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*seconds * 1000)));
+  const auto date = after.empty() ? -1 : static_cast<std::int64_t>(curl_getdate(after.c_str(), nullptr));
+  if (date < unix_seconds) return std::nullopt;
+  return std::chrono::seconds(std::min<std::int64_t>(date - unix_seconds, 1'000'000));
+}
+
+provider_error error_from_status(const refusal& what, std::int64_t unix_seconds) {
+  if (what.status >= 300 && what.status < 400) {
+    const std::string where = header(what, "location");
+    return {{"model_refused",
+             "the server answered " + std::to_string(what.status) + " and points to " +
+                 (where.empty() ? "nowhere" : excerpt(where.substr(0, where.find('?')), 200)) +
+                 "; redirects are not followed, because the key would go there too: set base_url to the right place",
+             {}},
+            false,
+            {}};
+  }
+  provider_error found = of_status(what.status, words_of(what.body));
+  const std::string should = header(what, "x-should-retry");
+  if (should == "false") found.again = false;
+  if (should == "true") found.again = true;
+  found.asked_wait = asked_wait(what, unix_seconds);
+  return found;
+}
+
+provider_error error_from_body(const refusal& what) {
+  const std::string type = header(what, "content-type");
+  return broken("the server answered " + (type.empty() ? "without a content type" : excerpt(type, 60)) +
+                " instead of a stream of events" + saying(words_of(what.body)) +
+                "; check that base_url points to the model's API");
+}
+
+provider_error of_stream_error(std::string_view error) {
+  const server_words words = words_of(error);
+  const std::string& kind = words.kind;
+  long status = 0;
+  std::from_chars(kind.data(), kind.data() + kind.size(), status);
+  if (status >= 400 && status < 600) return of_status(status, words);
+  const std::string said =
+      "the server broke off with " + (kind.empty() ? "an error" : excerpt(kind, 60)) + saying(words);
+  if (kind == "overloaded_error" || kind == "rate_limit_error" || kind == "rate_limit_exceeded")
+    return {{"model_overloaded", said, {}}, true, {}};
+  if (kind == "api_error" || kind == "server_error" || kind == "internal_server_error" || kind == "timeout_error")
+    return {{"model_unreachable", said, {}}, true, {}};
+  return {{"model_refused", said, {}}, false, {}};
+}
+
+provider_error of_transfer(int curl_code, std::string_view words, bool any_event) {
+  const std::string said = excerpt(words, 200);
+  switch (static_cast<CURLcode>(curl_code)) {
+  case CURLE_COULDNT_RESOLVE_HOST:
+  case CURLE_COULDNT_RESOLVE_PROXY:
+    return {
+        {"model_unreachable", "its host has no address (" + said + "); check base_url and the network", {}}, true, {}};
+  case CURLE_COULDNT_CONNECT:
+    return {{"model_unreachable", "nobody answers there (" + said + "); is the server running?", {}}, true, {}};
+  case CURLE_OPERATION_TIMEDOUT:
+    return {{"model_timeout", "no connection came about (" + said + ")", {}}, true, {}};
+  case CURLE_PEER_FAILED_VERIFICATION:
+  case CURLE_SSL_CACERT_BADFILE:
+  case CURLE_SSL_ISSUER_ERROR:
+    return {{"model_unreachable",
+             "its certificate is not trusted (" + said + "); name the authority's file in QUELL_CA_FILE",
+             {}},
+            false,
+            {}};
+  case CURLE_SSL_CONNECT_ERROR:
+    return {{"model_unreachable", "no TLS connection came about (" + said + ")", {}}, !any_event, {}};
+  case CURLE_UNSUPPORTED_PROTOCOL:
+  case CURLE_WEIRD_SERVER_REPLY:
+  case CURLE_BAD_CONTENT_ENCODING:
+    return broken("what answers there speaks no HTTP that we understand (" + said + ")");
+  default:
+    return {{"model_unreachable",
+             std::string("the connection was lost ") +
+                 (any_event ? "in the middle of the answer" : "before the answer") + " (" + said + ")",
+             {}},
+            true,
+            {}};
+  }
+}
+
+} // namespace quell::integrations

@@ -1,0 +1,16 @@
+// Reads both clocks of the machine.
+#include "protocol/clock_now.hpp"
+
+#include <chrono>
+#include <ctime>
+
+namespace quell {
+
+moment clock_now() {
+  timespec boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &boot);
+  return {std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()),
+          boot_time{static_cast<std::int64_t>(boot.tv_sec) * 1'000'000'000 + boot.tv_nsec}};
+}
+
+} // namespace quell

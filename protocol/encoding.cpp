@@ -1,0 +1,68 @@
+// Hashes, random secrets, and reading base64.
+#include "protocol/encoding.hpp"
+
+#include <array>
+#include <cstdint>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include "protocol/base64.hpp"
+
+namespace quell {
+
+namespace {
+
+/// Decodes these digits, which have no padding; nullopt for any other character.
+std::optional<std::string> bytes_of_digits(std::string_view text, std::string_view digits) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    const auto value = digits.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = (bits << 6) | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held >= 8) {
+      held -= 8;
+      bytes += static_cast<char>((bits >> held) & 0xff);
+    }
+  }
+  return bytes;
+}
+
+} // namespace
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  auto bytes = bytes_of_digits(text, base64url_digits);
+  if (!bytes || base64url(*bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  auto bytes = bytes_of_digits(text.substr(0, text.find('=')), base64_digits);
+  if (!bytes || base64(*bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+       bytes.size(), digest.data(), &size);
+  return {reinterpret_cast<const char*>(digest.data()), size};
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::optional<std::string> random_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) != 1) return std::nullopt;
+  return bytes;
+}
+
+} // namespace quell

@@ -1,0 +1,109 @@
+// Decides which chat services receive an event.
+#include "quelld/chat/connectors.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "integrations/chat/webhook/connector.hpp"
+
+namespace quell::controller::chat {
+
+namespace {
+
+constexpr std::size_t most_kept = 4096;
+
+std::string_view first_segment(std::string_view scope) { return scope.substr(0, scope.find('/')); }
+
+/// The store leaves out data that is rendered when it is read: here the cancel of the event.
+std::string data_of(const records::event_record& e) {
+  if (!e.data.empty()) return e.data;
+  return e.cancel ? R"({"cancel":")" + e.cancel->text() + R"("})" : "{}";
+}
+
+} // namespace
+
+result<std::unique_ptr<connectors>> connectors::start(const chat_settings& settings, const connector_tools& tools) {
+  std::unique_ptr<connectors> made(new connectors);
+  for (const auto& one : settings.connectors) {
+    auto started = one.start(tools, one.name);
+    if (!started) {
+      made->stop();
+      return failure(started.error().code, "[" + one.name + "]: " + started.error().detail);
+    }
+    made->all_.push_back(std::move(*started));
+  }
+  if (!settings.incoming.empty()) made->all_.push_back(integrations::chat::start_incoming(settings.incoming, tools.at));
+  return made;
+}
+
+connectors::~connectors() { stop(); }
+
+integrations::chat::connector* connectors::find(std::string_view name) const {
+  const auto found = std::find_if(all_.begin(), all_.end(), [name](const auto& c) { return c->name() == name; });
+  return found == all_.end() ? nullptr : found->get();
+}
+
+void connectors::told(const records::event_record& e) {
+  if (!e.scope && e.type == "cancel_settled") // of an owner or of everything: it can concern any service
+    for (const auto& c : all_)
+      if (const auto scope = scope_path::parse(c->name())) c->told({e.id, e.type, *scope, {}, {}, data_of(e)});
+  if (!e.scope) return;
+  auto* to = find(first_segment(e.scope->text()));
+  if (!to) return;
+  to->told({e.id, e.type, *e.scope, e.operation, e.root, data_of(e)});
+}
+
+bool connectors::called(std::string_view name, integrations::chat::web_call call,
+                        std::function<void(integrations::chat::web_answer)> done) {
+  auto* to = find(name);
+  if (!to) return false;
+  to->called(std::move(call), std::move(done));
+  return true;
+}
+
+std::vector<std::pair<std::string, std::string>> connectors::states() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& c : all_) all.emplace_back(std::string(c->name()), c->state());
+  return all;
+}
+
+void connectors::stop() {
+  for (auto& c : all_) c->stop();
+}
+
+struct event_tap::state {
+  std::mutex mutex;
+  std::deque<records::event_record> kept;
+  std::function<void(const records::event_record&)> listener;
+  bool is_closed = false;
+};
+
+event_tap::event_tap() : state_(std::make_unique<state>()) {}
+event_tap::~event_tap() = default;
+
+// Holds the lock throughout, so that the order is kept while the tap is opened. The listener only passes the event on.
+void event_tap::told(const records::event_record& e) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->is_closed) return;
+  if (state_->listener) return state_->listener(e);
+  state_->kept.push_back(e);
+  if (state_->kept.size() > most_kept) state_->kept.pop_front();
+}
+
+void event_tap::open(std::function<void(const records::event_record&)> listener) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->is_closed) return;
+  for (const auto& e : state_->kept) listener(e);
+  state_->kept.clear();
+  state_->listener = std::move(listener);
+}
+
+void event_tap::close() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_closed = true;
+  state_->listener = nullptr;
+  state_->kept.clear();
+}
+
+} // namespace quell::controller::chat

@@ -1,0 +1,99 @@
+// Secrets and addresses of a section.
+#include "quelld/chat/section.hpp"
+
+#include <fstream>
+
+#include "protocol/duration.hpp"
+
+namespace quell::controller::chat {
+namespace {
+
+constexpr std::size_t most_secret_bytes = 16 << 10, path_bytes = 4096, url_bytes = 2048, variable_bytes = 256;
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+} // namespace
+
+std::string section_reader::secret(const char* key, bool is_needed) {
+  const auto env_key = std::string(key) + "_env", file_key = std::string(key) + "_file";
+  const auto variable = keys.text(env_key.c_str(), variable_bytes), file = keys.text(file_key.c_str(), path_bytes);
+  lines.text(env_key.c_str(), variable);
+  lines.text(file_key.c_str(), file);
+  if (!variable.empty() && !file.empty()) {
+    keys.wrong(file_key, "stands beside " + env_key + "; give one of the two");
+    return {};
+  }
+  std::string value;
+  if (!variable.empty()) {
+    const auto found = environment.find(variable);
+    if (found == environment.end() || found->second.empty())
+      keys.wrong(env_key, "names the environment variable " + variable + ", which is not set; set it for quelld");
+    else
+      value = trimmed(found->second);
+  } else if (!file.empty()) {
+    std::ifstream in(file, std::ios::binary);
+    value.resize(most_secret_bytes + 1);
+    in.read(value.data(), static_cast<std::streamsize>(value.size()));
+    value.resize(static_cast<std::size_t>(in.gcount()));
+    if (value.size() > most_secret_bytes) {
+      keys.wrong(file_key, "names " + file + ", which is too long for a secret");
+      return {};
+    }
+    value = trimmed(value);
+    if (value.empty())
+      keys.wrong(file_key, "names " + file + ", which cannot be read or is empty; check the path and its rights");
+  } else if (is_needed) {
+    keys.wrong("", "needs " + env_key + " (the name of an environment variable) or " + file_key +
+                       " (a file); a secret never stands in the configuration itself");
+  }
+  return value;
+}
+
+std::string section_reader::url(const char* key, const std::string& otherwise) {
+  auto url = keys.text_if(key, url_bytes).value_or(otherwise);
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    keys.wrong(key, "must begin with http:// or https://");
+  while (url.ends_with('/')) url.pop_back();
+  lines.text(key, url);
+  return url;
+}
+
+std::map<std::string, std::string> section_reader::secrets(const char* key, std::size_t most) {
+  const auto variables = keys.pairs(key, most);
+  lines.table(key, variables);
+  std::map<std::string, std::string> values;
+  for (const auto& [name, variable] : variables) {
+    const auto found = environment.find(variable);
+    if (found == environment.end() || found->second.empty())
+      keys.wrong(key, "names the variable " + variable + ", which is not set; set it for quelld");
+    else
+      values.emplace(name, found->second);
+  }
+  return values;
+}
+
+void section_reader::text(const char* key, std::string& value) {
+  if (keys.has(key)) value = keys.text(key, path_bytes);
+  lines.text(key, value);
+}
+
+void section_reader::texts(const char* key, std::vector<std::string>& value, std::size_t most, std::size_t most_bytes) {
+  if (keys.has(key)) value = keys.texts(key, most, most_bytes);
+  lines.texts(key, value);
+}
+
+void section_reader::flag(const char* key, bool& value) {
+  value = keys.flag(key, value);
+  lines.flag(key, value);
+}
+
+void section_reader::time(const char* key, milliseconds& value, milliseconds least) {
+  value = keys.duration(key, value, least);
+  lines.text(key, duration_text(value));
+}
+
+} // namespace quell::controller::chat

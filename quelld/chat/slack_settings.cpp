@@ -1,0 +1,31 @@
+// The section [slack].
+#include "integrations/chat/slack/slack.hpp"
+#include "quelld/chat/sections.hpp"
+
+namespace quell::controller::chat {
+
+configured_connector read_slack(section_reader& from) {
+  integrations::chat::slack_settings s;
+  auto& keys = from.keys;
+  auto& lines = from.lines;
+  s.bot_token = from.secret("bot_token", true);
+  s.signing_secret = from.secret("signing_secret", true);
+  s.base_url = from.url("base_url", s.base_url);
+  from.text("ca_file", s.ca_file);
+  from.texts("teams", s.teams, 256, 256 * 64);
+  from.texts("users", s.users, 4096, 4096 * 64);
+  if (keys.has("commands")) s.commands = keys.texts("commands", 32, 32 * 64);
+  for (const auto& c : s.commands)
+    if (c.size() < 2 || c.front() != '/') keys.wrong("commands", "has \"" + c + "\"; write each as \"/stop\"");
+  lines.plain("commands", turns::toml_list(s.commands));
+  from.flag("only_addressed", s.only_addressed);
+  from.flag("in_threads", s.in_threads);
+  from.flag("buttons", s.buttons);
+  from.time("edit_every", s.edit_every);
+  from.time("pace", s.pace);
+  from.number("burst", s.burst, 1, 100);
+  from.time("timeout", s.timeout, milliseconds{100});
+  return connected_by(std::move(s), integrations::chat::start_slack);
+}
+
+} // namespace quell::controller::chat

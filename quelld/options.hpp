@@ -1,0 +1,64 @@
+// The configuration in the form that the ledger and the gateway take.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/turns/cancel_words.hpp"
+#include "actors/turns/settings.hpp"
+#include "controller/ledger.hpp"
+#include "gateway/head_check.hpp"
+#include "gateway/server.hpp"
+#include "quelld/config.hpp"
+#include "storage/queries.hpp"
+
+namespace quell::controller {
+
+inline void set_options(ledger_settings& of, const config& from) {
+  of.default_grace = from.defaults_grace;
+  of.min_containment = from.defaults_min_containment;
+  of.tombstone_keep = from.defaults_tombstones;
+  of.max_live_operations = from.limits_operations;
+  of.max_live_per_author = from.limits_operations_per_author;
+  of.max_live_per_scope = from.limits_operations_per_scope;
+  of.max_turns_per_author = from.limits_turns_per_author;
+}
+
+/// Whether a text stops something, by the built-in and the configured words and names. Any thread.
+inline std::function<bool(std::string_view text, const std::vector<std::string>& names)>
+stop_words(const turns::chat_options& chat) {
+  return [words = std::make_shared<const chat::cancel_words>(chat.words, chat.bot_names)](
+             std::string_view text, const std::vector<std::string>& names) {
+    return words->find(text, names).has_value();
+  };
+}
+
+/// Opens readers of the store in the state directory.
+inline open_limited_store open_store_of(const config& c) {
+  return [directory = c.store_dir] { return storage::open_limited_reader(directory); };
+}
+
+inline void set_options(gateway_options& of, const config& from) {
+  of.listen = from.http_listen;
+  of.unix_path = from.store_dir + "/http.sock";
+  of.state_directory = from.store_dir;
+  of.open_store = open_store_of(from);
+  of.cors_origins = cors_origins(from);
+  of.tls_cert = from.http_tls_cert;
+  of.tls_key = from.http_tls_key;
+  of.insecure = from.http_insecure;
+  of.metrics_public = from.http_metrics_public;
+  of.worker_lease = from.workers_lease;
+  of.default_scope = scope_path::parse(from.defaults_scope).value_or(scope_path{});
+  of.default_timeout = from.defaults_timeout;
+  of.max_connections = from.limits_connections;
+  of.requests_per_second = static_cast<double>(from.limits_requests_per_second);
+  of.bytes_per_day = static_cast<double>(from.limits_bytes_per_day);
+  of.streams_per_token = from.limits_streams_per_token;
+  for (const auto& name : own_hosts(from)) of.hosts.push_back(http::host_name(name));
+}
+
+} // namespace quell::controller

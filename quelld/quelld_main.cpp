@@ -1,0 +1,233 @@
+// quelld, the controller of a cluster: options, configuration, start, wait for a signal, planned stop.
+#include <CLI/CLI.hpp>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <map>
+
+#include "integrations/host/log.hpp"
+#include "integrations/host/service_manager.hpp"
+#include "quelld/chat/settings.hpp"
+#include "quelld/secrets.hpp"
+#include "quelld/settings/reach.hpp"
+#include "quelld/settings/turn_settings.hpp"
+#include "quelld/settings/voice_settings.hpp"
+#include "quelld/wiring.hpp"
+
+extern char** environ;
+
+namespace {
+
+constexpr int runtime_error = 1;
+constexpr int usage_error = 2;
+
+struct flags {
+  std::string config_file;
+  std::map<std::string, std::string> settings; ///< key → text, over file and environment
+  bool print_config = false, check_config = false, restored = false, insecure = false, rotate_token = false;
+  bool rotate_key = false, finish_key = false;
+};
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> all;
+  for (char** e = environ; *e; ++e) {
+    const std::string pair = *e;
+    if (const auto equals = pair.find('='); equals != std::string::npos)
+      all[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return all;
+}
+
+void declare(CLI::App& app, flags& f) {
+  app.set_version_flag("--version", std::string("quelld ") + QUELL_VERSION);
+  app.add_option("--config", f.config_file, "TOML configuration (see --print-config)")->type_name("FILE");
+  const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
+    app.add_option_function<std::string>(
+           flag, [&f, key](const std::string& text) { f.settings[key] = text; }, help)
+        ->take_last();
+  };
+  setting("--state", "store.dir", "state directory (default ~/.local/state/quell)");
+  setting("--listen,--http-listen", "http.listen", "HTTP address (default 127.0.0.1:7710, port 0 = a free one)");
+  setting("--workers-listen", "workers.listen", "control address for workers (default 127.0.0.1:7711)");
+  setting("--output-listen", "workers.output_listen", "bulk address for workers (default 127.0.0.1:7712)");
+  setting("--log-level", "log.level", "debug, info, warn or error (default info)");
+  app.add_option_function<std::vector<std::string>>(
+         "--set",
+         [&f](const std::vector<std::string>& pairs) {
+           for (const auto& pair : pairs) {
+             const auto equals = pair.find('=');
+             f.settings[pair.substr(0, equals)] = equals == std::string::npos ? "" : pair.substr(equals + 1);
+           }
+         },
+         "any configuration key, as in --set workers.lease=30s")
+      ->type_name("SECTION.KEY=VALUE");
+  app.add_flag("--insecure", f.insecure, "allow HTTP without TLS off loopback");
+  app.add_flag("--restored", f.restored,
+               "the store is a restored backup: jump above every number that workers may have seen");
+  app.add_flag("--print-config", f.print_config, "print the configuration with every key and stop");
+  app.add_flag(
+      "--rotate-token", f.rotate_token,
+      "put a new bootstrap token into the state directory and stop; a quelld that runs there takes it at once");
+  app.add_flag("--rotate-key", f.rotate_key,
+               "prepare the next key of this controller and stop; a quelld that runs there tells it to its workers");
+  app.add_flag("--finish-key", f.finish_key,
+               "put the prepared key in use and stop; workers that were not told it cannot connect from then on");
+  app.add_flag("--check-config", f.check_config, "check the configuration and stop");
+  app.footer("Examples:\n"
+             "  quelld                                  a controller on this machine, loopback only\n"
+             "  quelld --listen 127.0.0.1:0 --state /tmp/q   a free port and an own state directory\n"
+             "  quelld --print-config > quelld.toml     a configuration to start from\n"
+             "Then attach workers: quell worker add w1, and run the line that it prints.");
+}
+
+quell::result<quell::controller::config> configuration(const flags& f) {
+  auto c = quell::controller::load_config(f.config_file, environment());
+  if (!c) return c;
+  for (const auto& [key, text] : f.settings)
+    if (auto set = quell::controller::set_config(*c, key, text); !set) return tl::unexpected(set.error());
+  if (f.insecure) c->http_insecure = true;
+  if (auto sound = quell::controller::check_config(*c); !sound) return tl::unexpected(sound.error());
+  return c;
+}
+
+/// Raises the descriptor limit as far as allowed, since every connection of a worker, client or watcher is a
+/// descriptor. False, with the reason on stderr, if the limit is so low that the socket library would abort during the
+/// start.
+bool take_open_files() {
+  constexpr rlim_t least = 64; // about 40 are in use without any connection
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_max >= least) return true;
+  std::cerr << "quelld: the limit of open files (ulimit -n) is " << files.rlim_max << "; it needs at least " << least
+            << ", and one more for each connection. Raise it and start again.\n";
+  return false;
+}
+
+/// Waits for SIGTERM or SIGINT (true) or for the controller's own failure (false).
+bool wait_for_end(const quell::controller::controller_process& controller, const sigset_t& signals) {
+  const int signal_fd = ::signalfd(-1, &signals, SFD_CLOEXEC);
+  pollfd fds[2] = {{signal_fd, POLLIN, 0}, {controller.failure_descriptor(), POLLIN, 0}};
+  while (::poll(fds, 2, -1) < 0) {
+  }
+  ::close(signal_fd);
+  return !(fds[1].revents & POLLIN);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"quelld: the controller of a quell cluster"};
+  flags f;
+  declare(app, f);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : usage_error;
+  }
+  auto c = configuration(f);
+  if (!c) {
+    std::cerr << "quelld: " << c.error().detail << "\n";
+    return usage_error;
+  }
+  const auto turns = quell::controller::turns::read_turn_settings(f.config_file, environment());
+  if (!turns) {
+    std::cerr << "quelld: " << turns.error().detail << "\n";
+    return usage_error;
+  }
+  const auto chats = quell::controller::chat::read_chat_settings(f.config_file, environment());
+  if (!chats) {
+    std::cerr << "quelld: " << chats.error().detail << "\n";
+    return usage_error;
+  }
+  if (const auto sound = quell::controller::chat::check_agents(*chats, *turns); !sound) {
+    std::cerr << "quelld: " << (f.config_file.empty() ? "" : f.config_file + ": ") << sound.error().detail << "\n";
+    return usage_error;
+  }
+  const auto voice = quell::controller::voice::read_voice_settings(f.config_file);
+  if (!voice) {
+    std::cerr << "quelld: " << voice.error().detail << "\n";
+    return usage_error;
+  }
+  if (f.print_config) {
+    std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns)
+              << chats->text << voice->text;
+    return 0;
+  }
+  if (f.check_config) {
+    for (const auto& what : quell::controller::turns::what_cannot_be_reached(*turns))
+      std::cout << "note: " << what << "\n";
+    std::cout << "the configuration is sound\n";
+    return 0;
+  }
+
+  if (f.rotate_key || f.finish_key) {
+    const auto key = f.finish_key ? quell::controller::finish_controller_key(c->store_dir)
+                                  : quell::controller::prepare_controller_key(c->store_dir);
+    if (!key) {
+      std::cerr << "quelld: " << key.error().detail << "\n";
+      return runtime_error;
+    }
+    if (f.finish_key)
+      std::cout << "the controller goes by the key " << *key << "\n";
+    else
+      std::cout << "the controller will go by the key " << *key
+                << "\nWhen `quell doctor` says that every worker knows it: quelld --state " << c->store_dir
+                << " --finish-key\n";
+    return 0;
+  }
+  if (f.rotate_token) {
+    if (const auto done = quell::controller::replace_admin_token(c->store_dir); !done) {
+      std::cerr << "quelld: " << done.error().detail << "\n";
+      return runtime_error;
+    }
+    std::cout << "the bootstrap token in " << c->store_dir << "/client.json is a new one\n";
+    return 0;
+  }
+
+  if (!take_open_files()) return runtime_error;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  quell::host::start_log("quelld", c->log_level, c->log_format);
+
+  auto controller = quell::controller::controller_process::start(
+      {*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns, *chats, *voice});
+  if (!controller) {
+    if (c->log_format == "json")
+      spdlog::critical("quelld: {}", controller.error().detail);
+    else
+      std::cerr << "quelld: " << controller.error().detail << "\n";
+    return runtime_error;
+  }
+  const auto where = (*controller)->url() + ", state " + (*controller)->state_directory();
+  if (c->log_format == "json")
+    spdlog::info("quelld is ready: {}", where);
+  else
+    std::cerr << "quelld is ready: " << where << std::endl;
+  const auto surroundings = environment();
+  const auto socket = surroundings.find("NOTIFY_SOCKET");
+  const quell::host::service_manager manager(socket == surroundings.end() ? "" : socket->second);
+  manager.ready("serves " + where);
+  const bool planned = wait_for_end(**controller, signals);
+  if (!planned) {
+    auto why = (*controller)->failure_reason();
+    if (!why.ends_with('.')) why += '.';
+    spdlog::critical("quelld ends: {} Nothing that was answered is lost; start it again when the disk is well.", why);
+    // Memory and disk can differ: an orderly stop would write memory's view.
+    std::_Exit(runtime_error);
+  }
+  manager.stopping("hands over to the workers");
+  (*controller)->stop();
+  spdlog::info("quelld has stopped; workers keep their tasks for the handover lease");
+  return 0;
+}

@@ -1,0 +1,147 @@
+// The core's effects on the real world, and the turn scheduler's link back to the core. For the wiring.
+#pragma once
+
+#include <atomic>
+#include <caf/send.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "actors/controller_actor.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/turns/turn_scheduler.hpp"
+#include "actors/voice/voice_host.hpp"
+#include "gateway/journal_meter.hpp"
+#include "gateway/sealed_secret.hpp"
+#include "gateway/webhooks/webhooks.hpp"
+#include "protocol/codec.hpp"
+#include "protocol/socket.hpp"
+#include "quelld/bulk/bulk_server.hpp"
+#include "quelld/chat/connectors.hpp"
+#include "storage/journal.hpp"
+
+namespace quell::controller {
+
+/// The core's effects on the real world.
+class real_edges final : public commit_gate_edges {
+ public:
+  storage::journal* journal = nullptr;
+  server_socket* control = nullptr;
+  bulk_server* bulk = nullptr;
+  std::atomic<service*> front = nullptr;
+  std::atomic<turns::turn_scheduler*> turn_scheduler = nullptr;
+  std::atomic<webhooks::outgoing*> webhooks = nullptr;
+  std::atomic<voice::voice_host*> voice = nullptr;
+  chat::event_tap chats; ///< receives events from the beginning, including those of a restart
+  std::function<void(const fault&)> on_failure;
+  std::string secret_key; ///< for the secrets of tasks
+
+  journal_meter meter;
+
+  std::uint64_t submit(std::vector<records::entry> batch) override {
+    const auto rows = batch.size();
+    const auto at = clock_now().boot;
+    const auto ticket = journal->submit(std::move(batch));
+    meter.submitted(ticket, rows, at, clock_now().boot);
+    return ticket;
+  }
+  void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
+  void send(const outgoing_frame& f) override {
+    const auto* start = std::get_if<wire::start>(&f.frame.body);
+    if (!start || start->spec.secrets.empty()) return control->send(f.route, wire::encode(f.frame));
+    auto opened = f.frame; // the secrets are sealed everywhere else
+    auto& secrets = std::get<wire::start>(opened.body).spec.secrets;
+    secrets = open_secrets(secret_key, secrets);
+    control->send(f.route, wire::encode(opened));
+  }
+  void publish(const records::event_record& event) override {
+    if (auto* s = front.load()) deliver_event(*s, event);
+    if (auto* s = turn_scheduler.load()) s->heard(event);
+    if (auto* v = voice.load()) v->heard(event);
+    chats.told(event);
+    if (auto* w = webhooks.load()) w->heard(event);
+  }
+  void signal(const actor_signal& s) override {
+    if (auto* v = voice.load()) v->signal(s); // before its turn reports its end
+    if (auto* to = turn_scheduler.load()) to->signal(s);
+  }
+  void tell_owner(const external_signal& s) override {
+    if (auto* to = front.load()) deliver_signal(*to, s);
+  }
+  void ended(const ended_operation& e) override {
+    if (auto* to = turn_scheduler.load()) to->ended(e);
+  }
+  void allow_keys(std::vector<std::string> keys) override {
+    bulk->socket().allow(keys);
+    control->allow(std::move(keys));
+  }
+  void output_expected(const operation_id& id, const std::string& worker) override { bulk->files().expect(id, worker); }
+  void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) override {
+    bulk->files().counted(id, worker, counts);
+  }
+  void output_closes(const operation_id& id) override { bulk->files().close(id, clock_now().boot); }
+  bool storage_low() const override { return journal->is_low(); }
+  void ticked(moment now) override {
+    if (now.boot - last_tick_ < std::chrono::seconds{1}) return;
+    last_tick_ = now.boot;
+    bulk->tick(now.boot);
+  }
+  void fail_stop(const fault& why) override { on_failure(why); }
+
+ private:
+  boot_time last_tick_;
+};
+
+/// The turn scheduler's link to the controller's actor; cut before the process waits for the actor.
+struct controller_handle {
+  std::mutex guard;
+  actors::controller_actor to;
+};
+
+/// Orders over that link; they have no effect once it is cut.
+inline turns::core_link link_over(std::shared_ptr<controller_handle> line, const storage::journal& store) {
+  turns::core_link link;
+  link.knows_worker = [line](std::string worker, std::function<void(bool)> answer) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(
+        line->to, actors::run_on<commit_gate>{[worker = std::move(worker), answer = std::move(answer)](commit_gate& c) {
+          c.step([&](ledger&, fleet& f, moment) { return [answer, known = f.knows(worker)] { answer(known); }; },
+                 clock_now());
+        }});
+  };
+  link.beyond_disk = [line](std::vector<operation_id> ids, std::function<void(turns::known_ends)> answer) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to,
+                   actors::run_on<commit_gate>{[ids = std::move(ids), answer = std::move(answer)](commit_gate& c) {
+                     turns::known_ends known;
+                     for (const auto& id : ids)
+                       if (auto hot = c.beyond_disk(id, clock_now())) known.emplace(id, std::move(*hot));
+                     c.step([&](ledger&, fleet&, moment) { return [answer, known] { answer(known); }; }, clock_now());
+                   }});
+  };
+  link.judge = [line](std::function<turns::core_link::cancel_result(ledger&, moment)> what) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::run_on<commit_gate>{[what = std::move(what)](commit_gate& c) {
+                     const auto ask = [&](ledger& l, moment now) {
+                       auto answer = what(l, now);
+                       return commit_gate::cancel_result{answer.fences, std::move(answer.then)};
+                     };
+                     c.order_cancel(ask, clock_now());
+                   }});
+  };
+  link.ask = [line = std::move(line)](std::function<std::function<void()>(ledger&, moment)> what) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::run_on<commit_gate>{[what = std::move(what)](commit_gate& c) {
+                     c.step([&](ledger& l, fleet&, moment now) { return what(l, now); }, clock_now());
+                   }});
+  };
+  link.is_low = [&store] { return store.is_low(); };
+  link.now = clock_now;
+  return link;
+}
+
+} // namespace quell::controller

@@ -1,0 +1,64 @@
+// Finds unreachable parts of a configuration.
+#include "quelld/settings/reach.hpp"
+
+#include <algorithm>
+
+namespace quell::controller::turns {
+namespace {
+
+/// True if every scope that `later` lists (empty: all scopes) belongs to `earlier`, which comes first.
+bool takes_all(const agent_settings& earlier, const agent_settings& later) {
+  if (earlier.is_only_spawned) return false;
+  if (earlier.scopes.empty()) return true;
+  if (later.scopes.empty()) return false;
+  return std::all_of(later.scopes.begin(), later.scopes.end(), [&](const scope_path& mine) {
+    return std::any_of(earlier.scopes.begin(), earlier.scopes.end(),
+                       [&](const scope_path& its) { return mine.is_at_or_below(its); });
+  });
+}
+
+bool may_spawn(const agent_settings& a) {
+  if (a.is_command() || a.budget.depth == 0 || a.budget.width == 0) return false;
+  return !a.tools || std::find(a.tools->begin(), a.tools->end(), "spawn_agent") != a.tools->end();
+}
+
+bool has_tools_of(const agent_settings& a, const std::string& server) {
+  return a.tools && std::any_of(a.tools->begin(), a.tools->end(), [&](const std::string& tool) {
+           return tool == "mcp:" + server || tool.starts_with("mcp__" + server + "__");
+         });
+}
+
+} // namespace
+
+std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
+  std::vector<std::string> all;
+  const bool any_spawns = std::any_of(s.agents.begin(), s.agents.end(), may_spawn);
+  for (auto a = s.agents.begin(); a != s.agents.end(); ++a) {
+    if (a->is_command()) {
+      if (!any_spawns)
+        all.push_back("agent \"" + a->name + "\" is a command, and no agent has the tool spawn_agent to start it");
+      if (!a->scopes.empty())
+        all.push_back("agent \"" + a->name + "\" is a command: it answers no messages, not even in its own scopes");
+      continue;
+    }
+    if (a->is_only_spawned) continue; // as configured
+    const auto before =
+        std::find_if(s.agents.begin(), a, [&](const auto& b) { return !b.is_command() && takes_all(b, *a); });
+    if (before != a)
+      all.push_back("agent \"" + a->name + "\" answers no scope: \"" + before->name +
+                    "\", which comes first, answers them all; it can only be named");
+  }
+  for (const auto& m : s.models)
+    if (m.name != s.chat.acknowledgement_model &&
+        std::none_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.model == m.name; }))
+      all.push_back("model \"" + m.name + "\" is used by no agent");
+  for (const auto& m : s.mcp)
+    if (std::none_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return has_tools_of(a, m.name); }))
+      all.push_back("MCP server \"" + m.name + "\" is used by no agent: add \"mcp:" + m.name +
+                    "\" to the tools of one");
+  if (std::all_of(s.agents.begin(), s.agents.end(), [](const auto& a) { return a.is_command(); }))
+    all.push_back("no agent answers messages: each is a command");
+  return all;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,15 @@
+// Finds unreachable parts of a configuration, for those who check it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "actors/turns/settings.hpp"
+
+namespace quell::controller::turns {
+
+/// One sentence each, in the order of the configuration: agents that no scope leads to, models that no agent uses, MCP
+/// servers whose tools no agent has. These are not errors: a message can name an agent.
+std::vector<std::string> what_cannot_be_reached(const turn_settings& settings);
+
+} // namespace quell::controller::turns

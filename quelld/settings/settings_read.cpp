@@ -1,0 +1,275 @@
+// TOML to values, section by section.
+#include "quelld/settings/settings_read.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "actors/turns/approvers.hpp"
+#include "protocol/nearest.hpp"
+#include "protocol/user_name.hpp"
+#include "quelld/settings/toml_table.hpp"
+#include "quelld/settings/toml_file.hpp"
+
+namespace quell::controller::turns {
+namespace {
+
+constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 4096, most_rules = 256,
+                      most_servers = 32, most_timeouts = 256, most_scopes = 64, most_tools = 128, most_labels = 64,
+                      most_variables = 64, most_arguments = 256;
+constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
+                      command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
+                      most_phrases = 256, most_approvers = 1024;
+
+std::string name_of(toml_table& t, const std::string& section, std::size_t most = name_bytes) {
+  const auto name = t.text("name", 4096);
+  if (!t.has("name")) {
+    t.wrong("", "has no name; add name = \"…\"");
+  } else if (!is_configured_name(name) || name.size() > most) {
+    t.wrong("name", "must be 1 to " + std::to_string(most) + " letters, digits, _ or -");
+  }
+  t.call_it(section + " \"" + name + "\"");
+  return name;
+}
+
+std::map<std::string, std::string> labels_of(toml_table& t) {
+  auto labels = t.pairs("on", most_labels);
+  for (const auto& [key, value] : labels)
+    if (key.size() > 128 || value.empty() || value.size() > 128)
+      t.wrong("on", "needs keys and values of 1 to 128 bytes (at " + key.substr(0, 128) + ")");
+  return labels;
+}
+
+std::optional<std::string> worker_of(toml_table& t) {
+  auto worker = t.text_if("worker", 128);
+  if (worker && worker->empty()) t.wrong("worker", "must be the name of a worker, or be left out");
+  return worker;
+}
+
+std::optional<std::string> user_of(toml_table& t) {
+  auto user = t.text_if("user", 32);
+  if (user && !is_user_name(*user)) t.wrong("user", "must be the name of a user on the worker, or be left out");
+  return user;
+}
+
+std::vector<std::string> command_of(toml_table& t) {
+  auto command = t.texts("command", most_arguments, command_bytes);
+  if (t.has("command") && (command.empty() || command[0].empty()))
+    t.wrong("command", "must name a program, as in [\"program\", \"argument\"]");
+  return command;
+}
+
+void read_model(toml_table& t, turn_settings& s) {
+  integrations::model_settings m;
+  key_source key;
+  m.name = name_of(t, "[[models]]");
+  const auto provider = t.text("provider", name_bytes);
+  if (provider == "anthropic") {
+    m.provider = integrations::provider::anthropic;
+  } else if (provider == "openai") {
+    m.provider = integrations::provider::openai;
+  } else if (provider != "scripted") {
+    t.wrong("provider", "must be scripted, anthropic or openai");
+  }
+  m.model = t.text("model", 256);
+  m.base_url = t.text("base_url", path_bytes);
+  key.env = t.text("key_env", 256);
+  key.file = t.text("key_file", path_bytes);
+  if (!key.env.empty() && !key.file.empty()) t.wrong("key_file", "stands beside key_env; keep one of them");
+  m.max_tokens = t.number("max_tokens", m.max_tokens, 1, 10'000'000);
+  m.retries = t.number("retries", m.retries, 0, 100);
+  m.whole_timeout = t.duration("timeout", m.whole_timeout, milliseconds{1000});
+  t.end();
+  if (!key.env.empty() || !key.file.empty()) s.keys.emplace(m.name, key);
+  s.models.push_back(std::move(m));
+}
+
+agent_budget budget_of(toml_table& t, const std::string& place, file_trouble& trouble) {
+  agent_budget b;
+  const auto* table = t.table("budget");
+  if (!table) return b;
+  toml_table inner(*table, place + ": budget", trouble);
+  b.model_calls = inner.number("model_calls", b.model_calls, 1, 10'000);
+  b.depth = inner.number("depth", b.depth, 0, 32);
+  b.width = inner.number("width", b.width, 0, 256);
+  b.timeout = inner.duration("timeout", b.timeout, milliseconds{0});
+  inner.end();
+  return b;
+}
+
+void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
+  agent_settings a;
+  a.name = name_of(t, "[[agents]]");
+  for (const auto& text : t.texts("scopes", most_scopes, most_scopes * 513)) {
+    if (auto scope = scope_path::parse(text); scope) {
+      a.scopes.push_back(*scope);
+    } else {
+      t.wrong("scopes", "has \"" + text + "\", which is no scope: " + scope.error().detail);
+    }
+  }
+  a.is_only_spawned = t.has("scopes") && a.scopes.empty();
+  a.model = t.text("model", name_bytes);
+  a.instructions = t.text("instructions", instruction_bytes);
+  auto tools = t.texts("tools", most_tools, most_tools * 128);
+  if (t.has("tools")) a.tools = std::move(tools);
+  a.workspace = t.text_if("workspace", path_bytes);
+  if (a.workspace && !a.workspace->starts_with('/'))
+    t.wrong("workspace", "must be an absolute path on the worker, such as \"/srv/work\"");
+  a.on = labels_of(t);
+  a.worker = worker_of(t);
+  a.user = user_of(t);
+  a.may_spawn = t.texts("may_spawn", most_agents, most_agents * name_bytes);
+  a.budget = budget_of(t, "[[agents]] \"" + a.name + "\"", trouble);
+  a.command = command_of(t);
+  a.acp = t.flag("acp", false);
+  t.end();
+  if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
+  for (const char* key : {"model", "instructions", "tools", "may_spawn"})
+    if (!a.command.empty() && t.has(key))
+      t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");
+  s.agents.push_back(std::move(a));
+}
+
+void read_rule(toml_table& t, turn_settings& s) {
+  approval_rule r;
+  r.tool = t.text("tool", 256);
+  if (r.tool.empty()) t.wrong("tool", "must name a tool, or be a glob such as \"mcp__files__*\" or \"*\"");
+  r.match = t.text("match", match_bytes);
+  if (t.has("match") && r.match.empty()) t.wrong("match", "must not be empty; leave it out to ask always");
+  t.end();
+  s.approvals.push_back(std::move(r));
+}
+
+void read_server(toml_table& t, turn_settings& s) {
+  mcp_settings m;
+  m.name = name_of(t, "[[mcp]]", server_name_bytes);
+  m.command = command_of(t);
+  m.url = t.text("url", url_bytes);
+  m.worker = worker_of(t);
+  m.user = user_of(t);
+  m.on = labels_of(t);
+  m.env = t.pairs("env", most_variables);
+  m.key_env = t.text("key_env", 256);
+  m.client_id = t.text("client_id", url_bytes);
+  m.client_secret_env = t.text("client_secret_env", 256);
+  m.client_metadata_url = t.text("client_metadata_url", url_bytes);
+  const auto per = t.text("per", name_bytes);
+  m.per_turn = per == "turn";
+  t.end();
+  if (t.has("per") && per != "turn" && per != "cluster") t.wrong("per", "must be cluster (all turns share it) or turn");
+  if (m.per_turn && m.command.empty()) t.wrong("per", "is for a server with `command`; what a url serves is shared");
+  if (m.command.empty() == m.url.empty()) t.wrong("", "needs either `command` (stdio) or `url` (streamable HTTP)");
+  if (!m.url.empty() && !m.url.starts_with("http://") && !m.url.starts_with("https://"))
+    t.wrong("url", "must begin with http:// or https://");
+  if (!m.url.empty() && !m.env.empty()) t.wrong("env", "is for a server with `command`; a url has no environment");
+  if (!m.url.empty() && m.user) t.wrong("user", "is for a server with `command`; a url is no process of ours");
+  if (m.url.empty() && !m.key_env.empty()) t.wrong("key_env", "is for a server with `url`; a command has `env`");
+  for (const char* key : {"client_id", "client_secret_env", "client_metadata_url"}) {
+    if (t.has(key) && m.url.empty()) t.wrong(key, "is for a server with `url`: only there one logs in");
+    if (t.has(key) && !m.key_env.empty()) t.wrong(key, "stands beside key_env, with which nobody logs in; keep one");
+  }
+  if (!m.client_secret_env.empty() && m.client_id.empty()) t.wrong("client_secret_env", "needs `client_id`");
+  if (!m.client_metadata_url.empty() && !m.client_metadata_url.starts_with("https://"))
+    t.wrong("client_metadata_url", "must begin with https://");
+  for (const auto& [name, value] : m.env)
+    if (name.find('=') != std::string::npos) t.wrong("env", "has a name with = in it: " + name);
+  s.mcp.push_back(std::move(m));
+}
+
+void read_timeouts(const toml::table& table, turn_settings& s, file_trouble& trouble) {
+  toml_table tools(table, "[tools]", trouble);
+  const auto* times = tools.table("timeouts");
+  tools.end();
+  if (!times) return;
+  if (times->size() > most_timeouts)
+    trouble.say(times->source().begin.line,
+                "[tools.timeouts] has more than " + std::to_string(most_timeouts) + " entries");
+  toml_table t(*times, "[tools.timeouts]", trouble);
+  for (const auto& [name, value] : *times) {
+    const std::string key(name.str());
+    s.timeouts.emplace(key, t.duration(key.c_str(), milliseconds{0}, milliseconds{0}));
+  }
+}
+
+void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble) {
+  toml_table t(table, "[chat]", trouble);
+  const auto phrases = [&](const char* key) {
+    auto all = t.texts(key, most_phrases, most_phrases * phrase_bytes);
+    for (const auto& p : all)
+      if (p.find_first_not_of(" \t,") == std::string::npos || p.size() > phrase_bytes)
+        t.wrong(key, "needs words of 1 to " + std::to_string(phrase_bytes) + " bytes each");
+    return all;
+  };
+  s.chat.bot_names = phrases("bot_names");
+  s.chat.words.words = phrases("cancel_words");
+  s.chat.words.lead_ins = phrases("lead_ins");
+  s.chat.words.followers = phrases("followers");
+  s.chat.acknowledgement_model = t.text("acknowledgement_model", name_bytes);
+  s.chat.confidence = t.fraction("confidence", s.chat.confidence);
+  s.chat.approvers = t.texts("approvers", most_approvers, most_approvers * phrase_bytes);
+  for (const auto& one : s.chat.approvers)
+    if (const auto why = wrong_approver(one); !why.empty()) t.wrong("approvers", "has \"" + one + "\", which " + why);
+  s.chat.approve_own = t.flag("approve_own", s.chat.approve_own);
+  s.chat.default_agent_asks = t.flag("default_agent_asks", s.chat.default_agent_asks);
+  t.end();
+}
+
+/// Calls `read` for each table of `[[section]]`.
+template <class Read>
+void each(const toml::table& root, const std::string& section, std::size_t most, file_trouble& trouble, Read read) {
+  const auto* node = root.get(section);
+  if (!node) return;
+  const auto* list = node->as_array();
+  const auto line = node->source().begin.line;
+  if (!list || !std::all_of(list->begin(), list->end(), [](const toml::node& n) { return n.is_table(); }))
+    return trouble.say(line, section + " must be a list of tables: write [[" + section + "]] with two brackets");
+  if (list->size() > most)
+    return trouble.say(line, "there are " + std::to_string(list->size()) + " [[" + section + "]]; at most " +
+                                 std::to_string(most) + " are taken");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    toml_table t(*(*list)[i].as_table(), "[[" + section + "]] number " + std::to_string(i + 1), trouble);
+    read(t);
+  }
+}
+
+result<toml::table> parsed_file(const std::string& file) {
+  if (std::error_code error; std::filesystem::file_size(file, error) > most_file_bytes && !error)
+    return failure("invalid_field", file + ": a configuration has at most 4 MiB");
+  return parse_toml_file(file);
+}
+
+} // namespace
+
+bool is_configured_name(const std::string& name) {
+  return !name.empty() && name.size() <= name_bytes &&
+         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") ==
+             std::string::npos;
+}
+
+result<turn_settings> read_settings_file(const std::string& file) {
+  const auto root = parsed_file(file);
+  if (!root) return tl::unexpected(root.error());
+  file_trouble trouble(file);
+  turn_settings s;
+  each(*root, "models", most_models, trouble, [&](toml_table& t) { read_model(t, s); });
+  each(*root, "agents", most_agents, trouble, [&](toml_table& t) { read_agent(t, s, trouble); });
+  each(*root, "approval", most_rules, trouble, [&](toml_table& t) { read_rule(t, s); });
+  each(*root, "mcp", most_servers, trouble, [&](toml_table& t) { read_server(t, s); });
+  if (const auto* tools = root->get("tools")) {
+    if (const auto* table = tools->as_table()) {
+      read_timeouts(*table, s, trouble);
+    } else {
+      trouble.say(tools->source().begin.line, "tools must be a table: write [tools.timeouts]");
+    }
+  }
+  if (const auto* chat = root->get("chat")) {
+    if (const auto* table = chat->as_table()) {
+      read_chat(*table, s, trouble);
+    } else {
+      trouble.say(chat->source().begin.line, "chat must be a table: write [chat]");
+    }
+  }
+  if (trouble.first()) return tl::unexpected(*trouble.first());
+  return s;
+}
+
+} // namespace quell::controller::turns

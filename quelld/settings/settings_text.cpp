@@ -1,0 +1,131 @@
+// Settings as TOML, for `quelld --print-config`. Names of keys, never keys.
+#include <charconv>
+#include <sstream>
+
+#include "protocol/duration.hpp"
+#include "quelld/settings/toml_lines.hpp"
+#include "quelld/settings/turn_settings.hpp"
+
+namespace quell::controller::turns {
+namespace {
+
+/// Lines `key = value`, straight into a stream.
+class lines {
+ public:
+  explicit lines(std::ostream& out) : out_(out) {}
+  void text(const char* key, const std::string& value) { put(&toml_lines::text, key, value); }
+  void texts(const char* key, const std::vector<std::string>& value) { put(&toml_lines::texts, key, value); }
+  void table(const char* key, const std::map<std::string, std::string>& value) { put(&toml_lines::table, key, value); }
+  void plain(const char* key, const std::string& value) { put(&toml_lines::plain, key, value); }
+
+ private:
+  template <class Value>
+  void put(void (toml_lines::*how)(const char*, const Value&), const char* key, const Value& value) {
+    toml_lines one;
+    (one.*how)(key, value);
+    out_ << one.all();
+  }
+  std::ostream& out_;
+};
+
+const char* name_of(integrations::provider p) {
+  switch (p) {
+  case integrations::provider::scripted:
+    return "scripted";
+  case integrations::provider::anthropic:
+    return "anthropic";
+  case integrations::provider::openai:
+    return "openai";
+  }
+  return "";
+}
+
+void print(std::ostream& out, const integrations::model_settings& m, const key_source& key) {
+  out << "\n[[models]]\n";
+  lines l(out);
+  l.text("name", m.name);
+  l.text("provider", name_of(m.provider));
+  l.text("model", m.model);
+  l.text("base_url", m.base_url);
+  l.text("key_env", key.env);
+  l.text("key_file", key.file);
+  l.plain("max_tokens", std::to_string(m.max_tokens));
+  l.plain("retries", std::to_string(m.retries));
+  l.text("timeout", duration_text(m.whole_timeout));
+}
+
+void print(std::ostream& out, const agent_settings& a) {
+  out << "\n[[agents]]\n";
+  lines l(out);
+  l.text("name", a.name);
+  std::vector<std::string> scopes;
+  for (const auto& s : a.scopes) scopes.push_back(s.text());
+  if (a.is_only_spawned || !scopes.empty()) l.plain("scopes", toml_list(scopes));
+  l.text("model", a.model);
+  l.text("instructions", a.instructions);
+  if (a.tools) l.plain("tools", toml_list(*a.tools));
+  l.text("workspace", a.workspace.value_or(""));
+  l.table("on", a.on);
+  l.text("worker", a.worker.value_or(""));
+  l.text("user", a.user.value_or(""));
+  l.texts("may_spawn", a.may_spawn);
+  l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
+                        ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
+                        ", timeout = " + toml_quoted(duration_text(a.budget.timeout)) + " }");
+  l.texts("command", a.command);
+  if (a.acp) l.plain("acp", "true");
+}
+
+void print(std::ostream& out, const mcp_settings& m) {
+  out << "\n[[mcp]]\n";
+  lines l(out);
+  l.text("name", m.name);
+  l.texts("command", m.command);
+  l.text("url", m.url);
+  l.text("worker", m.worker.value_or(""));
+  l.text("user", m.user.value_or(""));
+  l.table("on", m.on);
+  l.table("env", m.env);
+  l.text("key_env", m.key_env);
+  l.text("client_id", m.client_id);
+  l.text("client_secret_env", m.client_secret_env);
+  l.text("client_metadata_url", m.client_metadata_url);
+  if (!m.command.empty()) l.text("per", m.per_turn ? "turn" : "cluster");
+}
+
+} // namespace
+
+std::string turn_settings_text(const turn_settings& s) {
+  std::ostringstream out;
+  for (const auto& m : s.models) {
+    const auto key = s.keys.find(m.name);
+    print(out, m, key == s.keys.end() ? key_source{} : key->second);
+  }
+  for (const auto& a : s.agents) print(out, a);
+  if (!s.timeouts.empty()) out << "\n[tools.timeouts]\n";
+  for (const auto& [name, time] : s.timeouts)
+    out << toml_quoted(name) << " = " << toml_quoted(duration_text(time)) << "\n";
+  for (const auto& r : s.approvals) {
+    out << "\n[[approval]]\n";
+    lines l(out);
+    l.text("tool", r.tool);
+    l.text("match", r.match);
+  }
+  for (const auto& m : s.mcp) print(out, m);
+  out << "\n[chat]\n";
+  lines l(out);
+  l.plain("bot_names", toml_list(s.chat.bot_names));
+  l.plain("cancel_words", toml_list(s.chat.words.words));
+  l.plain("lead_ins", toml_list(s.chat.words.lead_ins));
+  l.plain("followers", toml_list(s.chat.words.followers));
+  l.plain("acknowledgement_model", toml_quoted(s.chat.acknowledgement_model));
+  char shortest[32] = {};
+  std::to_chars(shortest, shortest + sizeof shortest - 1, s.chat.confidence);
+  l.plain("confidence", shortest);
+  l.plain("approvers", toml_list(s.chat.approvers));
+  l.plain("approve_own", s.chat.approve_own ? "true" : "false");
+  l.plain("default_agent_asks", s.chat.default_agent_asks ? "true" : "false");
+  return out.str();
+}
+
+} // namespace quell::controller::turns

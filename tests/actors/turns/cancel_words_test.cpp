@@ -1,0 +1,185 @@
+// The rule of cancel words, in both directions.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <rapidcheck.h>
+
+#include "actors/turns/cancel_words.hpp"
+
+using quell::controller::chat::built_in_words;
+using quell::controller::chat::cancel_words;
+
+namespace {
+
+const cancel_words& words() {
+  static const cancel_words english({}, {"clanky", "Claude Bot"});
+  return english;
+}
+
+bool stops(const std::string& text) { return words().find(text, {}).has_value(); }
+
+const std::vector<std::string> strangers{
+    "music",    "the", "not",     "don't",       "stopping",    "cancelled",        "we",     "later",
+    "can",      "you", "why",     "unstop",      "and",         "stopit",           "okstop", "bob",
+    "continue", "1",   "stop-it", "\xD1\x81top", "st\xD0\xBEp", "st\xE2\x80\x8Bop", "\xFF",   "\"stop\"",
+    "(stop)"};
+
+struct sentence {
+  std::mt19937& random;
+  std::vector<std::string> parts{};
+
+  const std::string& one_of(const std::vector<std::string>& all) {
+    return all[std::uniform_int_distribution<std::size_t>(0, all.size() - 1)(random)];
+  }
+  std::size_t up_to(std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most)(random); }
+  void stop() {
+    for (auto left = up_to(3); left > 0; --left)
+      parts.push_back(up_to(4) == 0 ? "clanky" : one_of(built_in_words().lead_ins));
+    parts.push_back(one_of(built_in_words().words));
+    for (auto left = up_to(2); left > 0; --left) parts.push_back(one_of(built_in_words().followers));
+  }
+  std::string text() {
+    std::string all = up_to(3) == 0 ? "  " : "";
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      all += (i == 0 ? "" : one_of({" ", "  ", ", ", " ,", "\t", "\n", "\xC2\xA0"})) + parts[i];
+    for (char& c : all)
+      if (c >= 'a' && c <= 'z' && up_to(3) == 0) c = static_cast<char>(c - 32);
+    return all + one_of({"", ".", "!", "??", "!?.", " !", "  ", ", "});
+  }
+};
+
+} // namespace
+
+TEST_CASE("what says stop stops") {
+  for (const char* text : {"stop",
+                           "STOP!!",
+                           "ok, nvm",
+                           "just stop it",
+                           "please cancel",
+                           "hey clanky stop",
+                           "forgetit",
+                           "forget   it",
+                           "never mind.",
+                           "Nevermind",
+                           "stop please now",
+                           "@clanky: stop",
+                           "clanky, stop",
+                           "claude bot stop",
+                           "quit",
+                           "abort!",
+                           "cancel that",
+                           "yeah ok stop this please",
+                           "\xE3\x80\x80stop\xE3\x80\x82",
+                           "oh, actually, just stop, please."}) {
+    INFO(text);
+    CHECK(stops(text));
+  }
+}
+
+TEST_CASE("what only sounds like it does not") {
+  for (const char* text : {"stop the music",
+                           "don't stop",
+                           "can you cancel my subscription",
+                           "stop worrying about it",
+                           "okstop",
+                           "cancelled",
+                           "continue",
+                           "",
+                           " ",
+                           "...",
+                           "ok",
+                           "please",
+                           "clanky",
+                           "it",
+                           "stop stop",
+                           "stop! now",
+                           "ok. stop",
+                           "it stop",
+                           "stop it music",
+                           "never",
+                           "mind never",
+                           "forget",
+                           "forget that",
+                           "\xD1\x95top",
+                           "stop\xE2\x80\xA6 the",
+                           "bob stop",
+                           "stop?no",
+                           ", stop"}) {
+    INFO(text);
+    CHECK_FALSE(stops(text));
+  }
+}
+
+TEST_CASE("ten thousand stops are found, and ten thousand near misses are not") {
+  std::mt19937 random(20261120);
+  for (int i = 0; i < 10'000; ++i) {
+    sentence said{random};
+    said.stop();
+    const auto stop = said.text();
+    INFO(stop);
+    REQUIRE(stops(stop));
+    // One word that is in no list, wherever it stands.
+    said.parts.insert(said.parts.begin() + static_cast<std::ptrdiff_t>(said.up_to(said.parts.size())),
+                      said.one_of(strangers));
+    const auto miss = said.text();
+    INFO(miss);
+    REQUIRE_FALSE(stops(miss));
+  }
+}
+
+TEST_CASE("one letter more or less makes another word of it") {
+  for (const auto& word : built_in_words().words)
+    for (std::size_t at = 0; at <= word.size(); ++at) {
+      auto more = word;
+      more.insert(at, "x");
+      INFO(more);
+      CHECK_FALSE(stops(more));
+      if (at == word.size() || word[at] == ' ') continue;
+      auto less = word;
+      less.erase(at, 1);
+      INFO(less);
+      CHECK_FALSE(stops(less));
+    }
+}
+
+TEST_CASE("any bytes are read to an end, and the answer does not depend on the case of letters") {
+  rc::check("bytes", [](const std::string& bytes) {
+    auto lower = bytes;
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    RC_ASSERT(words().find(bytes, {"Bot"}) == words().find(lower, {"bOT"}));
+  });
+}
+
+TEST_CASE("a long paste is no stop, and costs no more than reading it") {
+  std::string oks;
+  for (int i = 0; i < 300'000; ++i) oks += "ok ";
+  CHECK_FALSE(stops(oks));
+  CHECK(stops(oks + "stop"));
+  CHECK_FALSE(stops(oks + "stop the music"));
+  CHECK_FALSE(stops("stop" + std::string(1'000'000, 'p')));
+  CHECK(stops("stop" + std::string(1'000'000, ' ')));
+  CHECK_FALSE(stops("stop" + std::string(1'000'000, '!') + "x"));
+}
+
+TEST_CASE("configured words of any language come on top of the built-in ones") {
+  const cancel_words more({{"also"}, {"h\xC3\xB6r auf", "\xD1\x81\xD1\x82\xD0\xBE\xD0\xBF"}, {"bitte"}}, {});
+  CHECK(more.find("H\xC3\x96R AUF!", {}) == "h\xC3\xB6r auf");
+  CHECK(more.find("also h\xC3\xB6rauf, bitte", {}) == "h\xC3\xB6r auf");
+  CHECK(more.find("\xD0\xA1\xD0\xA2\xD0\x9E\xD0\x9F", {}).has_value());
+  CHECK(more.find("stop", {}) == "stop");
+  CHECK_FALSE(more.find("bitte h\xC3\xB6r auf", {}).has_value());
+}
+
+TEST_CASE("a bot's name of the moment leads in as a configured one does") {
+  CHECK_FALSE(words().find("Robby stop", {}).has_value());
+  CHECK(words().find("Robby: stop", {"robby"}) == "stop");
+  CHECK(words().find("ok @ROBBY please stop", {"robby"}) == "stop");
+}
+
+TEST_CASE("whether the bot was called by its name is told with the word") {
+  CHECK(words().look("hey clanky stop", {})->names_bot);
+  CHECK(words().look("clanky, please stop it now", {})->names_bot);
+  CHECK(words().look("ok @robby stop", {"robby"})->names_bot);
+  CHECK_FALSE(words().look("hey stop", {"robby"})->names_bot);
+}

@@ -1,0 +1,62 @@
+// Who in a chat decides about calls that wait for a human.
+#include "actors/turns/approvers.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace quell;
+using namespace quell::controller::turns;
+
+namespace {
+
+records::operation_record call_in(const std::string& scope, const std::string& owner) {
+  records::operation_record row;
+  row.scope = *scope_path::parse(scope);
+  row.owner = {owner, owner};
+  return row;
+}
+
+std::string code_of(const std::optional<fault>& why) { return why ? why->code : ""; }
+
+} // namespace
+
+TEST_CASE("an approver is named, is who the service says, and stands where the call waits", "[approvers]") {
+  chat_options manners;
+  const auto call = call_in("slack/T/C/1", "U1");
+  chat_approver who{*scope_path::parse("slack/T/C"), "U2", "U2"};
+  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden"); // nobody is named
+  manners.approvers = {"discord:U2", "slack:U3"};
+  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
+  manners.approvers.push_back("slack:U2");
+  CHECK_FALSE(why_not_decide(manners, who, call));
+  who.account.clear(); // a claim
+  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
+  who.account = "U2";
+  for (const char* elsewhere : {"slack/T/C2", "slack/T/C/2", "slack/T/C/1/x", "discord/T/C"}) {
+    who.place = *scope_path::parse(elsewhere);
+    CHECK(code_of(why_not_decide(manners, who, call)) == "operation_not_found");
+  }
+}
+
+TEST_CASE("a star is everybody whom the service knows, and one's own request is not one's to decide", "[approvers]") {
+  chat_options manners;
+  manners.approvers = {"slack:*"};
+  const auto call = call_in("slack/T/C", "U1");
+  const auto place = *scope_path::parse("slack/T/C");
+  CHECK_FALSE(why_not_decide(manners, {place, "U2", "U2"}, call));
+  CHECK(code_of(why_not_decide(manners, {place, "U2", ""}, call)) == "forbidden");
+  CHECK(code_of(why_not_decide(manners, {place, "U1", "U1"}, call)) == "forbidden");
+  CHECK(code_of(why_not_decide(manners, {place, "nick", "U1"}, call)) == "forbidden");
+  manners.approve_own = true;
+  CHECK_FALSE(why_not_decide(manners, {place, "U1", "U1"}, call));
+}
+
+TEST_CASE("entries of approvers, and tokens among them", "[approvers]") {
+  for (const char* good : {"slack:U1", "discord:*", "irc:mia", "xmpp:mia@example.org", "telegram:5", "token:abc"})
+    CHECK(wrong_approver(good).empty());
+  for (const char* bad : {"", "U1", "slack:", ":U1", "mail:x", "token:*"}) CHECK_FALSE(wrong_approver(bad).empty());
+  chat_options manners;
+  manners.approvers = {"token:abc", "slack:*"};
+  CHECK(is_approving_token(manners, "abc"));
+  CHECK_FALSE(is_approving_token(manners, "abcd"));
+  CHECK_FALSE(is_approving_token(manners, ""));
+}

@@ -1,0 +1,100 @@
+// The gate of the core, on the real ledger and fleet: nothing uncommitted leaves.
+#include <catch2/catch.hpp>
+
+#include "tests/controller/commit_gate_world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using quell::controller::core_tests::world;
+
+TEST_CASE("nothing of a start leaves before its commit", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  REQUIRE(w.edges.count<wire::welcome>() == 1);
+  CHECK_FALSE(w.create());
+  CHECK(w.edges.count<wire::start>() == 0);
+  CHECK(std::count(w.edges.published.begin(), w.edges.published.end(), "operation_created") == 0);
+  w.commit();
+  REQUIRE(*w.created_answer);
+  CHECK((*w.created_answer)->has_value());
+  CHECK(w.edges.count<wire::start>() == 1);
+  CHECK(std::count(w.edges.published.begin(), w.edges.published.end(), "operation_created") == 1);
+}
+
+TEST_CASE("a START whose operation is declared dead while it waits for the disk does not leave", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.create();
+  const std::uint64_t creates = w.edges.tickets;
+  std::size_t declared = 0;
+  w.c->step(
+      [&](ledger& l, fleet&, moment now) -> std::function<void()> {
+        declared = l.declare_worker_dead("w1", "it burnt down", now);
+        return [] {};
+      },
+      w.now);
+  w.c->end_transaction(w.now);
+  REQUIRE(declared == 1);
+  REQUIRE(w.edges.tickets > creates);
+  w.commit();
+  CHECK(w.edges.count<wire::start>() == 0);
+  CHECK(w.edges.count<wire::results_stored>() == 1); // its number, with nothing to do
+  CHECK(w.edges.count<wire::stop>() == 1);
+}
+
+TEST_CASE("a welcome waits for the journal, a heartbeat's answer does not", "[core]") {
+  world w;
+  w.worker_joins();
+  CHECK(w.edges.count<wire::welcome>() == 0);
+  w.commit();
+  CHECK(w.edges.count<wire::welcome>() == 1);
+  w.create(); // uncommitted from here on
+  w.c->frame("route", w.key, {w.session, 0, 1, wire::heartbeat{1, 1}}, w.now);
+  CHECK(w.edges.count<wire::lease_granted>() == 1);
+  CHECK(w.edges.count<wire::start>() == 0);
+}
+
+TEST_CASE("a cancel follows an uncommitted start on the same channel and is answered when fenced", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.create();
+  w.cancel();
+  CHECK_FALSE(*w.cancel_answer);
+  w.commit();
+  REQUIRE(*w.cancel_answer);
+  CHECK((**w.cancel_answer)->record.durable);
+  CHECK((**w.cancel_answer)->record.report.fenced_ms.has_value());
+  REQUIRE(w.edges.count<wire::start>() == 1);
+  REQUIRE(w.edges.count<wire::stop>() == 1);
+  std::vector<std::string> order;
+  for (const auto& m : w.edges.sent) {
+    if (std::holds_alternative<wire::start>(m)) order.push_back("start");
+    if (std::holds_alternative<wire::stop>(m)) order.push_back("stop");
+  }
+  CHECK(order == std::vector<std::string>{"start", "stop"});
+}
+
+TEST_CASE("old rows are dropped only while nothing waits for the disk, and never before a cancel") {
+  world w;
+  w.c->end_burst(w.now); // what was recovered is rolled out
+  w.commit();
+  REQUIRE(!w.drop_old());
+  REQUIRE(std::holds_alternative<records::drop_operation>(w.edges.batches.back().front()));
+  w.commit();
+  CHECK(*w.drop_answer == true);
+
+  w.create();
+  CHECK(w.drop_old() == false); // the create is on its way
+  CHECK(!w.drop_old(true));     // a load without a pause must not keep them for ever
+  w.commit();
+  CHECK(*w.drop_answer == true);
+
+  w.cancel();
+  CHECK(w.drop_old() == false);
+  CHECK(w.drop_old(true) == false);
+  w.commit();
+  CHECK(!w.drop_old());
+}

@@ -1,0 +1,128 @@
+// The core on the real ledger and fleet, with edges that record what leaves and a journal that answers when a test
+// says.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/commit_gate.hpp"
+
+namespace quell::controller::core_tests {
+
+using namespace std::chrono_literals;
+
+/// Records what the core does; the journal answers when the test says so.
+class recording_edges final : public commit_gate_edges {
+ public:
+  std::uint64_t tickets = 0;
+  std::vector<std::vector<records::entry>> batches;
+  std::vector<wire::message> sent;
+  std::vector<std::string> published;
+  std::optional<fault> failure;
+  bool low = false;
+
+  std::uint64_t submit(std::vector<records::entry> batch) override {
+    batches.push_back(std::move(batch));
+    return ++tickets;
+  }
+  void send(const outgoing_frame& frame) override { sent.push_back(frame.frame.body); }
+  void publish(const records::event_record& event) override { published.push_back(event.type); }
+  void allow_keys(std::vector<std::string>) override {}
+  void output_expected(const operation_id&, const std::string&) override {}
+  void output_closes(const operation_id&) override {}
+  bool storage_low() const override { return low; }
+  void ticked(moment) override {}
+  void fail_stop(const fault& why) override { failure = why; }
+
+  template <class Message>
+  std::size_t count() const {
+    return static_cast<std::size_t>(
+        std::count_if(sent.begin(), sent.end(), [](const auto& m) { return std::holds_alternative<Message>(m); }));
+  }
+};
+
+struct world {
+  recording_edges edges;
+  moment now{wall_time{1'800'000'000'000ms}, boot_time{1'000'000'000}};
+  std::string key = std::string(40, 'a');
+  session_id session = session_id::fresh();
+  std::unique_ptr<commit_gate> c;
+  std::uint64_t worker_number = 0;
+
+  world() {
+    records::recovered_state empty;
+    empty.cluster = cluster_id::fresh();
+    empty.epoch = 1;
+    records::worker_record w;
+    w.name = "w1";
+    w.public_key = key;
+    empty.workers.push_back(w);
+    commit_gate_settings s;
+    s.token_for = [](const operation_id&) { return std::string("qt_test"); };
+    c = std::make_unique<commit_gate>(s, std::move(empty), edges, now);
+    commit();
+  }
+
+  void commit() {
+    // Releasing may submit more: until the journal has taken everything.
+    for (std::uint64_t done = 0; done != edges.tickets;) {
+      done = edges.tickets;
+      c->committed({done, {}}, now);
+      c->end_burst(now);
+    }
+  }
+  void refuse(std::uint64_t ticket) { c->committed({ticket, fault{"disk_full", "no space left on device", {}}}, now); }
+
+  void worker_joins() {
+    wire::hello h;
+    h.boot_id = "boot";
+    h.state_id = "state";
+    h.incarnation = incarnation_id::fresh();
+    h.proposed = session;
+    h.slots = 4;
+    h.level = containment::cgroup_pidns;
+    c->frame("route", key, {session, 0, 0, h}, now);
+    c->end_burst(now);
+  }
+  std::optional<outcome<created>> create(const std::string& scope = "a") {
+    auto answer = std::make_shared<std::optional<outcome<created>>>();
+    create_order o;
+    o.by.role = role::admin;
+    o.scope = *scope_path::parse(scope);
+    o.task.command = {"true"};
+    c->create(
+        o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, now);
+    created_answer = answer;
+    c->end_burst(now);
+    return *answer;
+  }
+  /// What became of a slice of old rows: nullopt = it is on its way to the disk.
+  std::optional<bool> drop_old(bool insist = false) {
+    auto answer = std::make_shared<std::optional<bool>>();
+    service::old_things what;
+    what.operations = {operation_id::fresh()};
+    what.insist = insist;
+    c->drop_old(
+        what, [answer](bool done) { *answer = done; }, now);
+    drop_answer = answer;
+    return *answer;
+  }
+  std::shared_ptr<std::optional<bool>> drop_answer;
+  void cancel(const std::string& scope = "a") {
+    auto answer = std::make_shared<std::optional<outcome<cancel_view>>>();
+    cancel_order o;
+    o.by_token.role = role::admin;
+    o.target = records::target_scope{*scope_path::parse(scope)};
+    o.received = now.boot;
+    c->cancel(
+        o, cancel_id::fresh(), [answer](outcome<cancel_view> a) { *answer = std::move(a); }, now);
+    cancel_answer = answer;
+  }
+  std::shared_ptr<std::optional<outcome<created>>> created_answer;
+  std::shared_ptr<std::optional<outcome<cancel_view>>> cancel_answer;
+};
+
+} // namespace quell::controller::core_tests

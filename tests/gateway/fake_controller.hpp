@@ -1,0 +1,103 @@
+// A controller that plays what the test tells it, over a real journal: commits first, then answers and events, on a
+// thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "controller/service.hpp"
+#include "storage/journal.hpp"
+
+namespace quell::controller::test {
+
+class fake_controller : public service {
+ public:
+  explicit fake_controller(std::unique_ptr<storage::journal> journal);
+  ~fake_controller() override;
+  /// Answers what is queued and stops the thread.
+  void stop();
+
+  // ---- what the tests tell it ---------------------------------------------------------------------------------
+  operation_id start_operation(const std::string& scope, std::optional<operation_id> parent = {},
+                               std::string title = "work");
+  /// Ends it: row, then event.
+  void end_operation(const operation_id& id, status how, std::optional<cancel_id> by = {});
+  void change_operation(const operation_id& id, const std::function<void(live_view&)>& change);
+  void move_cancel(const cancel_id& id, cancel_status to);
+  /// A committed event; returns its id.
+  std::uint64_t add_event(records::event_record event);
+  void refuse_next_create(refusal r);
+  void set_storage_low(bool low);
+  void add_worker(const std::string& name);
+
+  std::vector<create_order> creates();
+  std::vector<cancel_order> cancels();
+  std::vector<records::token_record> tokens_put();
+  std::vector<std::string> audits();
+  std::optional<std::pair<std::uint16_t, std::uint16_t>> last_resize();
+
+  // ---- service ------------------------------------------------------------------------------------------------
+  void create(create_order order, reply<outcome<created>> done) override;
+  void cancel(cancel_order order, reply<outcome<cancel_view>> done) override;
+  void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
+                      reply<outcome<cancel_view>> done) override;
+  void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override;
+  void declare_worker_dead(std::string worker, std::string reason, caller by,
+                           reply<outcome<std::size_t>> done) override;
+  void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override;
+  void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override;
+  void open_cancels(reply<std::vector<cancel_view>> done) override;
+  void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
+              reply<std::vector<scope_view>> done) override;
+  void cluster(reply<cluster_view> done) override;
+  void workers(reply<std::vector<worker_view>> done) override;
+  void worker(std::string name, reply<std::optional<worker_view>> done) override;
+  void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
+                    reply<result<worker_view>> done) override;
+  void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
+                    reply<result<worker_view>> done) override;
+  void resume_worker(std::string name, reply<result<worker_view>> done) override;
+  void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override;
+  void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override;
+  void put_token(records::token_record record, reply<result<void>> done) override;
+  void drop_token(token_id id, reply<result<void>> done) override;
+  void audit(std::string action, std::string target, caller by, std::string via) override;
+  void drop_old(old_things what, reply<bool> done) override;
+  void on_event(std::function<void(const committed_event&)> listener) override;
+  bool storage_low() const override;
+
+ private:
+  void post(std::function<void()> work);
+  void commit(std::vector<records::entry> batch);
+  void run();
+  records::event_record event_of(const std::string& type, const records::operation_record& row);
+  void publish(records::event_record event, std::vector<records::entry> batch);
+  operation_id insert(const create_order& order);
+  bool lives(const cancel_order& order);
+  template <class Change>
+  void on_worker(const std::string& name, reply<result<worker_view>> done, Change change);
+
+  std::unique_ptr<storage::journal> journal_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> work_;
+  std::uint64_t committed_ = 0;
+  bool stopping_ = false, low_ = false;
+  std::function<void(const committed_event&)> listener_;
+  std::uint64_t seq_ = 1, event_ = 1;
+  std::map<operation_id, std::pair<records::operation_record, live_view>> live_;
+  std::map<cancel_id, cancel_view> open_;
+  std::map<std::string, worker_view> workers_;
+  std::optional<refusal> next_refusal_;
+  std::vector<create_order> creates_;
+  std::vector<cancel_order> cancels_;
+  std::vector<records::token_record> tokens_;
+  std::vector<std::string> audits_;
+  std::optional<std::pair<std::uint16_t, std::uint16_t>> resize_;
+  std::thread thread_;
+};
+
+} // namespace quell::controller::test

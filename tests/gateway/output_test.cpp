@@ -1,0 +1,137 @@
+// Output and input over the wire.
+#include <catch2/catch.hpp>
+
+#include "tests/gateway/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::test;
+using json = nlohmann::json;
+
+namespace {
+
+std::string path_of(const operation_id& id) { return "/v1/operations/" + id.text() + "/output"; }
+
+} // namespace
+
+TEST_CASE("output comes as raw bytes of one stream, cut by offset, limit or tail") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.write(id, stream::out, std::string("one\0two\n", 8));
+  world.output.write(id, stream::err, "oops\n");
+  const auto all = world.get(path_of(id));
+  CHECK(all.status == 200);
+  CHECK(all.header("content-type") == "application/octet-stream");
+  CHECK(all.body == std::string("one\0two\n", 8));
+  CHECK(all.header("quell-offset") == "0");
+  CHECK(all.header("quell-end") == "false");
+  CHECK(all.header("quell-dropped") == "0");
+  CHECK(world.get(path_of(id) + "?stream=stderr").body == "oops\n");
+  CHECK(world.get(path_of(id) + "?offset=4&limit_bytes=3").body == "two");
+  const auto tail = world.get(path_of(id) + "?tail_bytes=4");
+  CHECK(tail.body == "two\n");
+  CHECK(tail.header("quell-offset") == "4");
+  CHECK(world.get(path_of(id) + "?offset=100").body.empty());
+  world.output.end(id);
+  CHECK(world.get(path_of(id)).header("quell-end") == "true");
+  CHECK(world.get(path_of(id) + "?limit_bytes=2").header("quell-end") == "false");
+}
+
+TEST_CASE("output larger than one slice comes whole") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  std::string text;
+  for (int i = 0; text.size() < 1'500'000; ++i) text += "line " + std::to_string(i) + "\n";
+  world.output.write(id, stream::out, text);
+  CHECK(world.get(path_of(id)).body == text);
+  CHECK(world.get(path_of(id) + "?offset=7&limit_bytes=700000").body == text.substr(7, 700'000));
+}
+
+TEST_CASE("an operation without output has an empty one, with an end once it ended") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  CHECK(world.get(path_of(id)).header("quell-end") == "false");
+  world.controller->end_operation(id, status::cancelled);
+  const auto none = world.get(path_of(id));
+  CHECK(none.status == 200);
+  CHECK(none.body.empty());
+  CHECK(none.header("quell-end") == "true");
+  CHECK(world.get(path_of(operation_id::fresh())).status == 404);
+}
+
+TEST_CASE("a follower gets what is there, what comes, and the end with its trailer") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.write(id, stream::out, "first ");
+  auto client = world.connect();
+  client.send_request("GET", path_of(id) + "?follow=true", gateway_world::admin());
+  CHECK(client.read_head().header("quell-end") == "false");
+  CHECK(client.read_until("first ") == "first ");
+  world.output.wait_for_watcher(id);
+  world.output.write(id, stream::err, "not this");
+  world.output.write(id, stream::out, "second");
+  CHECK(client.read_until("second") == "second");
+  world.output.end(id);
+  CHECK_FALSE(client.read_chunk());
+  CHECK(client.trailers().find("quell-end")->second == "true");
+  CHECK(client.ask("GET", "/healthz").status == 200); // and the connection lives on
+}
+
+TEST_CASE("both streams come as events in the order received and resume behind the last one") {
+  gateway_world world;
+  const auto id = world.controller->start_operation("team");
+  world.output.write(id, stream::out, "a");
+  world.output.write(id, stream::err, "b");
+  world.output.write(id, stream::out, "\xff");
+  http_client client(world.front->port());
+  client.send_request("GET", path_of(id), gateway_world::watching());
+  CHECK(client.read_head().header("content-type") == "text/event-stream");
+  const auto data_of = [](const std::string& frame) { return json::parse(frame.substr(frame.find("data: ") + 6)); };
+  client.read_until("retry: 1000\n\n");
+  const auto first = client.read_until("\n\n");
+  CHECK(first.find("id: 1\n") != std::string::npos);
+  CHECK(data_of(first)["type"] == "output");
+  CHECK(data_of(first)["data"] == json({{"stream", "stdout"}, {"offset", 0}, {"text", "a"}}));
+  CHECK(data_of(client.read_until("\n\n"))["data"] == json({{"stream", "stderr"}, {"offset", 0}, {"text", "b"}}));
+  CHECK(data_of(client.read_until("\n\n"))["data"] == json({{"stream", "stdout"}, {"offset", 1}, {"base64", "/w=="}}));
+  world.output.wait_for_watcher(id);
+  world.output.write(id, stream::err, "c");
+  CHECK(client.read_until("\n\n").find("id: 4\n") != std::string::npos);
+  world.output.end(id);
+  CHECK_FALSE(client.read_chunk());
+
+  http_client again(world.front->port());
+  again.send_request("GET", path_of(id), gateway_world::watching("3"));
+  again.read_head();
+  again.read_until("retry: 1000\n\n");
+  CHECK(data_of(again.read_until("\n\n"))["data"]["text"] == "c");
+  CHECK_FALSE(again.read_chunk());
+}
+
+TEST_CASE("input needs a task that asked for it, an offset, and the right to steer") {
+  gateway_world world;
+  world.controller->add_worker("w1");
+  const auto made =
+      world.post("/v1/operations", R"({"kind":"task","task":{"command":["cat"],"stdin":true,"pty":true}})").json();
+  const auto id = *operation_id::parse(made["id"].get<std::string>());
+  const std::string path = "/v1/operations/" + id.text();
+  CHECK(world.post(path + "/input?offset=0", "x").code() == "not_started");
+  world.controller->change_operation(id, [](live_view& view) {
+    view.hot.now = status::running;
+    view.hot.worker = "w1";
+  });
+  CHECK(world.post(path + "/input", "x").code() == "invalid_field");
+  auto headers = gateway_world::admin();
+  headers.emplace_back("Content-Type", "application/octet-stream");
+  const auto taken = world.ask("POST", path + "/input?offset=3&end=true", headers, "bytes");
+  CHECK(taken.status == 200);
+  CHECK(taken.json()["offset"] == 8);
+  CHECK(world.output.inputs() == std::vector<std::string>{"w1 3 bytes end"});
+  CHECK(world.ask("POST", path + "/input?offset=0", gateway_world::with(world.token("chat")), "x").status == 403);
+  CHECK(world.post(path + "/resize", R"({"rows":50,"columns":132})").status == 204);
+  CHECK(world.controller->last_resize() == std::pair<std::uint16_t, std::uint16_t>{50, 132});
+  const auto deaf = world.controller->start_operation("team").text();
+  CHECK(world.post("/v1/operations/" + deaf + "/input?offset=0", "x").code() == "invalid_field");
+  world.controller->end_operation(id, status::completed);
+  CHECK(world.post(path + "/input?offset=8", "x").code() == "already_terminal");
+}

@@ -1,0 +1,153 @@
+// Who may do what: the table of SURFACE 10 over the wire, scopes, and task tokens.
+#include <catch2/catch.hpp>
+
+#include "controller/json/instant.hpp"
+#include "gateway/rights.hpp"
+#include "tests/gateway/world.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::test;
+using http::may;
+using http::right;
+
+TEST_CASE("the table of rights is that of SURFACE 10") {
+  const auto row = [](right what) {
+    std::string yes;
+    for (const auto r : {role::observer, role::chat, role::operator_, role::admin, role::task})
+      yes += may(r, what) ? 'y' : '-';
+    return yes;
+  };
+  CHECK(row(right::read) == "yyyyy");
+  CHECK(row(right::cancel) == "-yyyy");
+  CHECK(row(right::create_external) == "-yyyy");
+  CHECK(row(right::create_task) == "--yyy");
+  CHECK(row(right::cancel_everything) == "--yy-");
+  CHECK(row(right::administer) == "---y-");
+}
+
+TEST_CASE("roles are refused over the wire what the table does not give them") {
+  gateway_world world;
+  const std::string task = R"({"kind":"task","task":{"command":["true"]}})";
+  const auto status = [&](const std::string& token, const char* method, const char* path,
+                          const std::string& body = {}) {
+    return world.ask(method, path, gateway_world::with(token), body).status;
+  };
+  const auto observer = world.token("observer"), chat = world.token("chat"), operator_token = world.token("operator");
+  CHECK(status(observer, "GET", "/v1/operations") == 200);
+  CHECK(status(observer, "GET", "/v1/workers") == 200);
+  CHECK(status(observer, "POST", "/v1/cancels", R"({"scope":"team"})") == 403);
+  CHECK(status(observer, "POST", "/v1/operations", task) == 403);
+  CHECK(status(chat, "POST", "/v1/cancels", R"({"scope":"team"})") == 200);
+  CHECK(status(chat, "POST", "/v1/cancels", R"({"everything":true})") == 403);
+  CHECK(status(chat, "POST", "/v1/operations", task) == 403);
+  CHECK(status(operator_token, "POST", "/v1/operations", task) == 201);
+  CHECK(status(operator_token, "POST", "/v1/cancels", R"({"everything":true})") == 202);
+  CHECK(status(operator_token, "GET", "/v1/tokens") == 403);
+  CHECK(status(operator_token, "POST", "/v1/workers", R"({"name":"w9"})") == 403);
+  CHECK(status(operator_token, "POST", "/v1/workers/w1/drain", "{}") == 403);
+}
+
+TEST_CASE("a wrong, cut or revoked token is 401") {
+  gateway_world world;
+  const auto made = world.post("/v1/tokens", R"({"name":"laptop","role":"observer"})").json();
+  const std::string secret = made["token"];
+  CHECK(world.ask("GET", "/v1/status", gateway_world::with(secret)).status == 200);
+  CHECK(world.ask("GET", "/v1/status", gateway_world::with(secret.substr(0, 20))).status == 401);
+  CHECK(world.ask("GET", "/v1/status", {{"Authorization", "Basic " + secret}}).status == 401);
+  CHECK(world.ask("GET", "/v1/status?token=" + secret, {}).status == 401);
+  const auto listed = world.get("/v1/tokens");
+  CHECK(listed.json()["tokens"].size() == 1);
+  CHECK(listed.body.find(secret) == std::string::npos);
+  CHECK(world.controller->tokens_put().at(0).hash == token_hash(secret));
+  CHECK(world.ask("DELETE", "/v1/tokens/" + made["id"].get<std::string>(), gateway_world::admin()).status == 204);
+  CHECK(world.ask("GET", "/v1/status", gateway_world::with(secret)).status == 401);
+  CHECK(world.ask("DELETE", "/v1/tokens/" + made["id"].get<std::string>(), gateway_world::admin()).code() ==
+        "token_not_found");
+}
+
+TEST_CASE("an expired token is 401") {
+  gateway_world world;
+  const auto past = world.post("/v1/tokens", R"({"name":"old","role":"admin","expires_at":"2020-01-01T00:00:00Z"})");
+  CHECK(past.status == 422);
+  const auto soon = std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()) + milliseconds{1500};
+  const auto made =
+      world.post("/v1/tokens", R"({"name":"new","role":"admin","expires_at":")" + http::instant_text(soon) + "\"}");
+  REQUIRE(made.status == 201);
+  const auto used = [&] { return world.ask("GET", "/v1/status", gateway_world::with(made.json()["token"])).status; };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  while (used() != 401) REQUIRE(std::chrono::steady_clock::now() < deadline); // waited for the token to expire
+}
+
+TEST_CASE("a token with a scope names only what is below it, and nothing outside exists for it") {
+  gateway_world world;
+  const auto inside = world.controller->start_operation("team/a"),
+             outside = world.controller->start_operation("team/ab");
+  const auto token = gateway_world::with(world.token("operator", "team/a"));
+  CHECK(world.ask("GET", "/v1/operations/" + inside.text(), token).status == 200);
+  const auto hidden = world.ask("GET", "/v1/operations/" + outside.text(), token);
+  CHECK(hidden.status == 404);
+  CHECK(hidden.code() == "operation_not_found");
+  CHECK(world.ask("POST", "/v1/operations/" + outside.text() + "/cancel", token).status == 404);
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"operation":")" + outside.text() + "\"}").status == 404);
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"scope":"team/ab"})").code() == "scope_forbidden");
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"scope":"team"})").code() == "scope_forbidden");
+  CHECK(world.ask("GET", "/v1/operations?scope=team", token).code() == "scope_forbidden");
+  CHECK(world.ask("POST", "/v1/operations", token, R"({"kind":"task","task":{"command":["true"]}})").code() ==
+        "scope_forbidden");
+  const auto listed = world.ask("GET", "/v1/operations", token).json()["operations"];
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0]["id"] == inside.text());
+  CHECK(world.controller->cancels().empty());
+  // Everything is everything that the token may see.
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"everything":true})").status == 202);
+  const auto target = std::get<records::target_everything>(world.controller->cancels().at(0).target);
+  CHECK(target.below == scope_path::parse("team/a").value());
+}
+
+TEST_CASE("an admin with a scope handles tokens below it and no workers") {
+  gateway_world world;
+  const auto admin = gateway_world::with(world.token("admin", "team"));
+  CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat","scope":"team/a"})").status == 201);
+  CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat","scope":"other"})").code() ==
+        "scope_forbidden");
+  CHECK(world.ask("POST", "/v1/tokens", admin, R"({"name":"x","role":"chat"})").json()["scope"] == "team");
+  CHECK(world.ask("GET", "/v1/tokens", admin).json()["tokens"].size() == 3);
+  CHECK(world.ask("POST", "/v1/workers", admin, R"({"name":"w9"})").code() == "forbidden");
+}
+
+TEST_CASE("a task's token sees itself and below, cancels below itself, and creates only its children") {
+  gateway_world world;
+  const auto mine = world.controller->start_operation("team"), child = world.controller->start_operation("team", mine),
+             grandchild = world.controller->start_operation("team", child),
+             other = world.controller->start_operation("team");
+  const auto token = gateway_world::with(mint_task_token(mine, task_key));
+  CHECK(world.ask("GET", "/v1/operations/" + mine.text(), token).status == 200);
+  CHECK(world.ask("GET", "/v1/operations/" + grandchild.text(), token).status == 200);
+  CHECK(world.ask("GET", "/v1/operations/" + other.text(), token).status == 404);
+  CHECK(world.ask("GET", "/v1/operations", token).json()["operations"].size() == 3);
+  CHECK(world.ask("POST", "/v1/operations/" + grandchild.text() + "/cancel", token).status == 202);
+  CHECK(world.ask("POST", "/v1/operations/" + mine.text() + "/cancel", token).status == 403);
+  CHECK(world.ask("POST", "/v1/operations/" + other.text() + "/cancel", token).status == 404);
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"scope":"team"})").status == 403);
+  CHECK(world.ask("POST", "/v1/cancels", token, R"({"everything":true})").status == 403);
+  CHECK(world.ask("GET", "/v1/tokens", token).status == 403);
+  const std::string task = R"("kind":"task","task":{"command":["true"]})";
+  REQUIRE(world.ask("POST", "/v1/operations", token, "{" + task + "}").status == 201);
+  CHECK(world.controller->creates().back().parent == mine);
+  CHECK(world.controller->creates().back().by.owner.id == "alice");
+  CHECK(world.ask("POST", "/v1/operations", token, "{" + task + R"(,"parent":")" + other.text() + "\"}").status == 403);
+  CHECK(world.ask("POST", "/v1/operations", token, "{" + task + R"(,"on_parent_end":"detach"})").status == 403);
+  CHECK(world.ask("POST", "/v1/operations", token, "{" + task + R"(,"owner":{"id":"eve"}})").status == 403);
+}
+
+TEST_CASE("a task's token dies with its operation") {
+  gateway_world world;
+  const auto mine = world.controller->start_operation("team");
+  const auto token = gateway_world::with(mint_task_token(mine, task_key));
+  CHECK(world.ask("GET", "/v1/operations", token).status == 200);
+  world.controller->end_operation(mine, status::completed);
+  CHECK(world.ask("GET", "/v1/operations", token).status == 401);
+  CHECK(world.ask("GET", "/v1/operations", gateway_world::with(mint_task_token(operation_id::fresh(), task_key)))
+            .status == 401);
+}

@@ -1,0 +1,120 @@
+// Configuration: layers, units, unknown keys, and what is judged as a whole.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "protocol/duration.hpp"
+#include "protocol/id.hpp"
+#include "quelld/config.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct file {
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("quell-config-" + operation_id::fresh().text())).string();
+  explicit file(const std::string& text) { std::ofstream(path) << text; }
+  ~file() { std::filesystem::remove(path); }
+};
+
+} // namespace
+
+TEST_CASE("environment beats file beats default", "[config]") {
+  file f("[workers]\nlease = \"30s\"\nheartbeat = \"2s\"\n");
+  const auto c = load_config(f.path, {{"QUELLD_WORKERS_LEASE", "40s"}});
+  REQUIRE(c);
+  CHECK(c->workers_lease == 40s);
+  CHECK(c->workers_heartbeat == 2s);
+  CHECK(c->http_listen == "127.0.0.1:7710");
+}
+
+TEST_CASE("an unknown key is refused with the nearest known one", "[config]") {
+  file f("[workers]\nleese = \"30s\"\n");
+  const auto c = load_config(f.path, {});
+  REQUIRE_FALSE(c);
+  CHECK(c.error().detail.find("workers.lease") != std::string::npos);
+  CHECK(c.error().detail.find(f.path) != std::string::npos);
+}
+
+TEST_CASE("values of the wrong kind name key and file", "[config]") {
+  for (const auto* text :
+       {"[workers]\nlease = 30\n", "[http]\ninsecure = \"maybe\"\n", "[store]\nreserve = \"12 potatoes\"\n",
+        "lease = \"1s\"\n", "[workers\n", "[defaults]\nmin_containment = \"vm\"\n"}) {
+    file f(text);
+    const auto c = load_config(f.path, {});
+    REQUIRE_FALSE(c);
+    CHECK(c.error().detail.find(f.path) != std::string::npos);
+  }
+}
+
+TEST_CASE("the printed configuration is read back as the same", "[config]") {
+  config c;
+  c.workers_lease = 90s;
+  c.http_insecure = true;
+  c.defaults_min_containment = containment::pidns;
+  file f(config_text(c));
+  const auto back = load_config(f.path, {});
+  REQUIRE(back);
+  CHECK(config_text(*back) == config_text(c));
+}
+
+TEST_CASE("a lease shorter than three heartbeats, half a TLS pair and plain HTTP off loopback are refused",
+          "[config]") {
+  config c;
+  REQUIRE(check_config(c));
+  auto lease = c;
+  lease.workers_lease = 2s;
+  CHECK_FALSE(check_config(lease));
+  auto tls = c;
+  tls.http_tls_cert = "cert.pem";
+  CHECK_FALSE(check_config(tls));
+  auto open = c;
+  open.http_listen = "0.0.0.0:7710";
+  CHECK_FALSE(check_config(open));
+  open.http_insecure = true;
+  CHECK(check_config(open));
+}
+
+TEST_CASE("origins are a list in the file or a text with commas, each an origin and nothing else", "[config]") {
+  file f("[http]\ncors_origins = [\"https://bots.example\", \"http://localhost:3000\"]\n");
+  const auto c = load_config(f.path, {});
+  REQUIRE(c);
+  CHECK(cors_origins(*c) == std::vector<std::string>{"https://bots.example", "http://localhost:3000"});
+  CHECK(check_config(*c));
+  const auto from_environment = load_config("", {{"QUELLD_HTTP_CORS_ORIGINS", "https://a.example, https://b.example"}});
+  CHECK(cors_origins(*from_environment).size() == 2);
+  for (const auto* bad : {"*", "https://*", "bots.example", "https://bots.example/", "https://Bots.example", "ftp://a",
+                          "https://", "https://user@a", "null"}) {
+    INFO(bad);
+    config odd;
+    odd.http_cors_origins = bad;
+    CHECK_FALSE(check_config(odd));
+  }
+}
+
+TEST_CASE("a log level or format that does not exist is refused", "[config]") {
+  config c;
+  c.log_format = "json";
+  CHECK(check_config(c));
+  c.log_format = "yaml";
+  CHECK_FALSE(check_config(c));
+  c.log_format = "text";
+  c.log_level = "shout";
+  CHECK_FALSE(check_config(c));
+}
+
+TEST_CASE("durations and sizes have units and nothing else", "[config]") {
+  CHECK(*parse_duration("250ms") == 250ms);
+  CHECK(*parse_duration("2d") == 48h);
+  CHECK(*parse_duration("0") == 0ms);
+  for (const auto* bad : {"5", "", "s", "1.5s", "-1s", "1s ", "1 s", "99999999999d", "1h30m"})
+    CHECK_FALSE(parse_duration(bad));
+  CHECK(*parse_size("64KiB") == 65536);
+  CHECK(*parse_size("12") == 12);
+  for (const auto* bad : {"", "KiB", "1KB", "-1", "99999999GiB"}) CHECK_FALSE(parse_size(bad));
+  for (const auto d : {0ms, 1ms, 1500ms, 2000ms, 3600'000ms, 86'400'000ms})
+    CHECK(*parse_duration(duration_text(d)) == d);
+}
