@@ -1,4 +1,4 @@
-// What a full disk refused: kept, known, owed for, and written again in front of what is newer.
+// Batches that a full disk refused: they are kept, and written again in front of newer ones.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -9,7 +9,7 @@ namespace quell::controller {
 
 namespace {
 
-/// Rows of conversations: inserts, and results of which the first stays. No newer row can have overtaken them.
+/// Rows of conversations: inserts, and results of which the first one stays. No newer row can replace them.
 bool is_history(const records::entry& e) {
   return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
          std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||
@@ -40,8 +40,8 @@ bool commit_gate::awaits_retry() const {
          std::any_of(gate_.begin(), gate_.end(), [](const gated& later) { return later.took_up; });
 }
 
-/// A result that came again while the end that it belongs to waits for its second try, here or on its way to the disk:
-/// it is acknowledged with that end.
+/// True if the end that this repeated result belongs to waits for its retry, here or on its way to the disk: the result
+/// is acknowledged with that end.
 bool commit_gate::is_acknowledged_later(const std::string& worker, const operation_id& id) {
   if (refused_batches_.take_result(worker, id)) return true;
   for (auto& later : gate_) {
@@ -61,7 +61,7 @@ std::optional<records::operation_hot> commit_gate::beyond_disk(const operation_i
   return std::nullopt;
 }
 
-/// What stands behind it in the gate is newer: it may reach the disk first.
+/// The entries behind it in the gate are newer and can reach the disk first.
 void commit_gate::defer_batch(gated& g) {
   // A mismatch means that newer rows of the same operations were written meanwhile.
   if (g.failure->code == "store_mismatch") std::erase_if(g.retry, [](const auto& e) { return !is_history(e); });
@@ -75,18 +75,18 @@ void commit_gate::defer_batch(gated& g) {
 
 void commit_gate::retry_refused(moment now) {
   end_transaction(now);
-  if (refused_batches_.empty()) return; // the end of that turn took it along
+  if (refused_batches_.empty()) return; // the end of that transaction took it along
   take_up_refused();
   end_transaction(now);
 }
 
-/// In front of this turn and in one transaction with it: what ends now may build on an end that was refused.
+/// Goes in front of this transaction's rows and is written with them: a new end can depend on an end that was refused.
 void commit_gate::take_up_refused() {
   auto refused = refused_batches_.take();
   transaction_.took_up = true;
   std::vector<records::entry> rows;
   for (auto& row : refused.rows) {
-    // Later events have been told meanwhile, and numbers grow.
+    // Later events have been sent meanwhile, and ids must grow.
     if (auto* event = std::get_if<records::put_event>(&row))
       ledger_->add_event(std::move(event->record), now_);
     else

@@ -26,7 +26,7 @@ turn_ending ending_of(const records::operation_record& turn);
 /// True if the call began, did not run to its end, and has no proof of its outcome.
 bool is_outcome_unknown(const records::operation_record& call);
 
-/// What the ledger knows of operations beyond their rows.
+/// Operations as the ledger knows them beyond their rows.
 using known_ends = std::map<operation_id, records::operation_hot>;
 
 /// Turns that have messages in `kept`, are not `own`, and are not over by their rows: their ends may wait for the disk.

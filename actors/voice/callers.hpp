@@ -19,7 +19,7 @@ struct speaker {
   std::optional<std::uint32_t> humans_present{};
 };
 
-/// What a speaker said during an exchange, as a message for the swarm.
+/// The words of a speaker during an exchange, as a message for the turn scheduler.
 turns::message_order spoken_order(const speaker& who, const std::optional<operation_id>& exchange, std::string text);
 
 /// The caller of a token's secret. Fault `unauthorized`: who cannot converse, and why.
