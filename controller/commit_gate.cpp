@@ -333,8 +333,7 @@ void commit_gate::release(gated& g, moment now) {
 
 std::optional<boot_time> commit_gate::tick(moment now) {
   now_ = now;
-  if (last_tick_ && now.boot - *last_tick_ > stalled_after) ledger_->externals()->was_stalled(now);
-  last_tick_ = now.boot;
+  note_stall(now);
   if (!edges_.storage_low() && !refused_batches_.empty()) retry_refused(now);
   edges_.ticked(now);
   const auto fleet_next = fleet_->tick(now);
@@ -345,8 +344,15 @@ std::optional<boot_time> commit_gate::tick(moment now) {
   return next;
 }
 
+/// Before anything is judged by the clock: after a stall the first message can be another one than the tick.
+void commit_gate::note_stall(moment now) {
+  if (last_run_ && now.boot - *last_run_ > stalled_after) ledger_->externals()->was_stalled(now);
+  last_run_ = now.boot;
+}
+
 std::optional<boot_time> commit_gate::end_burst(moment now) {
   now_ = now;
+  note_stall(now);
   // A start can have brought a deadline that is nearer than the next tick.
   const auto next = ledger_->tick(now);
   // One slice of a sweep at a time, and only after the journal has written the earlier ones: a new cancel waits for at

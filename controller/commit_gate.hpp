@@ -141,6 +141,7 @@ class commit_gate {
   void absorb(moment now);
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();
+  void note_stall(moment now);
   void release(gated& g, moment now);
   void defer_batch(gated& g);
   bool awaits_retry(const operation_id& id) const;
@@ -165,7 +166,7 @@ class commit_gate {
   bool more_to_place_ = false;
   bool dirty_ = false;
   moment now_{};
-  std::optional<boot_time> last_tick_;
+  std::optional<boot_time> last_run_; ///< when the clock was last looked at here
   static constexpr std::size_t max_gated_for_sweep = 4;
 };
 

@@ -6,6 +6,7 @@
 using namespace quell;
 using namespace quell::controller;
 using quell::controller::core_tests::world;
+using namespace std::chrono_literals;
 
 TEST_CASE("nothing of a start leaves before its commit", "[core]") {
   world w;
@@ -97,4 +98,38 @@ TEST_CASE("old rows are dropped only while nothing waits for the disk, and never
   CHECK(w.drop_old(true) == false);
   w.commit();
   CHECK(!w.drop_old());
+}
+
+TEST_CASE("after a stall no owner's lease is over, whatever message comes first", "[core]") {
+  world w;
+  auto answer = std::make_shared<std::optional<outcome<created>>>();
+  create_order o;
+  o.by.role = role::admin;
+  o.kind = kind::external;
+  o.scope = *scope_path::parse("a");
+  o.external.lease = 2s;
+  w.c->create(
+      o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, w.now);
+  w.c->end_burst(w.now);
+  w.commit();
+  REQUIRE(*answer);
+  const auto id = (*answer)->value().id;
+  const auto pass = [&](std::chrono::milliseconds time) {
+    w.now.wall = w.now.wall + time;
+    w.now.boot = w.now.boot + time;
+  };
+  const auto is_over = [&] {
+    const auto view = w.c->beyond_disk(id, w.now);
+    return !view || is_terminal(view->now);
+  };
+  pass(7s); // the process did not run
+  w.c->end_burst(w.now);
+  w.commit();
+  CHECK_FALSE(is_over());
+  for (int i = 0; i < 40 && !is_over(); ++i) { // and now it runs
+    pass(1s);
+    w.c->tick(w.now);
+    w.commit();
+  }
+  CHECK(is_over());
 }
