@@ -29,6 +29,7 @@ struct ledger_settings {
   std::size_t max_children = 100'000;
   std::size_t max_tombstones_per_token = 10'000;
   // 0 = no limit:
+  std::size_t max_live_per_token = 0; ///< started with it, and by what was started with it
   std::size_t max_live_per_author = 0;
   std::size_t max_live_per_scope = 0;   ///< in a scope and everything below it; the root has `max_live_operations`
   std::size_t max_turns_per_author = 0; ///< running or waiting

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/records/history.hpp"
@@ -18,6 +19,9 @@ namespace quell::controller {
 /// How far the time in a client-chosen operation id may be from now. It ensures that no id outlives its tombstone, and
 /// that a row with an older id can be dropped, since a repeated create of it is refused.
 inline constexpr std::chrono::hours id_window{12};
+
+/// Identities of callers without a stored token: whoever owns the machine, and quell itself.
+inline constexpr std::string_view bootstrap_token_id = "bootstrap", own_token_id = "quell";
 
 /// The caller, from the token. The ledger checks rights on the tree; the gateway has already checked the role.
 struct caller {

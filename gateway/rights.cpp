@@ -83,7 +83,7 @@ awaitable<> authenticate(exchange& x) {
              .task = {},
              .owner = gw.options.admin_owner,
              .token_name = "admin",
-             .token_id = "bootstrap"};
+             .token_id = std::string(bootstrap_token_id)};
     co_return;
   }
   if (const auto task = verify_task_token(secret, gw.options.task_token_key)) {

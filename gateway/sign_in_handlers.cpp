@@ -20,7 +20,6 @@ namespace quell::controller::http {
 
 namespace {
 
-constexpr std::string_view bootstrap = "bootstrap";
 constexpr std::size_t secret_bytes = 32;
 constexpr std::size_t most_secret = 200;
 
@@ -75,14 +74,14 @@ void act_for(exchange& x, const records::token_record& record) {
 /// Acts for the token with this id if it is unchanged and valid: then `x` has its rights.
 bool act_for(exchange& x, const std::string& token, const std::string& hash) {
   auto& gw = x.gw;
-  if (token == bootstrap) {
+  if (token == bootstrap_token_id) {
     if (gw.admin_hash.empty() || gw.admin_hash != hash) return false;
     x.who = {.role = role::admin,
              .prefix = {},
              .task = {},
              .owner = gw.options.admin_owner,
              .token_name = "admin",
-             .token_id = std::string(bootstrap)};
+             .token_id = std::string(bootstrap_token_id)};
     return true;
   }
   const auto id = token_id::parse(token);

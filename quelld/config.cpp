@@ -251,6 +251,8 @@ const std::vector<config_key>& config_keys() {
       size_key("limits", "operations", &config::limits_operations, "live operations at once"),
       size_key("limits", "bytes_per_day", &config::limits_bytes_per_day,
                "bytes that one token sends in a day; cancels always pass; 0 = no limit"),
+      size_key("limits", "operations_per_token", &config::limits_operations_per_token,
+               "live operations at once that one token started, itself or by what it started; 0 = no limit"),
       size_key("limits", "operations_per_author", &config::limits_operations_per_author,
                "live operations of one author (owner) at once; 0 = no limit"),
       size_key("limits", "operations_per_scope", &config::limits_operations_per_scope,

@@ -22,6 +22,7 @@ inline void set_options(ledger_settings& of, const config& from) {
   of.min_containment = from.defaults_min_containment;
   of.tombstone_keep = from.defaults_tombstones;
   of.max_live_operations = from.limits_operations;
+  of.max_live_per_token = from.limits_operations_per_token;
   of.max_live_per_author = from.limits_operations_per_author;
   of.max_live_per_scope = from.limits_operations_per_scope;
   of.max_turns_per_author = from.limits_turns_per_author;

@@ -21,7 +21,7 @@ result<caller> conversing_caller(const std::string& secret, const std::string& d
     by.role = role::admin;
     by.owner = {"admin", "admin"};
     by.token_name = "admin";
-    by.token_id = "bootstrap";
+    by.token_id = bootstrap_token_id;
     return by;
   }
   const auto record = storage::token_of_hash(directory, token_hash(secret));

@@ -153,10 +153,9 @@ void read_cold(std::string_view bytes, operation_record& record) {
 } // namespace
 
 const std::string insert_operation_sql =
-    "INSERT INTO operation (seq, id, as_of, kind, name, scope, parent, root, detached, owner, created_at, labels, "
-    "cold, "
-    "ended_seq, " +
-    hot_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO operation (seq, id, as_of, kind, name, scope, parent, root, detached, owner, via_token, "
+    "created_at, labels, cold, ended_seq, " +
+    hot_columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 const std::string insert_bulk_sql = "INSERT INTO operation_bulk (seq, cold) VALUES (?, ?)";
 // Two statements, because naming ended_seq makes SQLite rewrite the two indexes that contain it. A terminal row keeps
 // its end.
@@ -165,8 +164,8 @@ const std::string update_ended_sql =
     "UPDATE operation SET " + hot_assignments + ", ended_seq=? WHERE id=? AND ended_seq IN (0, ?)";
 
 const std::string operation_columns =
-    "seq, id, as_of, kind, name, scope, parent, root, detached, owner, created_at, ended_seq, " + hot_columns +
-    ", labels, coalesce(cold, (SELECT b.cold FROM operation_bulk b WHERE b.seq = operation.seq))";
+    "seq, id, as_of, kind, name, scope, parent, root, detached, owner, via_token, created_at, ended_seq, " +
+    hot_columns + ", labels, coalesce(cold, (SELECT b.cold FROM operation_bulk b WHERE b.seq = operation.seq))";
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record) {
   const auto scope = stored_scope(record.scope.text());
@@ -189,7 +188,7 @@ void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, 
     to.nothing();
   else
     to.id(record.root);
-  to.integer(record.detached).text(record.owner.id).time(record.created_at);
+  to.integer(record.detached).text(record.owner.id).text_or_nothing(record.via_token_id).time(record.created_at);
   if (labels.empty())
     to.nothing();
   else
@@ -233,6 +232,7 @@ operation_record read_operation(SQLite::Statement& row) {
   record.root = from.maybe_id<operation_id>().value_or(record.id);
   record.detached = from.integer() != 0;
   record.owner.id = from.text();
+  record.via_token_id = from.text();
   record.created_at = from.time();
   const auto ended_seq = from.count();
   record.hot = read_hot(from);

@@ -212,6 +212,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 3) database.exec(version_3);
   if (version < 4) database.exec(version_4);
   if (version < 5) database.exec(version_5);
+  if (version < 6) database.exec("ALTER TABLE operation ADD COLUMN via_token TEXT"); // NULL: nobody's
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

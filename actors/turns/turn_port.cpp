@@ -30,7 +30,7 @@ caller agent_runtime::acting_for(const records::person& owner) {
   caller by;
   by.role = role::admin;
   by.owner = owner;
-  by.token_name = by.token_id = "quell";
+  by.token_name = by.token_id = own_token_id;
   return by;
 }
 

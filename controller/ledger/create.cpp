@@ -115,11 +115,22 @@ std::optional<refusal> live_ledger::refuse_size(index parent) const {
   return std::nullopt;
 }
 
-std::optional<refusal> live_ledger::refuse_share(const create_order& order, const scope_path& scope) const {
+std::optional<refusal> live_ledger::refuse_share(const create_order& order, const scope_path& scope,
+                                                 std::string_view via) const {
+  // An exchange is the ear for a spoken stop, which is never refused for load.
+  if (order.kind == quell::kind::exchange) return std::nullopt;
   const auto full = [](const std::string& whose, std::size_t count, const std::string& what, const char* key) {
     return because("too_many_operations", whose + " has " + std::to_string(count) + " live " + what +
-                                              ", which is its limit (limits." + key + "); wait until some have ended");
+                                              ", which is its limit (limits." + key +
+                                              "); wait until some have ended, or cancel some");
   };
+  if (const index known = tokens_.find(std::string(via)); known != none && has_share(via)) {
+    const auto most = settings_.max_live_per_token, live = std::size_t{tokens_.holders(known)};
+    const bool is_parents = takes_share_of_parent(order.by);
+    if (most > 0 && live >= most)
+      return full(is_parents ? "the token that this work was started with" : "token " + order.by.token_name, live,
+                  "operations", "operations_per_token");
+  }
   const auto& author = order.owner ? order.owner->id : order.by.owner.id;
   if (const index known = owners_.find(author); known != none) {
     const auto most = settings_.max_live_per_author, most_turns = settings_.max_turns_per_author;
@@ -196,7 +207,10 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
     return refuse(because("forbidden", "a task may not detach what it starts; use cancel or wait", "/on_parent_end"));
   if (auto r = refuse_scope(order, *scope)) return refuse(std::move(*r));
   if (auto r = refuse_size(known_parent)) return refuse(std::move(*r));
-  if (auto r = refuse_share(order, *scope)) return refuse(std::move(*r));
+  const std::string token = known_parent != none && takes_share_of_parent(order.by)
+                                ? tokens_[operations_[known_parent].token]
+                                : order.by.token_id;
+  if (auto r = refuse_share(order, *scope, token)) return refuse(std::move(*r));
   auto older = superseded_by(order, *scope, known_parent);
   if (!older) return refuse(std::move(older.error()));
   if (!older->empty()) stop_operations(*older, stop_cause::superseded, now);
@@ -212,6 +226,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
   r.parent = parent_id;
   r.detached = parent_id && order.on_parent_end == on_parent_end::detach;
   r.owner = order.owner.value_or(order.by.owner);
+  r.via_token_id = token;
   r.labels = order.labels;
   r.supersede = order.supersede;
   r.timeout = order.timeout.value_or(milliseconds{0});

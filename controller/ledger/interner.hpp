@@ -32,6 +32,7 @@ class interner {
     const auto at = by_value_.find(value);
     return at == by_value_.end() ? none : at->second;
   }
+  std::uint32_t holders(index i) const { return slots_[i].holders; }
   const T& operator[](index i) const { return slots_[i].where->first; }
   std::size_t size() const { return slots_.size(); }
 

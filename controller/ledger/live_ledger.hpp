@@ -220,7 +220,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::optional<refusal> refuse_parent(const operation_id& id) const;
   std::optional<refusal> refuse_scope(const create_order& order, const scope_path& scope) const;
   std::optional<refusal> refuse_size(index parent) const;
-  std::optional<refusal> refuse_share(const create_order& order, const scope_path& scope) const;
+  std::optional<refusal> refuse_share(const create_order& order, const scope_path& scope, std::string_view via) const;
   outcome<std::vector<index>> superseded_by(const create_order& order, const scope_path& scope, index parent) const;
   refusal stale(const std::optional<found_stop>& stop, const std::string& otherwise) const;
   refusal stale_by(const cancel_id& id, const records::cancel_target& target, std::uint64_t seq) const;
@@ -352,6 +352,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   scope_tree scopes_;
   interner<std::string> owners_;
   author_counts authors_;               ///< by interned owner
+  interner<std::string> tokens_;        ///< by id; the holders of one are its live operations
   interner<std::string> workers_;       ///< never released: as many as were ever enrolled
   interner<std::string> sessions_;      ///< of runtimes that own external operations
   std::vector<index> session_heads_;    ///< by interned session
@@ -363,8 +364,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   interner<std::pair<std::string, std::string>> reasons_;
   std::vector<worker_state> worker_states_; ///< by interned worker
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
-  /// (scope, key): live operations, oldest first.
-  std::map<std::pair<index, std::string>, std::vector<index>> superseding_;
+  std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< by (scope, key), oldest first
 
   std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
   std::unordered_map<cancel_id, std::uint64_t> run_of_;

@@ -70,6 +70,7 @@ struct operation_node {
   index scope = none, scope_next = none, scope_previous = none;
   index worker = none, worker_next = none, worker_previous = none;
   index owner = none;
+  index token = none;           ///< whose share it takes
   index need = none;            ///< requirement
   index waiting = none;         ///< interned reason
   std::uint32_t live_below = 1; ///< itself and the live ones below it through non-detached edges

@@ -1,5 +1,5 @@
-// Counts the live operations of each author, so that one author behind a shared token cannot take the whole cluster.
-// Pure.
+// The shares of live operations: counts by author, so that one author behind a shared token cannot take the whole
+// cluster, and the tokens that have a share, so that neither can one token that names many authors. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/ledger/slab.hpp"
+#include "controller/orders.hpp"
 #include "protocol/vocabulary.hpp"
 
 namespace quell::controller::live {
@@ -33,6 +34,16 @@ class author_counts {
   };
   std::vector<of_author> counts_;
 };
+
+/// Whether a token has a limited share. Whoever owns the machine has no limit, nor has quell's own work, nor has work
+/// whose row does not say the token.
+inline bool has_share(std::string_view token) {
+  return !token.empty() && token != bootstrap_token_id && token != own_token_id;
+}
+
+/// Whether what the caller starts below an operation takes the share of that operation's token: a task's token lives no
+/// longer than its task, and quell starts calls and sub-agents on behalf of a turn.
+inline bool takes_share_of_parent(const caller& by) { return by.task || by.token_id == own_token_id; }
 
 /// The number of lines in which pending tasks wait, by author; lines are served in turn.
 inline constexpr std::uint32_t author_lines = 64;

@@ -38,6 +38,7 @@ index live_ledger::add_operation(const records::operation_record& r) {
   n.detached = r.detached;
   n.owner = owners_.hold(r.owner.id);
   authors_.add(n.owner, r.kind);
+  n.token = tokens_.hold(r.via_token_id);
   n.waiting = reasons_.hold({"worker", "waiting to be placed on a worker"});
   n.scope = scopes_.find_or_make(r.scope);
   n.parent = r.parent ? find(*r.parent) : none;
@@ -109,6 +110,7 @@ void live_ledger::remove_operation(index x) {
   if (n.external) leave_external(x);
   authors_.remove(n.owner, n.kind);
   owners_.release(n.owner);
+  tokens_.release(n.token);
   if (n.waiting != none) reasons_.release(n.waiting);
   if (n.need != none) needs_.release(n.need);
   by_id_.drop(n.id, [&](index at) -> const operation_id& { return operations_[at].id; });

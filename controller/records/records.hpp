@@ -76,6 +76,7 @@ struct operation_record {
   operation_id root;
   bool detached = false; ///< on_parent_end = detach: it is the root of its own tree for cancels
   person owner;
+  std::string via_token_id; ///< the token whose share it takes; "" = nobody's: from a version that did not store it
   std::map<std::string, std::string> labels;
   std::optional<std::string> supersede;
   milliseconds timeout{0};

@@ -6,6 +6,7 @@
 #include "protocol/duration.hpp"
 #include "protocol/id.hpp"
 #include "quelld/config.hpp"
+#include "quelld/options.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -29,6 +30,20 @@ TEST_CASE("environment beats file beats default", "[config]") {
   CHECK(c->workers_lease == 40s);
   CHECK(c->workers_heartbeat == 2s);
   CHECK(c->http_listen == "127.0.0.1:7710");
+}
+
+TEST_CASE("a token's share of live operations comes from the file and reaches the ledger", "[config]") {
+  const auto share_of = [](const config& c) {
+    ledger_settings s;
+    set_options(s, c);
+    return s.max_live_per_token;
+  };
+  CHECK(share_of({}) == 1'000'000);
+  file f("[limits]\noperations_per_token = 5000\n");
+  const auto c = load_config(f.path, {});
+  REQUIRE(c);
+  CHECK(share_of(*c) == 5000);
+  CHECK(share_of(*load_config(f.path, {{"QUELLD_LIMITS_OPERATIONS_PER_TOKEN", "0"}})) == 0);
 }
 
 TEST_CASE("an unknown key is refused with the nearest known one", "[config]") {

@@ -99,6 +99,7 @@ operation_record full_operation(std::uint64_t seq) {
   record.parent = operation_id::fresh();
   record.root = operation_id::fresh();
   record.detached = true;
+  record.via_token_id = "01a1f869-3df9-7303-8207-dde70bee07dd";
   record.labels = {{"pr", "4711"}, {"", "empty key"}, {"quote\"d", ""}};
   record.supersede = "key";
   record.timeout = milliseconds{12'345};

@@ -36,6 +36,7 @@ void take_back_to(int version, const std::string& directory) {
   SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READWRITE);
   database.exec("DROP TABLE message");
   database.exec("DROP TABLE call");
+  database.exec("ALTER TABLE operation DROP COLUMN via_token");
   unpack_to_version_1(database, "operation");
   unpack_to_version_1(database, "operation_bulk");
   if (version < 2)
@@ -59,6 +60,7 @@ struct old_store {
                              put_event{event(7, "audit")}}));
     }
     take_back_to(version, directory.path());
+    kept[0].via_token_id.clear(); // what no older version knew
   }
 
   /// Everything is there, and what the older version did not know works.
@@ -72,6 +74,7 @@ struct old_store {
     auto turn = operation(s.recovered.next_seq + 1, "team/a");
     turn.kind = kind::turn;
     turn.task = {};
+    turn.via_token_id = "service:irc";
     turn.kind_data = R"({"agent":"coder"})";
     REQUIRE_FALSE(s.write({put_message{said}, put_operation{turn}}));
     auto q = open_reader(directory.path());
@@ -101,6 +104,7 @@ TEST_CASE("a store of version 3 keeps its messages, and what it could not know o
     database.exec("DROP INDEX message_unacknowledged");
     database.exec("ALTER TABLE message DROP COLUMN acknowledged");
     database.exec("ALTER TABLE message RENAME COLUMN decision TO fingerprint");
+    database.exec("ALTER TABLE operation DROP COLUMN via_token");
     database.exec("PRAGMA user_version=3");
   }
   store s(directory.path());
@@ -109,6 +113,34 @@ TEST_CASE("a store of version 3 keeps its messages, and what it could not know o
       open_reader(directory.path()).value()->messages({.scope = scope("team/a"), .aside_of = {}, .above_seq = {}});
   REQUIRE(history.value().size() == 1);
   CHECK(history.value().front().message == said);
+  CHECK(integrity(directory.path()) == "ok");
+}
+
+TEST_CASE("operations of version 5 are nobody's, and stay so when their rows change") {
+  temp_directory directory{"/dev/shm"};
+  auto running = full_operation(100), over = full_operation(101);
+  running.hot.ended_seq = 0;
+  running.hot.now = status::running;
+  {
+    store s(directory.path());
+    REQUIRE_FALSE(s.write({reserve_seq{1'000}, put_operation{running}, put_operation{over}}));
+  }
+  {
+    SQLite::Database database(directory.path() + "/" + database_file, SQLite::OPEN_READWRITE);
+    database.exec("ALTER TABLE operation DROP COLUMN via_token");
+    database.exec("PRAGMA user_version=5");
+  }
+  running.via_token_id.clear();
+  over.via_token_id.clear();
+  {
+    store s(directory.path());
+    CHECK(s.recovered.live == std::vector{running});
+    running.hot.pid = 7;
+    REQUIRE_FALSE(s.write({update_operation{running.id, running.hot}}));
+  }
+  store again(directory.path());
+  CHECK(again.recovered.live == std::vector{running});
+  CHECK(open_reader(directory.path()).value()->operation(over.id).value() == over);
   CHECK(integrity(directory.path()) == "ok");
 }
 

@@ -268,3 +268,60 @@ def test_one_author_has_so_many_turns_and_operations_and_the_next_one_is_not_hel
         c.cancel(scope="q", wait="fenced")
         until(lambda: made("ann", "q/a") == 201, "the places of what has ended", 30)
         c.cancel(everything=True, wait="fenced")
+
+
+def test_one_token_has_so_much_alive_whoever_owns_it_and_the_next_token_is_not_held_up():
+    with Cluster(workers=1, settings=["limits.operations_per_token=5"]) as c:
+        bot, other = token(c, "operator", "bot"), token(c, "admin", "other")
+
+        def item(author, scope):
+            return {"kind": "external", "name": "x", "scope": scope, "owner": {"id": author}}
+
+        def made(who, author, scope):
+            return c.api("POST", "/v1/operations", item(author, scope), token=who)
+
+        script = 'printf "%s" "$QUELL_TOKEN"; exec sleep 1000'
+        task = c.api("POST", "/v1/operations", {"kind": "task", "scope": "q/task", "task": {"command": ["sh", "-c", script]}}, token=bot).json
+        own = until(lambda: c.api("GET", f"/v1/operations/{task['id']}/output").body.decode(), "the task's token")
+        below = {"kind": "external", "name": "below"}
+        assert c.api("POST", "/v1/operations", below, token=own).status == 201
+        batch = c.api("POST", "/v1/operations/batch", {"operations": [item(f"author{i}", f"q/{i}") for i in range(5)]}, token=bot)
+        codes = [(r["error"] or {}).get("code") for r in batch.json["results"]]
+        assert codes == [None] * 3 + ["too_many_operations"] * 2, batch.body
+        refused = made(bot, "dan", "r")
+        assert refused.status == 429 and refused.json["code"] == "too_many_operations" and "token bot has 5 live operations" in refused.json["detail"], refused.body
+        assert "limits.operations_per_token" in refused.json["detail"] and "Retry-After" in refused.headers
+        assert c.api("POST", "/v1/operations", below, token=own).status == 429
+        assert made(other, "dan", "r").status == 201 and made(None, "dan", "r").status == 201
+
+        c.kill_controller()
+        c.start_controller()
+        assert made(bot, "dan", "r").status == 429, "a restart knows whose the live ones are"
+        assert [made(other, "dan", "r").status for _ in range(5)] == [201] * 4 + [429], "an admin's token has its limit, too"
+        assert [made(None, "dan", "r").status for _ in range(6)] == [201] * 6, "who owns the machine has none"
+        assert c.api("POST", "/v1/cancels", {"scope": "q/1", "wait": "fenced"}, token=bot).status in (200, 202)
+        until(lambda: made(bot, "dan", "r").status == 201, "the place of what has ended", 30)
+        c.cancel(everything=True, wait="fenced")
+
+
+def test_a_store_of_an_earlier_version_counts_what_it_has_alive_for_nobody():
+    with Cluster(workers=0, settings=["limits.operations_per_token=1"]) as c:
+        bot = token(c, "operator", "bot")
+
+        def made():
+            return c.api("POST", "/v1/operations", {"kind": "external", "name": "x", "scope": "old"}, token=bot)
+
+        old = made().json["id"]
+        assert made().status == 429
+        c.kill_controller()
+        store = sqlite3.connect(os.path.join(c.state, "quell.db"))
+        store.execute("ALTER TABLE operation DROP COLUMN via_token")
+        store.execute("PRAGMA user_version=5")
+        store.commit()
+        store.close()
+        c.start_controller()
+        assert c.operation(old)["status"] == "running"
+        assert [made().status for _ in range(2)] == [201, 429]
+        c.cancel(operation=old, wait="fenced")
+        assert made().status == 429
+        c.cancel(everything=True, wait="fenced")

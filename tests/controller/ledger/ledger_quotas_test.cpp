@@ -1,4 +1,4 @@
-// Shares of authors and scopes: what one may have alive, and that it comes back with each end.
+// Shares of tokens, authors and scopes: what one may have alive, and that it comes back with each end.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -29,7 +29,7 @@ TEST_CASE("an author has so many live operations and no more, and others are not
   REQUIRE(refused(third) == "too_many_operations");
   CHECK(third.error().error.detail ==
         "author alice has 2 live operations, which is its limit (limits.operations_per_author); wait until some have "
-        "ended");
+        "ended, or cancel some");
   CHECK(refused(w.try_task("b1", {.scope = in("s"), .owner = "bob"})) == "");
   w.cancel_task("a1");
   w.roll_out();
