@@ -19,7 +19,7 @@
 
 namespace {
 
-/// Where cgroup v2 is mounted, "" when nowhere.
+/// The mount point of cgroup v2, or "" if it is not mounted.
 std::string cgroup_mount() {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
@@ -40,7 +40,7 @@ bool write_file(const std::string& path, const std::string& text) {
   return good;
 }
 
-/// Starts one crowd in a cgroup; returns when all its processes stand.
+/// Starts one crowd in a cgroup; returns when all its processes run.
 bool start_crowd(const std::string& cgroup, const char* crowd, const char* count) {
   int ends[2];
   if (pipe(ends) != 0) return false;
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bench_bare_kill: no cgroup v2 is mounted here\n");
     return 1;
   }
-  prctl(PR_SET_CHILD_SUBREAPER, 1); // orphans of a killed crowd come to us
+  prctl(PR_SET_CHILD_SUBREAPER, 1); // orphans of a killed crowd become children of this process
   const auto folder = mount + "/quell-bench-" + std::to_string(getpid());
   std::vector<std::string> made{folder};
   bool good = mkdir(folder.c_str(), 0755) == 0;

@@ -1,4 +1,4 @@
-"""Cancel of a scope, request to fenced, beside one durable SQLite commit; then with 10 and with 100,000 live operations."""
+"""Cancel of a scope, from request to fenced, beside one durable SQLite commit; then with 10 and with 100,000 live operations."""
 import select
 import sys
 
@@ -36,7 +36,7 @@ def many(rounds, size):
             load(c, size, idle_task(f"bench/many{i}"), 256)
             for j in range(3):
                 load(c, 10, idle_task(f"bench/few{i}-{j}"), 4)
-            select.select([], [], [], 1)  # until the checkpoint of all these rows is over: its disk writes are not the cancel's
+            select.select([], [], [], 1)  # wait for the checkpoint of all these rows: its disk writes must not count as the cancel's
             for j in range(2):
                 answer, fenced_ms, wall_ms = cancel_scope(client, f"bench/few{i}-{j}")
                 assert answer["report"]["operations"] == 10, answer

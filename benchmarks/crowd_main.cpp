@@ -1,5 +1,5 @@
-// bench_crowd N [MARKER]: becomes N processes (itself and N - 1 children) that wait for ever; says "all here" when all
-// stand.
+// bench_crowd N [MARKER]: becomes N processes (itself and N - 1 children) that wait forever; prints "all here" when all
+// of them run.
 #include <cstdio>
 #include <cstdlib>
 

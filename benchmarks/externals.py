@@ -1,4 +1,4 @@
-"""External operations registered and completed a second, durable: one by one and in batches, each beside a bare SQLite that commits the same rows."""
+"""External operations registered and completed per second, durably: one by one and in batches, each beside a bare SQLite that commits the same rows."""
 import asyncio
 import glob
 import json
@@ -14,7 +14,7 @@ SCOPE = "bench/external"
 
 
 async def post_all(cluster, requests, connections):
-    """All of them over so many keep-alive connections; the answers' bodies, in the order of the requests."""
+    """Sends all requests over that many keep-alive connections; returns the bodies of the answers in the order of the requests."""
     host, port = cluster.url.split("//")[1].split(":")
     answers, left = [None] * len(requests), iter(enumerate(requests))
 
@@ -62,7 +62,7 @@ def batches(cluster, count, size, connections):
 
 
 def bare(state, operations_a_commit):
-    """Registers and completes what the cluster has just done, in a database of the same schema: the rows as they are now, in two passes."""
+    """Writes the rows that the cluster has just written into a database of the same schema: one pass registers them, the next one completes them."""
     found = [p for p in glob.glob(os.path.join(state, "**"), recursive=True) if os.path.isfile(p) and open(p, "rb").read(15) == b"SQLite format 3"]
     with sqlite3.connect(f"file:{found[0]}?mode=ro", uri=True) as source, tempfile.TemporaryDirectory(dir=state) as directory:
         schema = [s for (s,) in source.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")]

@@ -1,4 +1,4 @@
-"""Fenced to signalled on one worker with one running task, beside a raw ZeroMQ CURVE round trip over loopback."""
+"""From fenced to signalled on one worker with one running task, beside a raw ZeroMQ CURVE round trip over loopback."""
 import sys
 
 from support import Client, Cluster, Stepper, median, record
@@ -20,7 +20,7 @@ def main(rounds):
                 signalled.append(answer["report"]["signalled_ms"] - answer["report"]["fenced_ms"])
         trips.close()
     took = median(signalled)
-    # A cancel comes alone, so its like is a round trip that comes alone; in a tight loop nothing sleeps and a trip is far shorter.
+    # A cancel comes alone, so the fair comparison is a round trip that comes alone; in a tight loop nothing sleeps and a trip is far shorter.
     for name, limit in (("a round trip that comes alone", median(cold)), ("round trips in a tight loop", median(hot))):
         record(f"cancel: fenced to signalled, beside {name}", f"{took:.3f} ms", f"{limit:.3f} ms", f"{took / limit:.2f} x", "<= 3 x", took <= 3 * limit)
 

@@ -1,7 +1,7 @@
 // bench_http_load HOST PORT COUNT CONNECTIONS [SCOPE]: POSTs the body read from stdin to /v1/operations COUNT times
-// over CONNECTIONS keep-alive connections (token in QUELL_TOKEN), one request each under way. With SCOPE it then asks
-// until nothing in that scope is live any more. Prints {"created","refused","create_s","ended_s","first_refusal"}. One
-// thread, plain sockets: it shares the cores with what it measures.
+// over CONNECTIONS keep-alive connections (token in QUELL_TOKEN), one request in flight on each. With SCOPE it then
+// polls until nothing in that scope is live. Prints {"created","refused","create_s","ended_s","first_refusal"}. One
+// thread, plain sockets: it shares the cores with the programs that it measures.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +64,7 @@ struct answer {
   std::string body;
 };
 
-/// Reads what is there; true when a whole answer (always with a Content-Length here) has come.
+/// Reads the available bytes; true when a whole answer (always with a Content-Length here) has arrived.
 bool read_answer(connection& c, answer& into) {
   char buffer[65536];
   const auto n = read(c.fd, buffer, sizeof buffer);
@@ -138,7 +138,7 @@ void wait_until_none_lives(const target& to, const std::string& scope) {
     while (!read_answer(c, a)) {
     }
     if (a.status == 200 && a.body.find("\"operations\":[]") != std::string::npos) break;
-    poll(nullptr, 0, 10); // between two questions
+    poll(nullptr, 0, 10); // between two polls
   }
   close(c.fd);
 }

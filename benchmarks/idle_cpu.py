@@ -1,4 +1,4 @@
-"""CPU of quelld, one quell-worker and its guardian together with a few live tasks that do nothing."""
+"""CPU time of quelld, one quell-worker and its guardian together, with a few live tasks that do nothing."""
 import select
 import sys
 import time
@@ -20,7 +20,7 @@ def main(seconds):
         for i in range(4):
             c.start("true", scope="bench/waiting", task_on={"bench": "nobody-has-this"})
         pids = [c.controller.pid] + family(c.workers["w1"].process.pid)
-        select.select([], [], [], 2)  # what the starts left to do
+        select.select([], [], [], 2)  # wait for the work that the starts left behind
         before, begun = {p: cpu_seconds(p) for p in pids}, time.monotonic()
         select.select([], [], [], seconds)
         elapsed = time.monotonic() - begun

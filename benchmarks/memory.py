@@ -1,4 +1,4 @@
-"""quelld's memory for each live operation that only waits, at 100,000 and 1,000,000, and what a restart with them costs."""
+"""Memory of quelld for each live operation that only waits, at 100,000 and 1,000,000, and the cost of a restart with them."""
 import sys
 import time
 
@@ -20,7 +20,7 @@ def main(sizes):
         before = time.monotonic()
         c.kill_controller()
         c.start_controller()
-        Client(c).post("/v1/cancels", {"scope": "nobody/here"})  # answered when what was recovered stands in the books
+        Client(c).post("/v1/cancels", {"scope": "nobody/here"})  # is answered when the recovered operations are loaded
         took = time.monotonic() - before
         again = rss_bytes(c.controller.pid)
         each = (again - start) / have

@@ -1,4 +1,4 @@
-"""Messages: "stop" in to fenced beside a commit, with and without a message id; and messages decided a second, of which every second one is a stop in an idle scope."""
+"""Messages: from "stop" to fenced beside a commit, with and without a message id; and messages decided per second, every second one of them a stop in an idle scope."""
 import asyncio
 import json
 import os
@@ -41,7 +41,7 @@ def stops(cluster, rounds):
 
 
 def decided(cluster, count):
-    """Ignored ones cost no row: what is measured is a decision of each kind that is stored."""
+    """Ignored messages cost no row: this measures one decision of each kind that is stored."""
     commits = Stepper("commit", cluster.state)
     began = time.monotonic()
     commits.steps(500)

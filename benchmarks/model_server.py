@@ -1,5 +1,5 @@
-"""A model that streams (OpenAI Chat Completions): chunks with the instant at which they left in them, for ever if asked for. It notes when each
-connection was closed. Says its port on stdout; `GET /closed` answers with the number of open streams and the instant of the last close."""
+"""A model that streams (OpenAI Chat Completions): each chunk holds the instant at which it left, and the stream is endless on request. The server
+records when each connection was closed. It prints its port on stdout; `GET /closed` answers with the number of open streams and the instant of the last close."""
 import asyncio
 import json
 import sys
@@ -25,7 +25,7 @@ def delta(text, finish=None):
 
 
 async def stream(writer, body):
-    """The last user message says what is wanted: `count N every MS` or `endless`."""
+    """The last user message is the order: `count N every MS` or `endless`."""
     words = json.loads(body)["messages"][-1]["content"].split()
     count, pause = (10**9, 3600.0) if words[0] == "endless" else (int(words[1]), int(words[3]) / 1000)
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -68,7 +68,7 @@ async def serve(reader, writer):
 async def main():
     server = await asyncio.start_server(serve, "127.0.0.1", 0, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever began us ends
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until the process that started this one ends
 
 
 if __name__ == "__main__":

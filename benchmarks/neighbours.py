@@ -1,4 +1,4 @@
-"""What others feel of an attack: p99 of a neighbour's requests (a row by id, a short list, a cancel by id) while one token floods quelld, beside the same requests in quiet."""
+"""The effect of an attack on others: p99 of a neighbour's requests (a row by id, a short list, a cancel by id) while one token floods quelld, and without the flood."""
 import json
 import os
 import select
@@ -42,7 +42,7 @@ def attack(kind, host, token):
                 held.append(s)
             except OSError:
                 break
-        if kind in ("deaf", "silent", "streams"):  # they are held; those that were closed are opened again
+        if kind in ("deaf", "silent", "streams"):  # these connections are held open; a closed one is opened again
             readable = select.select([] if kind == "deaf" else held, [], [], 0.05)[0]
         else:
             readable = select.select(held, [], [], 0.05)[0]
@@ -84,7 +84,7 @@ def p99(values):
 
 
 def fill(c):
-    """As months of work leave a store: copies of one ended operation, written while quelld is down."""
+    """Fills a store as months of work do: copies of one ended operation, written while quelld is down."""
     n = Client(c)
     n.post("/v1/operations", idle_task("old"))
     c.cancel(scope="old")

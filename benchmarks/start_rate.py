@@ -1,4 +1,4 @@
-"""Starting and finishing `true` through quell, all durable, beside bare posix_spawn and wait on the same cores."""
+"""Starts and ends of `true` through quell, all durable, beside bare posix_spawn and wait on the same cores."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ TRUE = shutil.which("true")
 
 
 def bare(count):
-    """The best of one at a time on each core and eight at a time on each: a busy machine favours the crowd."""
+    """The best of one at a time and eight at a time on each core: a busy machine favours many at a time."""
     rates = []
     for threads in (os.cpu_count(), 8 * os.cpu_count()):
         done = subprocess.run([helper("bare_spawn"), str(count), TRUE, str(threads)], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Stop of 1,000 and 10,000 real processes on 4 workers (kill, request to settled), beside a bare cgroup.kill and reap of as many."""
+"""Stop of 1,000 and 10,000 real processes on 4 workers (kill, request to settled), beside a bare cgroup.kill and reap of the same number."""
 import subprocess
 import sys
 

@@ -1,4 +1,4 @@
-"""What every figure uses: real clusters (the harness of tests/system), the bare helpers, medians, and the list of results."""
+"""Code that all benchmarks share: real clusters (the harness of tests/system), the bare helpers, medians, and the list of results."""
 import json
 import os
 import socket
@@ -17,7 +17,7 @@ from harness.waiting import until  # noqa: E402,F401
 
 HELPERS = os.environ.get("QUELL_BENCH_BIN", BIN)
 RESULTS = os.environ.get("QUELL_BENCH_RESULTS")
-NOBODY = {"on": {"bench": "nobody-has-this"}}  # a task that waits for ever and costs no process
+NOBODY = {"on": {"bench": "nobody-has-this"}}  # a task that waits forever and costs no process
 
 
 def helper(name):
@@ -33,7 +33,7 @@ def say(text):
 
 
 def record(figure, measured, limit, ratio, goal, met):
-    """One row of the table: texts, except `met`."""
+    """One row of the table: every field is text, except `met`."""
     row = dict(figure=figure, measured=measured, limit=limit, ratio=ratio, goal=goal, met=bool(met))
     say(f"  {figure}: {measured}; limit {limit}; {ratio} (goal {goal}) {'met' if met else 'NOT MET'}")
     if RESULTS:
@@ -42,7 +42,7 @@ def record(figure, measured, limit, ratio, goal, met):
 
 
 class Stepper:
-    """A bare helper that does one step for each line and answers with its milliseconds."""
+    """A bare helper that does one step for each line and answers with the step's milliseconds."""
 
     def __init__(self, name, *arguments):
         self.process = subprocess.Popen([helper(name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -59,7 +59,7 @@ class Stepper:
 
 
 class Client:
-    """One keep-alive connection on a plain socket, so that what is timed is the request and little of this program."""
+    """One keep-alive connection on a plain socket, so that the time measured is the request's and little of this program's."""
 
     def __init__(self, cluster):
         url = urllib.parse.urlsplit(cluster.url)
@@ -73,7 +73,7 @@ class Client:
         before = time.perf_counter()
         self.socket.sendall(request)
         answer = self.socket.recv(1 << 20)
-        took_ms = (time.perf_counter() - before) * 1000  # the first bytes of the answer are there
+        took_ms = (time.perf_counter() - before) * 1000  # the first bytes of the answer have arrived
         while b"\r\n\r\n" not in answer:
             answer += self.socket.recv(1 << 20)
         head, _, text = answer.partition(b"\r\n\r\n")
@@ -85,7 +85,7 @@ class Client:
 
 
 def load(cluster, count, body, connections=64, until_ended_in=None):
-    """`count` creates of `body` by the C++ load generator; with a scope, until nothing in it lives."""
+    """`count` creates of `body` by the C++ load generator; with a scope, waits until no operation in it is live."""
     url = urllib.parse.urlsplit(cluster.url)
     command = [helper("http_load"), url.hostname, str(url.port), str(count), str(connections)]
     if until_ended_in:

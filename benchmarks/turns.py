@@ -1,4 +1,4 @@
-"""Turns: how many a second with an instant model, what a streamed chunk waits for, memory, and the cancel of 1,000 that stream."""
+"""Turns: turns per second with an instant model, the delay of a streamed chunk, memory, and the cancel of 1,000 turns that stream."""
 import asyncio
 import json
 import os
@@ -64,7 +64,7 @@ def message(agent, scope, text):
 
 
 async def post_all(cluster, bodies, connections):
-    """All of them, over so many keep-alive connections."""
+    """Sends all requests over that many keep-alive connections."""
     host, port = cluster.url.split("//")[1].split(":")
     left = iter(bodies)
 
@@ -125,7 +125,7 @@ def stream_lines(url, token, path, body):
 
 
 def chunk_latency(cluster, model, count):
-    """From the model's write to the client's read: through quell, and without it."""
+    """Latency from the model's write to the client's read: through quell, and without it."""
     def stamps(lines, text_of):
         late = []
         for line, now in lines:
@@ -175,7 +175,7 @@ def memory(cluster, model, idle, running):
 
 
 def bare_hang_up(model, count):
-    """So many streams read by one plain client, and closed: first close to the last one seen by the server."""
+    """Streams that one plain client reads and closes: the time from the first close to the last close that the server sees."""
     connections = []
     body = json.dumps({"messages": [{"role": "user", "content": "endless"}]})
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""How often a spoken stop is heard, and how often something else is taken for one: espeak-ng speaks, the recogniser hears, the rule for words that stop decides.
+"""How many spoken stops are recognised, and how many other sentences are taken for one: espeak-ng speaks, the recogniser listens, the cancel-word rule decides.
 
 usage: voice_stops.py [--ear COMMAND] [--voices N] [--speeds N] [--every N]
 Prints a table and every false stop. Needs espeak-ng, sox, and by default build/bin/quell-ear.
@@ -31,7 +31,7 @@ def spoken(text, voice, speed):
 
 
 class Ear:
-    """One warm recogniser; each utterance stands between two silences."""
+    """One warm recogniser; each utterance has a silence before and after it."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Events to 1,000 watchers beside the same bytes written to as many bare sockets: how many a second, and how late the last one has a lone event."""
+"""Events to 1,000 watchers beside the same bytes written to as many bare sockets: events per second, and the delay of a lone event to the last watcher."""
 import json
 import os
 import subprocess
@@ -35,11 +35,11 @@ def of_quell(cluster, count):
 
 def frame_bytes(cluster):
     event = cluster.api("GET", "/v1/events?types=operation_created&after=0&limit=1").json["events"][0]
-    return len(json.dumps(event, separators=(",", ":"))) + 60  # id and event lines, the chunk
+    return len(json.dumps(event, separators=(",", ":"))) + 60  # the id and event lines, and the chunk header
 
 
 def alone(watchers, event):
-    """Milliseconds from the request to the first and to the last watcher that has its event."""
+    """Milliseconds from the request until the first and until the last watcher has its event."""
     watchers.ask(1)
     before = time.monotonic()
     event()

@@ -1,9 +1,9 @@
-// bench_watchers HOST PORT COUNT PATH: opens COUNT event streams (token in QUELL_TOKEN), says "ready", and then for
-// each number N on stdin waits until every watcher has got N events more, and prints
+// bench_watchers HOST PORT COUNT PATH: opens COUNT event streams (token in QUELL_TOKEN), prints "ready", and then for
+// each number N on stdin waits until every watcher has received N more events, and prints
 // {"first_s":[…],"last_s":[…],"done_s":T}: for each of these events the CLOCK_MONOTONIC seconds at which the first and
-// the last watcher had it. bench_watchers bare COUNT BYTES: the limit. One thread writes BYTES to each of COUNT
-// sockets, N times for each number N on stdin, and another reads them all as above; prints the same, and "from_s", when
-// the first byte was written.
+// the last watcher received it. bench_watchers bare COUNT BYTES: the limit. One thread writes BYTES to each of COUNT
+// sockets, N times for each number N on stdin, and another reads them all as above; prints the same, and "from_s", the
+// time at which the first byte was written.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,7 +43,9 @@ int dial(const sockaddr_in& to) {
   return fd;
 }
 
-/// Counts events on many sockets: an event ends at "\n\n" behind a line of data.
+/// Counts events on many sockets: an event ends at "
+///
+/// " after a data line.
 class readers {
  public:
   explicit readers(std::vector<int> fds) : fds_(std::move(fds)), got_(fds_.size()), state_(fds_.size()) {
@@ -56,7 +58,7 @@ class readers {
       epoll_ctl(poll_, EPOLL_CTL_ADD, fds_[i], &e);
     }
   }
-  /// Until all have `count` events more; the times of the first and the last one to have each.
+  /// Reads until all have `count` more events; the times at which the first and the last one had each.
   void take(std::size_t count, std::vector<double>& first, std::vector<double>& last) {
     const auto base = base_;
     first.assign(count, 0);
@@ -87,7 +89,8 @@ class readers {
   }
 
  private:
-  /// Events are told from comments by their `data:` line; both end with an empty line. CR of the chunks is skipped.
+  /// The `data:` line distinguishes events from comments; both end with an empty line. The CR of chunk headers is
+  /// skipped.
   std::size_t events_in(std::size_t i, const char* bytes, std::size_t size) {
     std::size_t found = 0;
     auto& s = state_[i];
@@ -95,7 +98,7 @@ class readers {
       if (*at != '\n') {
         if (s.at_line_start && *at == 'd') s.has_data = true;
         s.at_line_start = false;
-        if (s.has_data) { // nothing else of this line matters
+        if (s.has_data) { // the rest of this line does not matter
           const auto left = static_cast<std::size_t>(bytes + size - at);
           const auto* end = static_cast<const char*>(std::memchr(at, '\n', left));
           if (!end) break;
@@ -155,7 +158,7 @@ std::vector<int> watch(const char* host, const char* port, std::size_t count, co
     fds.push_back(dial(to));
     if (write(fds.back(), request.data(), request.size()) < 0) fail("bench_watchers: write");
   }
-  for (const int fd : fds) { // until each stream has begun: then it sees all that comes
+  for (const int fd : fds) { // until each stream has begun: from then on it receives every event
     std::string head;
     char bytes[4096];
     while (head.find("retry: 1000") == std::string::npos) {
@@ -167,7 +170,7 @@ std::vector<int> watch(const char* host, const char* port, std::size_t count, co
   return fds;
 }
 
-/// Pairs of connected loopback sockets: what is written to `near` is read from `far`.
+/// Pairs of connected loopback sockets: bytes written to `near` are read from `far`.
 void connect_pairs(std::size_t count, std::vector<int>& near, std::vector<int>& far) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};

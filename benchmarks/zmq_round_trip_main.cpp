@@ -1,5 +1,5 @@
 // bench_zmq_round_trip: raw ZeroMQ DEALER to ROUTER and back over loopback TCP with CURVE, two threads that block, each
-// with a context (and so an I/O thread) of its own, as two programs have. For each line read from stdin: one round
+// with its own context (and so its own I/O thread), as two programs have. For each line read from stdin: one round
 // trip, answered with its milliseconds.
 #include <chrono>
 #include <cstdio>

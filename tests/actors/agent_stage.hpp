@@ -1,4 +1,4 @@
-// An agent with port and loop played by hand: every answer comes when the test says so.
+// An agent whose port and loop a test plays by hand: each answer comes when the test says so.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@ namespace quell::testing {
 
 using namespace actors;
 
-/// Plays ledger, models, tools and the mailbox. One step is one thing that happens.
+/// Plays ledger, models, tools and the mailbox. One step is one event.
 class stage final : public agent_port, public agent_loop {
  public:
-  /// Tools of the first answer; the second is text alone.
+  /// Tools of the first answer; the second answer is text alone.
   explicit stage(std::vector<std::string> tools) : tools_(std::move(tools)) {
     it_ = std::make_unique<agent>(turn_limits{}, texts_, *this, *this);
     it_->begin({user_message{"do it"}});
@@ -42,7 +42,7 @@ class stage final : public agent_port, public agent_loop {
   }
   void stop() {
     stopped_ = true;
-    it_->stop(abort_reason::user, "enough"); // urgent: before whatever waits
+    it_->stop(abort_reason::user, "enough"); // urgent: it overtakes everything that waits
   }
   /// The ledger stops this call alone and gives it its result.
   bool stop_call(std::size_t n) {
@@ -53,7 +53,7 @@ class stage final : public agent_port, public agent_loop {
     it_->call_stopped(id, "not this one");
     return true;
   }
-  /// Everything that must hold at the end.
+  /// Checks everything that must hold at the end.
   void is_whole() {
     CHECK(ends_.size() == 1);
     CHECK(overs_ == 1);
@@ -117,7 +117,7 @@ class stage final : public agent_port, public agent_loop {
     later([this, done, call] { done(!stopped_ && results_.count(call) == 0); });
   }
   void close_call(const operation_id& call, const tool_result& what, answer<tool_result> done) override {
-    const auto& stands = results_.emplace(call, what).first->second; // the first stands
+    const auto& stands = results_.emplace(call, what).first->second; // the first result stands
     later([done, stands] { done(stands); });
   }
   void time_out_call(const operation_id& call, const tool_result& what, answer<tool_result> done) override {
@@ -165,7 +165,7 @@ class stage final : public agent_port, public agent_loop {
   }
   void over() override { ++overs_; }
 
-  /// The tool's work is over: what stands goes up, as its actor does.
+  /// The tool's work is over: its stored result goes to the agent, as the tool's actor sends it.
   void ended(call_number number) {
     const auto at = running_.find(number);
     if (at == running_.end()) return;

@@ -1,4 +1,5 @@
-// A stop at every point between two answers of an agent's port. What is stored must be whole, whatever came when.
+// A stop at every point between two answers of an agent's port: the stored conversation must be whole in every order of
+// events.
 #include <catch2/catch.hpp>
 
 #include "tests/actors/agent_stage.hpp"
@@ -12,7 +13,7 @@ namespace {
 const std::vector<std::vector<std::string>> answers{
     {}, {"slow"}, {"slow", "fast"}, {"exec", "exec", "slow"}, {"danger"}, {"danger", "exec", "nothing", "danger"}};
 
-/// Steps `count` times; false if it was over before.
+/// Steps `count` times; false if the agent ended before.
 bool goes(stage& s, int count) {
   for (int i = 0; i < count; ++i)
     if (!s.step()) return false;
@@ -49,7 +50,7 @@ TEST_CASE("a stop at every point between two answers leaves everything whole") {
         CHECK(s.asked() == asked);
         if (!was_over && s.ends().size() == 1 && s.ends()[0].aborted) CHECK(s.ends()[0].aborted == abort_reason::user);
         const auto stands = s.results();
-        s.late_ends(); // their results come too late for anything
+        s.late_ends(); // their results are too late to have an effect
         CHECK(s.results() == stands);
         CHECK(s.ends().size() == 1);
       }
@@ -159,7 +160,7 @@ TEST_CASE("a timeout of a tool that never ends: the turn goes on, its end comes 
 }
 
 TEST_CASE("what waits for a human is picked up where it was, and asked about again if it never was") {
-  // Resumed by hand: the stage begins anew, so the conversation is handed in.
+  // Resumed by hand: the stage begins anew, so the test passes the conversation in.
   struct quiet final : agent_loop {
     std::deque<std::function<void()>> mailbox;
     std::function<void(std::function<void()>)> poster() override {

@@ -1,4 +1,4 @@
-// Whatever comes in whatever order: the stored conversation stays valid, and after a stop nothing is begun.
+// In every order of events the stored conversation stays valid, and after a stop nothing begins.
 #include <rapidcheck.h>
 
 #include "tests/actors/turn_world.hpp"
@@ -34,7 +34,7 @@ void one_step(turn_world& w) {
   case 6:
     return w.pass(std::chrono::seconds(*rc::gen::inRange(0, 130)));
   case 7:
-    return w.ends(*rc::gen::inRange<call_number>(1, 20)); // of something that may not run at all
+    return w.ends(*rc::gen::inRange<call_number>(1, 20)); // ends a call that may not run at all
   default:
     return w.finishes();
   }

@@ -12,7 +12,7 @@ TEST_CASE("a turn answers: text, calls side by side, results in call order, the 
   w.finishes();
   CHECK(w.running.size() == 2);
   w.ends(2);
-  CHECK(w.told == std::vector<call_number>{2}); // the fast one's event comes first
+  CHECK(w.told == std::vector<call_number>{2}); // the fast call's event comes first
   CHECK(w.asked == 1);
   w.ends(1);
   CHECK(w.asked == 2);
@@ -107,8 +107,8 @@ TEST_CASE("the time that a human takes is not the call's", "[turn]") {
   w.finishes();
   w.pass(100s);
   w.waits(1, true);
-  w.waits(1, true);          // said twice
-  CHECK(w.it().next_tick()); // of the other one
+  w.waits(1, true);          // a repeat
+  CHECK(w.it().next_tick()); // the tick of the other call
   w.ends(2);
   CHECK_FALSE(w.it().next_tick());
   w.pass(10'000s);
@@ -120,7 +120,7 @@ TEST_CASE("the time that a human takes is not the call's", "[turn]") {
   w.pass(1s);
   CHECK(w.result(1).result == "\"timeout slow\"");
   CHECK(w.stopped == std::vector<call_number>{1});
-  w.waits(1, true); // late: it has its result
+  w.waits(1, true); // late: the call has its result
   w.waits(7, true); // no such call
   CHECK(w.broken_rule().empty());
 }

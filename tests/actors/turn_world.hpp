@@ -1,4 +1,4 @@
-// A turn with everything around it played by hand: its effects are kept as a history, which must stay valid.
+// A turn with its whole environment played by hand: its effects are kept as a history, which must stay valid.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct plain_texts final : result_texts {
   std::string failed(const std::string& code, const std::string&) const override { return "\"" + code + "\""; }
 };
 
-/// Tools by name: "slow" and "fast" run side by side, "exec" alone, "danger" after a human's word, "nothing" is
+/// Tools by name: "slow" and "fast" run side by side, "exec" alone, "danger" after a human's approval, "nothing" is
 /// unknown.
 inline tool_traits traits_of(const tool_call& c) {
   tool_traits t;
@@ -59,13 +59,13 @@ class turn_world {
     perform(turn_.tick(now_));
   }
   const turn& it() const { return turn_; }
-  /// The result that is stored of this call; fails if there is none.
+  /// The stored result of this call; fails if there is none.
   tool_result result(call_number n) const {
     const auto at = results.find(n);
     if (at == results.end()) FAIL("call " << n << " has no result");
     return at->second;
   }
-  /// What rule 13 says of what is stored; "" = it holds.
+  /// The violation of rule 13 in the stored history; "" = the rule holds.
   std::string broken_rule() const {
     for (const auto& [n, c] : stored_calls) {
       const auto r = results.find(n);
@@ -93,7 +93,7 @@ class turn_world {
     }
   }
   void take(const turn_effects::ask_model& x) {
-    // The model is only asked with a conversation in which every call has its result.
+    // The model is asked only with a conversation in which every call has its result.
     std::size_t open = 0;
     for (const auto& m : x.messages) {
       if (const auto* a = std::get_if<assistant_message>(&m)) open = a->calls.size();

@@ -1,4 +1,4 @@
-// argv to options: what is swallowed, what is refused, where global flags may stand.
+// Command lines to options: what is accepted, what is refused, and where global flags may stand.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
@@ -114,7 +114,7 @@ TEST_CASE("every command and its flags appear in the completion of each shell an
       CHECK(completion_script(shell, commands).find("'" + c.path + "') words=") != std::string::npos);
     const auto last = c.path.substr(c.path.rfind(' ') + 1);
     CHECK(completion_script("fish", commands).find("-a " + last) != std::string::npos);
-    if (last.size() < c.path.size()) // of two words: then the first one leads to the second
+    if (last.size() < c.path.size()) // a command of two words: then the first word leads to the second
       for (const auto& [shell, sets] : {std::pair{"bash", ") path=\"$path"}, {"zsh", ") path_=\"$path_"}}) {
         const auto script = completion_script(shell, commands);
         const auto before = script.substr(0, script.find(sets));

@@ -34,7 +34,7 @@ def report(**changes):
 
 
 class FakeController:
-    """Everything under one condition variable; `requests` is the log of what was asked."""
+    """All state is under one condition variable; `requests` logs the requests."""
 
     def __init__(self):
         self.lock = threading.Condition()
@@ -43,12 +43,12 @@ class FakeController:
         self.drop_after = None          # bytes of output after which a connection is cut, once
         self.lose_creates = 0           # creates that are stored but whose answer is lost
         self.refuse = {}                # path prefix -> (status, code)
-        self.cancel_answer = {}         # members put over a cancel's answer
+        self.cancel_answer = {}         # members that replace those of a cancel's answer
         self.settle_at = None           # polls of a cancel before it is settled; None = at once; -1 = never
-        self.not_started = 0            # input and resize that come before the start
+        self.not_started = 0            # number of refusals of input and resize as too early
         self.sizes = []
         self.pieces = {}                # operation -> output in the order received, served as events
-        self.hold_cancel = False        # a cancel is recorded, but the operation lives on
+        self.hold_cancel = False        # a cancel is recorded, but the operation stays live
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -68,7 +68,7 @@ class FakeController:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # clients that go away are what the tests are about
+        self.server.handle_error = lambda *_: None  # the tests provoke disconnects of clients
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
@@ -76,7 +76,7 @@ class FakeController:
         self.server.shutdown()
         self.server.server_close()
 
-    # -- what tests look at
+    # -- for the tests
     def asked(self, method, prefix):
         with self.lock:
             return [r for r in self.requests if r[0] == method and r[1].startswith(prefix)]

@@ -1,4 +1,4 @@
-// The pure parts of `quell mcp`: lines, messages, tool schemas, arguments, and texts that fit.
+// The pure parts of `quell mcp`: lines, messages, tool schemas, arguments, and truncated texts.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -99,7 +99,7 @@ TEST_CASE("every tool has a schema, and says whether it only looks") {
     CHECK(tool["inputSchema"]["type"] == "object");
     CHECK(tool["inputSchema"]["additionalProperties"] == false);
     CHECK(tool["description"].get<std::string>().size() < 1000);
-    // What the schema names, the check takes; what it does not name is refused.
+    // The check accepts every property that the schema names and refuses all others.
     json valid = json::object();
     if (name == "quell_run") valid["command"] = {"true"};
     if (name != "quell_run" && name != "quell_list") valid["id"] = id;

@@ -1,4 +1,4 @@
-// What a browser brings back from a login.
+// The redirect with which a browser comes back from a login.
 #include <catch2/catch.hpp>
 
 #include "cli/browser.hpp"

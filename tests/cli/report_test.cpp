@@ -84,7 +84,7 @@ TEST_CASE("what others wrote cannot drive the terminal") {
   CHECK(printable("a\x1b[31m\nb\x07") == "a?[31m?b?");
   CHECK(printable("\xc2\x9b") == "??");
   CHECK(printable("hällo") == "hällo");
-  // Marks of direction and what has no width: U+202E, U+2066, U+200B, U+200D, U+FEFF, U+00AD, a tag, U+061C.
+  // Direction marks and characters without width: U+202E, U+2066, U+200B, U+200D, U+FEFF, U+00AD, a tag, U+061C.
   for (const char* unseen : {"\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\u00ad", "\U000e0041", "\u061c"}) {
     CHECK(printable("a" + std::string(unseen) + "b") == "a?b");
     const auto line = to_line(nlohmann::json{{"t", unseen}});
@@ -92,7 +92,7 @@ TEST_CASE("what others wrote cannot drive the terminal") {
     CHECK(nlohmann::json::parse(line).at("t") == unseen);
   }
   CHECK(printable("\u23f9\ufe0f") == "\u23f9");
-  CHECK(printable("\xff\xe2\x80") == "???"); // no UTF-8
+  CHECK(printable("\xff\xe2\x80") == "???"); // not UTF-8
   CHECK(to_line(nlohmann::json{{"t", "h\u00e4llo \u65e5\u672c"}}) == "{\"t\":\"h\u00e4llo \u65e5\u672c\"}");
 }
 

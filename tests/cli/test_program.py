@@ -59,7 +59,7 @@ class Run(Program):
         self.controller.add(A, status="completed", ended_at="2026-11-20T09:51:07.123Z", exit={"code": 0})
         self.controller.output[A].update(stdout=b"one\nthree\nfive\n", stderr=b"two\nfour\n")
         self.controller.pieces[A] = [("stdout", 0, "one\n"), ("stderr", 0, "two\n"), ("stdout", 4, "three\n"), ("stderr", 4, "four\n")]
-        wanted = b"one\ntwo\nthree\nfour\nfive\n"  # the last one is in no event: it comes from the stream itself
+        wanted = b"one\ntwo\nthree\nfour\nfive\n"  # no event holds the last line: it comes from the stream itself
         for words in (["run", "--id", A, "--", "x"], ["logs", "-f", A]):
             done = subprocess.run([QUELL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env, timeout=60)
             self.assertEqual((done.stdout, done.returncode), (wanted, 0), words)
@@ -169,7 +169,7 @@ class Run(Program):
         self.addCleanup(lambda: (process.kill(), process.wait(), os.close(master), os.close(slave)))
         self.controller.wait_for("raw mode", lambda: not termios.tcgetattr(slave)[3] & termios.ICANON and len([r for r in self.controller.requests if "/output" in r[1]]) >= 2)
         self.controller.wait_for("the window's size", lambda: self.controller.sizes == [{"rows": 31, "columns": 97}])
-        os.write(master, b"a\x03b")  # Ctrl-C is a byte now
+        os.write(master, b"a\x03b")  # Ctrl-C is a plain byte here
         self.controller.wait_for("the bytes", lambda: b"".join(self.controller.inputs.values()) == b"a\x03b")
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(20), 130)
@@ -213,7 +213,7 @@ class Cancel(Program):
         self.quell("cancel", "--wait=fenced", A)
         self.controller.cancel_answer = {"status": "signalled"}
         self.quell("cancel", "--wait=signalled", A)
-        self.quell("cancel", "--wait", A, "--timeout", "200ms", code=4)  # --wait swallows no id
+        self.quell("cancel", "--wait", A, "--timeout", "200ms", code=4)  # --wait takes no id as its value
         self.quell("cancel", A, "--wait=soon", code=2)
 
     def test_outcomes(self):
@@ -329,7 +329,7 @@ class Rest(Program):
         with open(state + "/client.json", "w") as f:
             json.dump({"url": self.controller.url, "token": "secret"}, f)
         self.quell("status", env=env)
-        # the token of client.json goes to no other address
+        # the token of client.json is sent to no other address
         self.quell("--url", self.controller.url.replace("127.0.0.1", "localhost"), "status", code=6, env=env)
         with open(config + "/cli.toml", "w") as f:
             f.write('context = "bad"\n[contexts.bad]\nurl = "http://127.0.0.1:1"\n[contexts.good]\nurl = "%s"\ntoken = "secret"\n' % self.controller.url)

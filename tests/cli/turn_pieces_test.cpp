@@ -1,4 +1,4 @@
-// Turns in words: columns, broken lines, the story that events tell, conversations, and what was typed before.
+// Turns as text: columns, wrapped lines, the story that events tell, conversations, and the input history.
 #include <catch2/catch.hpp>
 #include <clocale>
 #include <cstdlib>
@@ -33,7 +33,7 @@ json created(const std::string& kind, const std::string& id, const std::string& 
   return event("operation_created", {{"kind", kind}, {"id", id}, {"parent", parent}}, id);
 }
 
-/// A story that writes down what it tells.
+/// A story that records its output.
 struct told {
   std::string text;
   std::vector<std::string> lines;

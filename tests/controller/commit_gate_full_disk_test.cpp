@@ -1,4 +1,4 @@
-// What a full disk does to starts, to cancels and to what is owed for them.
+// Effects of a full disk on starts, on cancels and on the answers that depend on them.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/commit_gate_world.hpp"
@@ -9,7 +9,7 @@ using quell::controller::core_tests::world;
 
 namespace {
 
-/// One task of a worker that came, ran and ended by itself.
+/// One task of a worker that joined, ran the task and reported its own end.
 struct one_task : world {
   operation_id id;
   one_task() {
@@ -49,7 +49,7 @@ TEST_CASE("a cancel that cannot be written is performed all the same and says so
   CHECK_FALSE((**w.cancel_answer)->record.durable);
   CHECK(w.edges.count<wire::stop>() == 1);
   CHECK_FALSE(w.edges.failure);
-  // When there is space again, what was refused is written.
+  // When there is space again, the refused rows are written.
   const auto before = w.edges.batches.size();
   w.c->tick(w.now);
   bool rewritten = false;
@@ -88,9 +88,9 @@ TEST_CASE("a result that comes again is not acknowledged while its end is on its
   w.ends();
   w.refuse(w.edges.tickets);
   w.create("b");
-  w.ends(); // it was not acknowledged, so that the worker says it again; this waits for the disk with the create
+  w.ends(); // it was not acknowledged, so the worker repeats it; like the create, the repeat waits for the disk
   const auto repeated = w.edges.tickets;
-  w.c->tick(w.now); // what was refused is tried again, behind it
+  w.c->tick(w.now); // the refused rows are retried after it
   REQUIRE(w.edges.tickets > repeated);
   w.c->committed({repeated, {}}, w.now);
   CHECK(w.edges.count<wire::results_stored>() == 0);
@@ -111,7 +111,7 @@ TEST_CASE("an end is known from its order on until it is on disk, whatever the d
   CHECK(known()->now == status::completed); // refused
   w.c->tick(w.now);
   REQUIRE(known());
-  CHECK(known()->now == status::completed); // tried again
+  CHECK(known()->now == status::completed); // retried
   w.commit();
   CHECK_FALSE(known());
 }

@@ -41,7 +41,7 @@ TEST_CASE("a START whose operation is declared dead while it waits for the disk 
   REQUIRE(w.edges.tickets > creates);
   w.commit();
   CHECK(w.edges.count<wire::start>() == 0);
-  CHECK(w.edges.count<wire::results_stored>() == 1); // its number, with nothing to do
+  CHECK(w.edges.count<wire::results_stored>() == 1); // its number is acknowledged though it has no effect
   CHECK(w.edges.count<wire::stop>() == 1);
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("a cancel follows an uncommitted start on the same channel and is answ
 
 TEST_CASE("old rows are dropped only while nothing waits for the disk, and never before a cancel") {
   world w;
-  w.c->end_burst(w.now); // what was recovered is rolled out
+  w.c->end_burst(w.now); // the recovered cancel is rolled out
   w.commit();
   REQUIRE(!w.drop_old());
   REQUIRE(std::holds_alternative<records::drop_operation>(w.edges.batches.back().front()));
@@ -88,8 +88,8 @@ TEST_CASE("old rows are dropped only while nothing waits for the disk, and never
   CHECK(*w.drop_answer == true);
 
   w.create();
-  CHECK(w.drop_old() == false); // the create is on its way
-  CHECK(!w.drop_old(true));     // a load without a pause must not keep them for ever
+  CHECK(w.drop_old() == false); // the create is not committed yet
+  CHECK(!w.drop_old(true));     // a load without a pause must not keep them forever
   w.commit();
   CHECK(*w.drop_answer == true);
 

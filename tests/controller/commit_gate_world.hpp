@@ -1,5 +1,5 @@
-// The core on the real ledger and fleet, with edges that record what leaves and a journal that answers when a test
-// says.
+// The core on the real ledger and fleet, with edges that record what leaves and a journal that answers on the test's
+// command.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace quell::controller::core_tests {
 
 using namespace std::chrono_literals;
 
-/// Records what the core does; the journal answers when the test says so.
+/// Records the core's effects; the journal answers on the test's command.
 class recording_edges final : public commit_gate_edges {
  public:
   std::uint64_t tickets = 0;
@@ -67,7 +67,7 @@ struct world {
   }
 
   void commit() {
-    // Releasing may submit more: until the journal has taken everything.
+    // Releasing can submit more: repeat until the journal has taken everything.
     for (std::uint64_t done = 0; done != edges.tickets;) {
       done = edges.tickets;
       c->committed({done, {}}, now);
@@ -99,7 +99,7 @@ struct world {
     c->end_burst(now);
     return *answer;
   }
-  /// What became of a slice of old rows: nullopt = it is on its way to the disk.
+  /// The result of dropping a slice of old rows: nullopt = not on disk yet.
   std::optional<bool> drop_old(bool insist = false) {
     auto answer = std::make_shared<std::optional<bool>>();
     service::old_things what;

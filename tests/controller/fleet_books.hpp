@@ -1,5 +1,4 @@
-// A small ledger for the fleet's tests: it keeps pending and sent tasks in earnest and writes down what the fleet
-// reports.
+// A small ledger for the fleet's tests: it really keeps pending and sent tasks and records the fleet's reports.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +43,7 @@ struct books final : ledger {
     tasks[id] = {need, {}, true, true, lease, {}, {}, 0};
     return id;
   }
-  /// The task is over, with proof; what it held is free.
+  /// The task has ended, with proof; its slots are free.
   std::optional<std::string> finish(const operation_id& id) {
     task& t = tasks.at(id);
     if (!t.live) return {};

@@ -29,7 +29,7 @@ TEST_CASE("the same stop twice on one channel is applied twice") {
   fleet_world c;
   c.worker_joins("w1");
   c.stops({"w1"}, 41);
-  c.stops({"w1"}, 41); // a nearer kill
+  c.stops({"w1"}, 41); // an earlier kill
   c.deliver();
   c.acknowledges("w1");
   CHECK(c.ledger.applied.size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("reports reach the ledger once and in order, and a burst is acknowledg
   c.says("w1", started, 51); // a repeat
   c.settle();
   CHECK(c.ledger.reports.size() == 52);
-  CHECK(c.history.size() == before + 2); // it is told again
+  CHECK(c.history.size() == before + 2); // it is sent again
   c.settle();
   CHECK(c.history.size() == before + 2);
 }
@@ -209,7 +209,7 @@ TEST_CASE("a frame whose commit failed ends the session and is never sent again"
   c.f->place(c.now);
   c.take();
   REQUIRE(c.wire_ordered.size() == 1);
-  c.wire_ordered.clear(); // the START stays here
+  c.wire_ordered.clear(); // the START is not delivered
   c.f->frame_withheld(w.route, c.now);
   c.settle();
   CHECK(w.refusals.back().code == "session_over");

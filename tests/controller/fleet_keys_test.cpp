@@ -1,4 +1,4 @@
-// Workers whose keys follow each other, and the controller's next key.
+// Workers that change their keys, and the controller's next key.
 #include <catch2/catch.hpp>
 
 #include "protocol/socket.hpp"
@@ -21,7 +21,7 @@ struct key_world : fleet_world {
     const auto all = far.at(who).all<wire::key_taken>();
     return all.empty() ? wire::key_taken{} : all.back();
   }
-  /// A hello under this key, from the same life; the route is that of `place`.
+  /// A hello with this key, from the same life; the route is that of `place`.
   far_worker& comes_under(const std::string& key, const std::string& place = "-next") {
     pass(2ms);
     far_worker w;
@@ -52,7 +52,7 @@ TEST_CASE("an offered key is good beside the old one until it is used", "[keys]"
   CHECK(c.lets_in(c.first));
   CHECK(c.lets_in(c.next));
   CHECK(c.rows.at("w1").next_key == c.next);
-  // The controller dies here: both are good still.
+  // The controller dies here: both keys are still valid.
   c.restart();
   CHECK(c.lets_in(c.first));
   CHECK(c.lets_in(c.next));
@@ -66,7 +66,7 @@ TEST_CASE("an offered key is good beside the old one until it is used", "[keys]"
   CHECK(c.see("w1").record.key_changed_at);
   CHECK(c.told("worker_key_changed") == 1);
   CHECK(c.told("audit") == 1);
-  // And the old one is refused for ever.
+  // The old key is refused from then on.
   CHECK(refusal_of(c.comes_under(c.first, "-old")) == "not_enrolled");
   c.restart();
   CHECK_FALSE(c.lets_in(c.first));
@@ -78,7 +78,7 @@ TEST_CASE("the answer to an offer leaves behind the row that says so", "[keys]")
   c.says("w1", wire::key_offer{c.next}, ++c.far.at("w1").sent);
   c.take();
   CHECK(c.rows.at("w1").next_key == c.next);
-  CHECK(c.answer().public_key.empty()); // it waits for the commit
+  CHECK(c.answer().public_key.empty()); // the answer waits for the commit
   c.deliver();
   CHECK(c.answer().public_key == c.next);
 }
@@ -88,7 +88,7 @@ TEST_CASE("a stop that is made while the worker moves to its next key reaches it
   c.offers(c.next);
   const auto task = c.placed(c.needs());
   REQUIRE(c.where(task) == "w1");
-  c.stops({"w1"}, 77); // to the old connection, which the worker no longer reads
+  c.stops({"w1"}, 77); // to the old connection, which the worker has stopped reading
   c.wire_ordered.clear();
   auto& moved = c.comes_under(c.next);
   CHECK(c.f->session_of_key(c.next) == moved.session());
@@ -151,7 +151,7 @@ TEST_CASE("an offer that comes again is answered again, and another one takes it
   CHECK_FALSE(c.lets_in(c.next));
   CHECK(c.lets_in(other));
   CHECK(c.lets_in(c.first));
-  // A worker that offers keys without end is told to stop, and no more keys pile up.
+  // A worker that offers keys endlessly is told to stop, and no more keys accumulate.
   std::size_t refused = 0;
   for (int i = 0; i < 50; ++i) {
     c.offers(key_pair::generate().public_key);
@@ -174,7 +174,7 @@ TEST_CASE("a worker that is removed in the middle of a change is removed under b
 TEST_CASE("the controller's next key is told to every worker that can know it, until it says that it has it",
           "[keys]") {
   key_world c;
-  c.worker_joins("old"); // of a version that does not know of it
+  c.worker_joins("old"); // of a version that does not know the message
   auto& w = c.comes_under(c.first, "");
   CHECK_FALSE(c.see("w1").knows_controller_key);
   c.f->next_controller_key("the-next", c.now);
@@ -183,7 +183,7 @@ TEST_CASE("the controller's next key is told to every worker that can know it, u
   CHECK(w.all<wire::controller_key>().front().public_key == "the-next");
   CHECK(c.far.at("old").all<wire::controller_key>().empty());
   CHECK(c.see("w1").knows_controller_key == false);
-  // Not said yet: the next session is told again.
+  // Not acknowledged yet: the next session sends it again.
   CHECK(c.comes_under(c.first, "").all<wire::controller_key>().size() == 1);
   c.reports("w1", wire::controller_key_stored{"another"});
   CHECK(c.see("w1").knows_controller_key == false);

@@ -135,7 +135,7 @@ TEST_CASE("a frame that a slow disk holds back costs no lease once departures ar
   fleet_world c;
   auto& w = c.worker_joins("w1");
   c.f->frame_left(w.route, 1, c.now);
-  c.stops({"w1"}, 41); // made, and stays here
+  c.stops({"w1"}, 41); // sent, but not delivered
   const auto held = c.history.size();
   for (int i = 0; i < 30; ++i) {
     c.pass(1s);
@@ -145,7 +145,7 @@ TEST_CASE("a frame that a slow disk holds back costs no lease once departures ar
     c.take();
   }
   CHECK(w.grants.size() == 30);
-  for (auto at = held; at < c.history.size(); ++at) CHECK(c.history[at].frame.number == 0); // nor is it made again
+  for (auto at = held; at < c.history.size(); ++at) CHECK(c.history[at].frame.number == 0); // and it is not sent again
   c.deliver();
   c.f->frame_left(w.route, 2, c.now);
   c.beats("w1");
@@ -213,7 +213,7 @@ TEST_CASE("a handover lets workers live on for its whole length across a restart
     c.rows[record.name] = record;
   }
   const auto grants = w.grants.size();
-  c.beats("w1"); // a grant would cut it short
+  c.beats("w1"); // a grant would shorten it
   CHECK(w.grants.size() == grants);
   CHECK_FALSE(c.f->place(c.now));
   c.restart();

@@ -18,7 +18,7 @@ TEST_CASE("an enrolled key may connect, and stands in the store") {
   CHECK(c.f->name_of_key(key_of("w2")) == "w2");
   CHECK(c.f->workers(c.now).size() == 2);
   c.restart();
-  CHECK(c.keys.size() == 2); // told to the socket at each start
+  CHECK(c.keys.size() == 2); // the socket gets the keys at each start
   CHECK_FALSE(c.f->tick(c.now));
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a drained worker finishes what it has and takes no more until it is r
   c.restart();
   c.worker_joins("w1");
   CHECK(c.status_of("w1") == "draining");
-  c.f->enqueue(c.needs(), waits); // as the ledger does with what is pending
+  c.f->enqueue(c.needs(), waits); // as the ledger does with pending tasks
   c.place();
   CHECK_FALSE(c.where(waits));
   REQUIRE(c.f->resume("w1", c.now));

@@ -1,4 +1,4 @@
-// Placement under random work, workers that come and go, cancels and ends: what must hold after every step.
+// Placement under random work, workers that come and go, cancels and ends: the invariants after every step.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -18,7 +18,7 @@ requirement some_requirement() {
   return r;
 }
 
-/// Everything placed since the last look, checked against what was true when it was placed.
+/// Everything placed since the last check, compared with the state at its placement.
 struct placement_watch {
   fleet_world& c;
   std::map<requirement, std::vector<operation_id>> order; ///< as enqueued
@@ -37,7 +37,7 @@ struct placement_watch {
       if (!c.f->knows(name)) continue;
       RC_ASSERT(c.ledger.slots_on(name) <= c.see(name).record.slots);
     }
-    // First in, first out: behind one that still waits, nothing of the same requirement was placed.
+    // First in, first out: nothing of the same requirement was placed after a task that still waits.
     for (const auto& [need, ids] : order) {
       bool one_waits = false;
       for (const auto& id : ids) {
@@ -120,7 +120,7 @@ TEST_CASE("every task that some worker could take starts in the end, whatever el
       if (need.slots < 3 && *rc::gen::arbitrary<bool>()) need.on = {{"gpu", "1"}};
       all.push_back(c.queued(need));
     }
-    // New small work comes for each one that ends, for ever.
+    // New small work comes for each task that ends, forever.
     const auto waiting = [&] {
       return std::any_of(all.begin(), all.end(), [&](const auto& id) { return !c.where(id); });
     };

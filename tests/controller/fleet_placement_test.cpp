@@ -1,4 +1,4 @@
-// Which pending task goes where, and what is said of those that wait.
+// Placement of pending tasks, and the reasons shown for those that wait.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/fleet_world.hpp"
@@ -160,7 +160,7 @@ TEST_CASE("a large task is not starved by an endless stream of small ones") {
   CHECK(rounds < 200);
   c.ends(large);
   c.place();
-  CHECK(c.see("w1").slots_used == 2); // the small ones go on
+  CHECK(c.see("w1").slots_used == 2); // small tasks continue to be placed
 }
 
 TEST_CASE("nothing is placed on a worker that drains, is silent, has left or is being removed") {
@@ -211,7 +211,7 @@ TEST_CASE("cancelled tasks in a queue cost nothing until they come to its head, 
   const auto last = c.queued(c.needs());
   const auto asked = c.ledger.asked_placeable;
   for (const auto& id : waiting) c.ledger.tasks.at(id).pending = false;
-  for (int i = 0; i < 100; ++i) c.place(); // a hundred turns in which nothing changes
+  for (int i = 0; i < 100; ++i) c.place(); // a hundred steps in which nothing changes
   CHECK(c.ledger.asked_placeable == asked);
   c.ends(running);
   c.place();
@@ -267,7 +267,7 @@ TEST_CASE("a worker that shrinks or loses a label gets nothing that it cannot ho
   c.placed(c.needs(3));
   c.says_hello("w1", c.hello_of("w1", 2));
   c.acknowledges("w1");
-  CHECK_FALSE(c.where(c.placed(c.needs()))); // 3 of 2 are taken
+  CHECK_FALSE(c.where(c.placed(c.needs()))); // 3 of 2 slots are in use
   CHECK_FALSE(c.where(c.placed(on({{"gpu", "1"}}))));
 }
 

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// w1 has joined from its own state directory, was silent for a lease, and a copy of its key has taken its place.
+/// w1 has joined from its own state directory and was silent for a lease, and a copy of its key has taken its place.
 struct rival_world : fleet_world {
   wire::hello copy = hello_of("w1", 2);
   rival_world() {
@@ -29,7 +29,7 @@ struct rival_world : fleet_world {
     if (w.refusals.empty()) acknowledges("w1-copy");
     return w;
   }
-  /// As worker/session_loop_life.cpp: refused and with nothing alive, it begins another life.
+  /// As in worker/session_loop_life.cpp: a refused worker without live tasks begins another life.
   far_worker& first_comes(std::uint64_t life = 101) {
     auto h = hello_of("w1", 2);
     h.incarnation = id_of<incarnation_id>(life);
@@ -42,8 +42,8 @@ struct rival_world : fleet_world {
 TEST_CASE("a copy of the key that lives and renews does not keep the first state directory out for good") {
   rival_world c;
   c.life_goes_on(60s, {"w1-copy"});
-  CHECK(c.first_comes().refusals.size() == 1); // the copy's lease runs
-  // The copy is told to go, and comes again at once, every time.
+  CHECK(c.first_comes().refusals.size() == 1); // the copy's lease is still running
+  // The copy is told to leave and reconnects immediately each time.
   CHECK_FALSE(c.f->session_of_key(key_of("w1")));
   for (auto left = 12s; left > 0s; left -= 1s) {
     c.silence(1s);

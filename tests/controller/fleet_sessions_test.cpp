@@ -1,4 +1,4 @@
-// Which hello is taken, which is refused, and what happens to frames of other sessions.
+// Accepted and refused hellos, and frames of other sessions.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/fleet_world.hpp"
@@ -83,7 +83,7 @@ TEST_CASE("a late hello of an earlier life is refused whatever its wall clock sa
   };
   c.worker_joins("w1");
   c.says_hello("w1", as_life(1));
-  const auto late = as_life(2); // it never had a session, and its wall clock was ahead
+  const auto late = as_life(2); // that life never had a session, and its wall clock was ahead
   auto& third = c.says_hello("w1", as_life(3));
   CHECK(third.refusals.empty());
   const auto session = third.session();
@@ -184,7 +184,7 @@ TEST_CASE("a late hello is history as long as a task with a longer lease may run
   REQUIRE(c.status_of("w1") == "lost");
   c.f->frame("late-route", key_of("w1"), {late.proposed, 0, 0, late}, c.now);
   c.settle();
-  CHECK(c.ledger.reconciled.size() == 1); // its inventory does not know the task, which lives
+  CHECK(c.ledger.reconciled.size() == 1); // its inventory does not list the task, which is live
   CHECK(std::get<wire::refuse>(c.history.back().frame.body).code == "lease_held");
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("frames of another session or connection are dropped unread, a heartbe
   auto& w = c.worker_joins("w1");
   wire::task_ended ended;
   c.f->frame(old.route, old.key, {old.session(), 1, 0, ended}, c.now);
-  c.f->frame(old.route, old.key, {w.session(), 1, 0, ended}, c.now); // right session, other connection
+  c.f->frame(old.route, old.key, {w.session(), 1, 0, ended}, c.now); // right session, wrong connection
   c.f->frame(w.route, w.key, {old.session(), 1, 0, ended}, c.now);
   CHECK(c.ledger.reports.empty());
   CHECK(c.f->take().urgent.empty());
@@ -313,5 +313,5 @@ TEST_CASE("what a hello may claim is bounded") {
   CHECK(row.labels.size() <= 64);
   CHECK(row.version.size() <= 128);
   CHECK(row.slots <= 1'000'000);
-  CHECK(c.see("w1").record.labels.at("os") == "linux"); // what was enrolled wins
+  CHECK(c.see("w1").record.labels.at("os") == "linux"); // the enrolled labels win
 }

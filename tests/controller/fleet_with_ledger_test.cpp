@@ -1,4 +1,4 @@
-// The fleet and the real ledger together: what a cancel, a lost frame, a restart and a silence come to.
+// The fleet and the real ledger together: the outcome of a cancel, a lost frame, a restart and a silence.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/fleet_world.hpp"
@@ -26,7 +26,7 @@ struct whole_world : fleet_world {
     book->ask_reachability([this](const std::string& worker) { return f->reach(worker); });
   }
 
-  /// As the core does: until both are quiet, stops before anything is placed.
+  /// As the core does: until both are idle, stops before any placement.
   void absorb() {
     for (;;) {
       auto e = book->take();
@@ -44,7 +44,7 @@ struct whole_world : fleet_world {
     if (const auto* k = std::get_if<records::put_cancel>(&row)) cancels[k->record.id] = k->record;
     if (const auto* v = std::get_if<records::put_event>(&row)) events.push_back(v->record.type);
   }
-  /// Turns until nothing moves any more.
+  /// Steps until nothing changes any more.
   void turns() {
     for (int i = 0; i < 20; ++i) {
       book->step(now);
@@ -219,7 +219,7 @@ TEST_CASE("work on a silent worker is shown as unreachable and ends by the lease
   CHECK(*c.book->view(longer, c.now)->dead_by > *c.book->view(plain, c.now)->dead_by + 40s);
   const auto k = c.cancel("team");
   CHECK(c.cancels.at(k).status != cancel_status::settled);
-  const auto elsewhere = c.task("x"); // its slots are not given to anybody before
+  const auto elsewhere = c.task("x"); // its slots stay taken until then
   CHECK(c.status_of_task(elsewhere) == status::pending);
   c.silence(8s);
   c.turns();

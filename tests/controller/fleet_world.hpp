@@ -1,5 +1,5 @@
-// The fleet with its workers far away, in the words of the domain. Time is handed in; frames travel when `deliver` says
-// so.
+// The fleet with played remote workers, in terms of the domain. Time is passed in; frames travel when `deliver` is
+// called.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ inline std::string key_of(const std::string& worker) {
   return key;
 }
 
-/// The worker's side of a session: what it got, and the arithmetic of its lease.
+/// The worker's side of a session: the frames that it received, and the arithmetic of its lease.
 struct far_worker {
   std::string name;
   std::string key, route;
@@ -75,7 +75,7 @@ struct fleet_world {
 
   fleet_world() { start(); }
 
-  /// (Re)starts the controller from what is on disk.
+  /// (Re)starts the controller from the state on disk.
   void start() {
     std::vector<records::worker_record> recovered;
     for (const auto& [name, row] : rows) recovered.push_back(row);
@@ -94,7 +94,7 @@ struct fleet_world {
     now.boot = now.boot + d;
     now.wall += std::chrono::duration_cast<milliseconds>(d);
   }
-  /// Time passes in steps, with ticks; nobody says a word.
+  /// Time passes in steps, with ticks; no worker sends anything.
   void silence(milliseconds d, milliseconds step = 100ms) {
     for (auto left = d; left > 0ms; left -= step) {
       pass(std::min(left, step));
@@ -102,7 +102,7 @@ struct fleet_world {
       settle();
     }
   }
-  /// Time passes and these workers beat each heartbeat.
+  /// Time passes and these workers send each heartbeat.
   void life_goes_on(milliseconds d, std::vector<std::string> who) {
     for (auto left = d; left > 0ms; left -= settings.heartbeat) {
       pass(settings.heartbeat);
@@ -129,7 +129,7 @@ struct fleet_world {
       wire_ordered.push_back(std::move(frame));
     }
   }
-  /// Everything made so far commits and arrives (unless the worker is deaf).
+  /// Everything sent so far commits and arrives (unless the worker is deaf).
   void deliver() {
     for (auto& frame : std::exchange(wire_ordered, {})) arrive(frame);
   }
@@ -174,7 +174,7 @@ struct fleet_world {
     h.host = name + ".example";
     return h;
   }
-  /// Sends a hello over a fresh connection with a fresh session id; the far worker is what came of it.
+  /// Sends a hello over a fresh connection with a fresh session id; returns the worker's side of it.
   far_worker& says_hello(const std::string& name, wire::hello h, const std::string& place = "") {
     pass(2ms);
     far_worker w;

@@ -1,4 +1,4 @@
-// What a full disk refused: newer rows make older ones void, and results wait for the end that they belong to.
+// Batches that a full disk refused: newer rows make older ones void, and results wait for the end that they belong to.
 #include <catch2/catch.hpp>
 
 #include "controller/refused_batches.hpp"
@@ -49,10 +49,10 @@ TEST_CASE("an operation and a cancel with the same bytes are two things", "[unwr
 TEST_CASE("a result is acknowledged with the end that waits, not before", "[unwritten]") {
   refused_batches kept;
   kept.add({{row(1, status::cancelling)}, {}, {}});
-  CHECK_FALSE(kept.take_result("w1", operation(1))); // no end of it is kept
+  CHECK_FALSE(kept.take_result("w1", operation(1))); // none of its ends is kept
   kept.add({{row(1, status::cancelled, 9)}, {}, {{operation(1), status::cancelled}}});
   CHECK(kept.take_result("w1", operation(1)));
-  CHECK(kept.take_result("w1", operation(1))); // it came twice
+  CHECK(kept.take_result("w1", operation(1))); // a repeat
   CHECK_FALSE(kept.take_result("w1", operation(2)));
   const auto again = kept.take();
   REQUIRE(again.stored.size() == 1);

@@ -118,7 +118,7 @@ TEST_CASE("ten thousand stops are found, and ten thousand near misses are not") 
     const auto stop = said.text();
     INFO(stop);
     REQUIRE(stops(stop));
-    // One word that is in no list, wherever it stands.
+    // One word that is in no list, at any position.
     said.parts.insert(said.parts.begin() + static_cast<std::ptrdiff_t>(said.up_to(said.parts.size())),
                       said.one_of(strangers));
     const auto miss = said.text();

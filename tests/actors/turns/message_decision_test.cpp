@@ -1,4 +1,4 @@
-// What is decided about a message before the ledger is asked, what is kept of a decision, and what a stop says that it
+// Decisions about a message before the ledger is asked, the stored part of a decision, and a stop's list of what it
 // interrupted.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -48,7 +48,7 @@ TEST_CASE("what is no finished, audible, spoken message is ignored, and the firs
   partial.confidence.reset();
   CHECK(why_ignored(partial, 0.5).empty());
   auto typed = said("stop");
-  typed.confidence = 0.1; // says nothing of what was typed
+  typed.confidence = 0.1; // does not apply to typed text
   CHECK(why_ignored(typed, 0.5).empty());
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("how a turn or a call ended is read from its row") {
   row.hot.now = status::cancelling;
   row.hot.stop.emplace();
   CHECK(ending_of(row).as == turn_ending::how::cancelled);
-  row.hot.self_status = status::completed; // a process of it is being stopped
+  row.hot.self_status = status::completed; // one of its processes is being stopped
   CHECK(ending_of(row).as == turn_ending::how::completed);
   row.hot.self_status.reset();
   row.hot.stop->cause = stop_cause::timeout;

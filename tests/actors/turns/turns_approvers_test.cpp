@@ -1,4 +1,4 @@
-// Who in a chat decides about calls that wait for a human.
+// People in a chat who may decide about calls that wait for a human.
 #include "actors/turns/approvers.hpp"
 
 #include <catch2/catch.hpp>
@@ -23,12 +23,12 @@ TEST_CASE("an approver is named, is who the service says, and stands where the c
   chat_options manners;
   const auto call = call_in("slack/T/C/1", "U1");
   chat_approver who{*scope_path::parse("slack/T/C"), "U2", "U2"};
-  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden"); // nobody is named
+  CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden"); // no approver is named
   manners.approvers = {"discord:U2", "slack:U3"};
   CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
   manners.approvers.push_back("slack:U2");
   CHECK_FALSE(why_not_decide(manners, who, call));
-  who.account.clear(); // a claim
+  who.account.clear(); // without an account the author is only a claim
   CHECK(code_of(why_not_decide(manners, who, call)) == "forbidden");
   who.account = "U2";
   for (const char* elsewhere : {"slack/T/C2", "slack/T/C/2", "slack/T/C/1/x", "discord/T/C"}) {

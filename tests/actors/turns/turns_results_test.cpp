@@ -1,4 +1,4 @@
-// The results that a call gets from quell itself, and the limit on all results.
+// Results that quell itself gives to a call, and the limit on all results.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// What is told after a stop, in every order in which the model, the proof and the clock may come.
+// Acknowledgements after a stop, in every order in which the model's answer, the proof and the timer can come.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -129,7 +129,7 @@ TEST_CASE("only what should have ended counts as stuck") {
   add(unproven_why::stuck_in_kernel);
   REQUIRE(stuck_in(view, false).size() == 2);
   CHECK(stuck_in(view, false)[0].why == "worker w2 is unreachable");
-  // After a restart of quelld every worker is, for a moment.
+  // After a restart of quelld every worker is in this state for a moment.
   CHECK(stuck_in(view, false, workers_are::coming_back).size() == 1);
   CHECK(stuck_in(view, true, workers_are::coming_back).size() == stuck_in(view, true).size());
   view.record.status = cancel_status::settled;

@@ -1,4 +1,4 @@
-// What a sub-agent may have, compared with its parent.
+// Rights of a sub-agent, compared with its parent's.
 #include <catch2/catch.hpp>
 
 #include "actors/turns/sub_agent_rights.hpp"
@@ -36,11 +36,11 @@ TEST_CASE("a sub-agent has no tool that its parent has not, unless the parent's 
   CHECK(refusal(chat, named("a", {{"read"}})).empty());
   CHECK(refusal(chat, named("a", {{"mcp__files__get", "mcp:files"}})).empty());
   CHECK(says(refusal(chat, named("ops", {{"read", "exec"}})), "ops has the tool exec"));
-  CHECK(says(refusal(chat, named("ops")), "which agent chat may not")); // left out: all built-in ones
+  CHECK(says(refusal(chat, named("ops")), "which agent chat may not")); // no list of tools: all built-in ones
   CHECK(says(refusal(chat, named("a", {{"mcp:file"}})), "mcp:file"));
   CHECK(says(refusal(chat, named("a", {{"mcp__filesystem__get"}})), "mcp__filesystem__get"));
   CHECK(says(refusal(named("b", {{"mcp__files__get"}}), named("a", {{"mcp:files"}})), "mcp:files"));
-  CHECK(says(refusal(named("all"), named("a", {{"mcp:files"}})), "mcp:files")); // none of MCP unless named
+  CHECK(says(refusal(named("all"), named("a", {{"mcp:files"}})), "mcp:files")); // no MCP tools unless named
   CHECK(refusal(named("none", std::vector<std::string>{}), named("a", std::vector<std::string>{})).empty());
   chat.may_spawn = {"ops"};
   const auto ops = within_rights_of(chat, named("ops"));
@@ -75,7 +75,7 @@ TEST_CASE("a sub-agent stays on its parent's workers", "[turns][rights]") {
   child.worker = "w2";
   CHECK(says(refusal(parent, child), "worker w2"));
   parent.worker.reset();
-  CHECK(refusal(parent, child).empty()); // one of those that the parent may have
+  CHECK(refusal(parent, child).empty()); // one of the agents that the parent may have
   parent.may_spawn = {"c"};
   child.on = {{"zone", "inside"}};
   made = within_rights_of(parent, child);
@@ -93,7 +93,7 @@ TEST_CASE("a sub-agent has no other user than its parent", "[turns][rights]") {
   CHECK(refusal(parent, child).empty());
   child.user = "root";
   CHECK(says(refusal(parent, child), "runs as user root"));
-  parent.user.reset(); // the worker's usual one, whoever that is
+  parent.user.reset(); // the worker's default user, which can be any
   CHECK(says(refusal(parent, child), "runs as user root"));
   parent.may_spawn = {"c"};
   made = within_rights_of(parent, child);
@@ -113,7 +113,7 @@ TEST_CASE("without exec a sub-agent stays in its parent's workspace", "[turns][r
     child.workspace = outside;
     CHECK(says(refusal(parent, child), std::string("works in ") + outside));
   }
-  parent.workspace.reset(); // the worker's own directory, wherever that is
+  parent.workspace.reset(); // the worker's own directory, which can be any
   child.workspace = "/srv/chat";
   CHECK(says(refusal(parent, child), "works in /srv/chat"));
   parent.tools = {"exec", "read", "spawn_agent"};
@@ -126,6 +126,6 @@ TEST_CASE("nobody reaches through a sub-agent's list what it may not spawn itsel
   CHECK(within_rights_of(parent, middle)->may_spawn.empty());
   parent.may_spawn = {"also"};
   CHECK(within_rights_of(parent, middle)->may_spawn == std::vector<std::string>{"also"});
-  parent.may_spawn = {"m"}; // listed: with all that it has
+  parent.may_spawn = {"m"}; // listed: with all its rights
   CHECK(within_rights_of(parent, middle)->may_spawn == middle.may_spawn);
 }

@@ -1,4 +1,4 @@
-// Calls as tasks: what is run where with what on stdin, and what the model is told of its end.
+// Calls as tasks: the command, worker and stdin of each, and the result that the model gets of its end.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

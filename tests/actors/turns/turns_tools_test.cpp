@@ -1,4 +1,4 @@
-// The tools as a model is offered them: names, schemas, times, and how many.
+// Tools as they are offered to a model: names, schemas, timeouts, and their number.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,7 +34,7 @@ bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What a server with no settings of its own makes of one tool.
+/// The definition of one tool of a server that has no settings.
 tool_definition mcp_tool_definition(const std::string& server, const std::string& name, const std::string& description,
                                     const std::string& schema, bool read_only, bool destructive) {
   return controller::turns::mcp_tool_definition(turn_settings{}, server,
@@ -163,7 +163,7 @@ TEST_CASE("a server's schema is kept to as far as it is understood", "[turns][to
   CHECK(says(fault_of(t, R"({"a":"x","f":6})"), "`f` must be one of [5]"));
   CHECK(says(fault_of(t, R"({"a":"x","g":"abcd"})"), "`g`"));
   CHECK(says(fault_of(t, R"({"a":"x","pattern":1})"), "`pattern` must be of type string"));
-  CHECK(says(fault_of(t, "[1]"), "object")); // said even where the schema is anything
+  CHECK(says(fault_of(t, "[1]"), "object")); // is reported also if the schema allows anything
 }
 
 TEST_CASE("a schema that cannot be read, or that would take long, allows anything", "[turns][tools]") {
@@ -296,7 +296,7 @@ TEST_CASE("of a thousand tools 128 are offered and the rest is said", "[turns][t
   std::vector<tool_definition> many;
   for (int i = 0; i < 1000; ++i)
     many.push_back(mcp_tool_definition("big", "t" + std::to_string(i), "", "", false, false));
-  many.insert(many.begin(), many[0]); // a server that names one twice
+  many.insert(many.begin(), many[0]); // a server that lists one tool twice
   agent_settings a;
   a.name = "coder";
   a.tools = {"exec", "mcp:big"};

@@ -1,4 +1,4 @@
-// A ledger with turns and calls, and whose actors say what the test says.
+// A ledger with turns and calls, whose actors answer as the test tells them.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,7 @@ class actors_world : public world {
     roll_out();
   }
 
-  /// All that was ever said of a call's result; the first stands (the table refuses another).
+  /// All results ever reported for a call; the first stands (the table refuses another).
   std::vector<records::call_outcome> results(const std::string& name) const {
     std::vector<records::call_outcome> said;
     for (const auto& batch : batches)
@@ -121,7 +121,7 @@ class actors_world : public world {
   }
 };
 
-/// A turn with one call, as far as `steps` goes.
+/// A turn with one call, in the state that `steps` leads to.
 enum class stage { pending, running, paused, approved, denied, asking, answered, ended, timed_out };
 inline constexpr std::array stages{stage::pending, stage::running,  stage::paused, stage::approved, stage::denied,
                                    stage::asking,  stage::answered, stage::ended,  stage::timed_out};

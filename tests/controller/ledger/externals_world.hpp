@@ -1,4 +1,4 @@
-// A ledger whose external operations have owners that say what they are told to say.
+// A ledger whose external operations have owners that report as the test tells them.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class externals_world : public world {
   }
   void external(const std::string& name, external_options o = {}) { REQUIRE(try_external(name, std::move(o)).empty()); }
 
-  /// "" = taken, else the fault.
+  /// "" = accepted, else the fault's code.
   std::string start(const std::string& name, const caller& by = {}) {
     return said(core->externals()->start_external(id(name), by, now));
   }
@@ -79,7 +79,7 @@ class externals_world : public world {
     roll_out();
     collect();
   }
-  /// In steps, so that no lease is over only because nobody looked.
+  /// Waits in steps, so that no lease ends only because nothing ran in between.
   void waits(milliseconds d) {
     for (milliseconds step{500}; d.count() > 0; d -= step) {
       step = std::min(step, d);
@@ -91,7 +91,7 @@ class externals_world : public world {
       collect();
     }
   }
-  /// Goes to a state of the table.
+  /// Brings the operation into a state of the table.
   void stage(const std::string& name, status at, external_options o = {}) {
     o.later = at == status::pending;
     external(name, o);

@@ -1,4 +1,4 @@
-// What the absence of a task from its worker's hello proves: nothing by itself.
+// The absence of a task from its worker's hello, which alone proves nothing.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -9,7 +9,7 @@ using namespace quell::controller::testing;
 
 namespace {
 
-/// A task that runs at `level`, whose cancel its worker has not answered when it comes back without it.
+/// A task that runs at `level`; its worker has not answered its cancel and comes back without it.
 struct missing_task : world {
   cancel_view cancel;
 

@@ -1,5 +1,5 @@
-// Operations that are actors of this process: whoever comes first decides, and every call has one result that stands.
-// Cancels and crashes before and after each step.
+// Operations that are actors of this process: the first end decides, and every call has one result that stands. Cancels
+// and crashes before and after each step.
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -63,7 +63,7 @@ TEST_CASE("a cancel of a call in every stage decides once, whatever its actor sa
 TEST_CASE("a call that a human has approved is not asked about again") {
   actors_world w;
   go_to(w, stage::approved);
-  CHECK_FALSE(w.pause("call")); // its agent was picked up after a restart, and asks late
+  CHECK_FALSE(w.pause("call")); // its agent was resumed after a restart, and asks too late
   CHECK(w.status_of("call") == "running");
   CHECK(w.ends("call"));
   ends_once(w, "call");
@@ -113,7 +113,7 @@ TEST_CASE("a crash in every stage: what waits for a human only lives on, the res
     CHECK(w.row("turn").error->code == "interrupted");
     CHECK(w.overs("turn") == std::vector<std::string>{R"(turn_abort {"reason":"interrupted"})"});
     CHECK_FALSE(w.result("call").cancelled);
-    if (s == stage::asking || s == stage::answered) // it may have done anything until then, and does it no second time
+    if (s == stage::asking || s == stage::answered) // it can have done anything until then, and is not repeated
       CHECK(w.result("call").result.find("is unknown") != std::string::npos);
     CHECK(w.core->actors()->interrupted() == std::vector<operation_id>{w.id("turn")});
     CHECK(w.core->actors()->interrupted().empty());
@@ -229,7 +229,7 @@ TEST_CASE("whatever the order of steps, cancels and crashes: one result and one 
         w.pass(milliseconds{*rc::gen::inRange(1, 20'000)});
       }
     }
-    // The agents end what they were told to; then everything is stopped.
+    // The agents end the calls that they were told to end; then everything is stopped.
     for (const auto* scope : {"s", "b"}) w.cancel_scope(scope);
     w.roll_out();
     for (const auto& c : calls) w.ends(c);

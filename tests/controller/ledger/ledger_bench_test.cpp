@@ -1,4 +1,4 @@
-// Figures, not promises, but for the memory of an idle operation: run with `test_controller "[.bench]"`.
+// Figures, not promises, except for the memory of an idle operation: run with `test_controller "[.bench]"`.
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <ctime>
@@ -31,7 +31,7 @@ double ns_per(std::size_t count, const Work& work) {
   return (cpu_ns() - begin) / static_cast<double>(count);
 }
 
-/// A ledger and ids without the fixture's store, whose rows would be counted, too.
+/// A ledger and ids without the fixture's store, whose rows would count, too.
 struct bare {
   moment now{wall_time{milliseconds{1'790'000'000'000}}, boot_time{1'000'000'000}};
   std::unique_ptr<ledger> core = ledger::make({}, {}, now);

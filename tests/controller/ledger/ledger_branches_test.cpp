@@ -1,5 +1,5 @@
-// Pages of the live tree: who stands where, with which counts, and that paging neither loses nor repeats who lives all
-// the while.
+// Pages of the live tree: positions and counts, and that paging neither loses nor repeats an operation that is live all
+// the time.
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ using namespace quell::controller::testing;
 
 namespace {
 
-/// All pages of a question; `between` happens behind each.
+/// All pages of a query; `between` runs after each.
 template <class Between>
 std::vector<operation_id> all_pages(world& w, tree_question q, Between between) {
   std::vector<operation_id> found;
@@ -56,7 +56,7 @@ TEST_CASE("a scope shows the scopes directly in it and the work that begins ther
   const auto build = w.core->branches(in_scope("team/build"));
   REQUIRE(build.scopes.size() == 1);
   CHECK(build.scopes[0].scope == in("team/build/x"));
-  REQUIRE(build.operations.size() == 1); // a1 stands below a
+  REQUIRE(build.operations.size() == 1); // a1 is below a
   CHECK(build.operations[0].id == w.id("a"));
   CHECK(build.operations[0].children == 1);
   CHECK(build.operations[0].below == 1);
@@ -103,7 +103,7 @@ TEST_CASE("who lives all the while is listed once, though others come, end and a
   const auto change = [&](int page) {
     w.task("new" + std::to_string(fresh++), in("s"));
     const auto name = "t" + std::to_string(page * 3 % 40);
-    if (w.core->view(w.id(name), w.now)) w.cancel_task(name); // it never ran: it is gone at once
+    if (w.core->view(w.id(name), w.now)) w.cancel_task(name); // it never ran: it ends immediately
     w.roll_out();
   };
   const auto found = all_pages(w, in_scope("s", 3), change);

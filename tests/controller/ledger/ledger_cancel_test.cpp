@@ -1,4 +1,4 @@
-// Cancels by scope and id: what they cover, what they answer, how they end.
+// Cancels by scope and id: their coverage, their answers, their ends.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("a scope cancel ends queued work, and tells the worker of running work
   CHECK(c.record.outcome == cancel_outcome::stopping);
   CHECK(c.record.report.operations == 2);
   CHECK(c.record.report.workers == std::vector<std::string>{"w1"});
-  CHECK(w.status_of("queued") == "cancelling"); // derived, nothing was rolled out yet
+  CHECK(w.status_of("queued") == "cancelling"); // derived: nothing was rolled out yet
   CHECK(w.status_of("running") == "cancelling");
   CHECK(w.status_of("elsewhere") == "pending");
   REQUIRE(w.stops.size() == 1);
@@ -138,7 +138,7 @@ TEST_CASE("a second cancel joins the first, and may only tighten") {
   CHECK(other.record.report.operations == 2);
   w.roll_out();
   w.dies("a", receipt::killed);
-  CHECK(w.row("a").stop->cancel == c.record.id); // the first one counts
+  CHECK(w.row("a").stop->cancel == c.record.id); // the first cancel counts
   CHECK(w.count(c, receipt::killed) == 1);
   CHECK(w.count(other, receipt::killed) == 1);
   CHECK(w.count(other, receipt::never_started) == 1);
@@ -199,7 +199,8 @@ TEST_CASE("a cancel before the create wins, for the length of a tombstone") {
 
   w.pass(std::chrono::hours{24} + milliseconds{1});
   CHECK(w.store.tombstones.empty());
-  CHECK(w.try_task("late", {.scope = in("s"), .id = id}).error().error.code == "bad_id"); // and it cannot be outrun
+  // And a create cannot outrun it.
+  CHECK(w.try_task("late", {.scope = in("s"), .id = id}).error().error.code == "bad_id");
 }
 
 TEST_CASE("tombstones have a quota per token") {
@@ -235,7 +236,7 @@ TEST_CASE("a token's namesake has a quota of tombstones of its own") {
   }
   CHECK(leave("other") == "too_many_operations"); // one before the restart and one after it
   CHECK(w.store.tombstones.size() == 4);
-  // When one's tombstones expire, its places come back.
+  // When a token's tombstones expire, it may leave new ones.
   w.pass(std::chrono::hours{24} + milliseconds{1});
   CHECK(w.store.tombstones.empty());
   CHECK(leave("one").empty());

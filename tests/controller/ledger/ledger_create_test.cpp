@@ -1,4 +1,4 @@
-// Who may create what, and what is refused: SURFACE 4 and 5.
+// Rights to create, and refused creates: SURFACE 4 and 5.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"

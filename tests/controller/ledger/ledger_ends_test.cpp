@@ -1,4 +1,4 @@
-// How operations end: by themselves, with their parents, by time, with their worker, by an admin's word.
+// Ends of operations: their own, with their parents, by time, with their worker, by an admin's declaration.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -23,7 +23,7 @@ TEST_CASE("the end of its own work decides, and it is terminal when its children
   CHECK(w.status_of("waited") == "running");
   CHECK(w.status_of("dropped") == "cancelling");
   CHECK(w.row("dropped").stop->cause == stop_cause::parent_ended);
-  REQUIRE(w.stops.size() == 1); // names the one child, not the parent: the other goes on
+  REQUIRE(w.stops.size() == 1); // names the one child, not the parent: the other child continues
   CHECK(w.stops[0].message.operations == std::vector<operation_id>{w.id("dropped")});
   w.dies("dropped");
   CHECK(w.status_of("parent") == "running");
@@ -150,7 +150,7 @@ TEST_CASE("work that never arrived at a worker of the same life is placed again;
   w.runs("ran", "w1");
   w.cancel_scope("t");
   w.roll_out();
-  CHECK(w.status_of("stopped") == "cancelling"); // sent: only its worker may say that it never started
+  CHECK(w.status_of("stopped") == "cancelling"); // sent: only its worker can say that it never started
   w.placeable.clear();
   w.core->reconcile("w1", w.hello(), true, w.now);
   w.take();
@@ -317,7 +317,7 @@ TEST_CASE("what is dropped from the store is forgotten here too") {
   const auto cancel = w.cancel_scope("s");
   w.core->forget({w.id("done")}, {cancel.record.id});
   CHECK_FALSE(w.core->view_cancel(cancel.record.id, w.now));
-  // Evidence that comes now has no row to stand in.
+  // Evidence that comes now has no row that could store it.
   wire::task_ended late;
   late.operation = w.id("done");
   late.evidence = proof::cgroup_empty;
@@ -340,7 +340,7 @@ TEST_CASE("work that never ran has not started, whatever its worker mixes up") {
   m.stop_seq = c.record.seq;
   m.how = receipt::never_started;
   m.evidence = proof::never_ran;
-  m.started_at = m.ended_at = w.now.wall; // it had its go, and nothing was executed
+  m.started_at = m.ended_at = w.now.wall; // it had its go, but no program was executed
   w.core->ended("w1", m, w.now);
   w.take();
   CHECK_FALSE(w.row("unrun").started_at);

@@ -1,4 +1,4 @@
-// External operations and time: leases, the bound of a stop, restarts; and any order of it all.
+// External operations and time: leases, the bound of a stop, restarts; and all of these in any order.
 #include <rapidcheck.h>
 
 #include "tests/controller/ledger/externals_world.hpp"
@@ -129,7 +129,7 @@ TEST_CASE("after a restart, and after this process stood still, every owner has 
   CHECK(w.status_of("short") == "failed");
   CHECK(w.status_of("stopping") == "cancelled");
   CHECK(w.status_of("long") == "running");
-  // Its host slept: heartbeats may stand in the queue behind the tick.
+  // Its host slept: heartbeats can be queued after the tick.
   w.now.boot = w.now.boot + milliseconds{3'600'000};
   w.core->externals()->was_stalled(w.now);
   w.waits(milliseconds{59'000});

@@ -1,5 +1,5 @@
-// External operations: every cell of the owner's table, their place in the tree, and who may hear what. Whoever comes
-// first decides.
+// External operations: every cell of the owner's table, their place in the tree, and who may receive which signals. The
+// first report decides.
 #include "tests/controller/ledger/externals_world.hpp"
 
 using namespace quell;
@@ -12,7 +12,7 @@ TEST_CASE("every cell of the owner's table, in life and after a restart") {
     std::string start, complete, fail, stopped; ///< what each call is told; "" = taken
     status complete_as, fail_as, stopped_as;
   };
-  const std::string gone = "operation_not_found"; // it has ended: its row says the rest
+  const std::string gone = "operation_not_found"; // it has ended: its row holds the rest
   const std::vector<cell> table{
       {status::pending, "", "not_started", "", "not_cancelling", status::pending, status::failed, status::pending},
       {status::running, "", "", "", "not_cancelling", status::completed, status::failed, status::running},
@@ -94,7 +94,7 @@ TEST_CASE("work that was never started ends at once when it is cancelled, and it
   CHECK(w.count(c, receipt::never_started) == 1);
   CHECK(w.count(c, proof::never_ran) == 1);
   CHECK(w.told.empty());
-  // Work that was decided before the cancel, and registered after it.
+  // Work that was decided before the cancel and registered after it.
   CHECK(w.try_external("old", {.as_of = c.record.seq}) == "stale_start");
   CHECK(w.try_external("new", {.as_of = c.record.seq + 1}).empty());
 }
@@ -159,7 +159,7 @@ TEST_CASE("a task is no external operation, and may have some below it and above
   w.collect();
   CHECK(w.told.size() == 1);
   CHECK(w.stopped("agent").empty());
-  CHECK(w.status_of("agent") == "cancelling"); // what it has started lives on
+  CHECK(w.status_of("agent") == "cancelling"); // its children are live
   w.dies("tool");
   CHECK(w.status_of("agent") == "cancelled");
   w.dies("task");

@@ -1,5 +1,5 @@
-// Random swarms against the naive model: no escape, nothing beside the target, one end each, sums that hold, crashes at
-// any batch.
+// Random operation trees against the naive model: no escape, nothing beside the target, one end each, consistent sums,
+// crashes at any batch.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 

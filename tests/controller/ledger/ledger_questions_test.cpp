@@ -1,4 +1,4 @@
-// What begun calls ask humans, as the ledger keeps it.
+// Questions of running calls to humans, as the ledger stores them.
 #include "tests/controller/ledger/actors_world.hpp"
 
 using namespace quell;
@@ -11,7 +11,7 @@ TEST_CASE("what a begun call asks is answered once, by its name, and taken back 
   CHECK(w.status_of("call") == "paused");
   CHECK(w.row("call").result == R"({"question":")" + w.id("question").text() + R"(","asked":{"message":"Sure?"}})");
   CHECK_FALSE(w.asks("call", "another"));
-  CHECK_FALSE(w.decide("call", true)); // a word on whether it may begin: it has
+  CHECK_FALSE(w.decide("call", true)); // an approval to begin, but the call has begun
   CHECK_FALSE(w.answer("call", true, "another"));
   CHECK_FALSE(w.takes_back("call", "another"));
   CHECK(w.answer("call", true));
@@ -19,7 +19,7 @@ TEST_CASE("what a begun call asks is answered once, by its name, and taken back 
   CHECK(w.status_of("call") == "running");
   CHECK(w.row("call").result.empty());
   REQUIRE(w.asks("call", "another"));
-  CHECK_FALSE(w.answer("call", true)); // the first answer, said again, is none to this
+  CHECK_FALSE(w.answer("call", true)); // a repeat of the first answer does not answer this question
   CHECK(w.takes_back("call", "another"));
   CHECK(w.status_of("call") == "running");
   REQUIRE(w.asks("call", "a third"));

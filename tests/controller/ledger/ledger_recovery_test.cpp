@@ -1,4 +1,4 @@
-// What a restart knows. (Crashes at every batch of random histories: ledger_model_test.cpp.)
+// The ledger's state after a restart. (Crashes at every batch of random histories: ledger_model_test.cpp.)
 #include <catch2/catch.hpp>
 
 #include "controller/ledger/spec_blob.hpp"
@@ -169,7 +169,7 @@ TEST_CASE("a tighter cancel that was answered holds after a crash, for workers t
   REQUIRE_FALSE(w.stops.empty());
   CHECK(
       std::any_of(w.stops.begin(), w.stops.end(), [](const auto& s) { return s.message.grace == milliseconds{100}; }));
-  w.pass(milliseconds{10'200}); // the tighter grace and the bound
+  w.pass(milliseconds{10'200}); // the shorter grace and the bound
   CHECK(w.status_of("owned") == "cancelled");
   CHECK(w.count(first, receipt::unconfirmed) == 1);
 }
@@ -178,7 +178,7 @@ TEST_CASE("a cancel of nothing that crashes before its fence is settled by the n
   world w;
   const auto view = w.core->cancel(w.order(records::target_scope{in("s")}), w.next_cancel(), w.now);
   REQUIRE(view);
-  w.take(); // committed; the process dies before it hears of it
+  w.take(); // committed; the process dies before the notice arrives
   w.restart();
   const auto& row = w.store.cancels.at(view->record.id);
   CHECK(row.status == cancel_status::settled);

@@ -1,4 +1,4 @@
-// A restored backup: what was on its way when it was taken may have run since, and nobody is told anything else.
+// A restored backup: operations that were in flight when it was taken can have run since, and nobody is told otherwise.
 #include <catch2/catch.hpp>
 
 #include "tests/controller/ledger/world.hpp"
@@ -10,7 +10,7 @@ using namespace quell::controller::testing;
 namespace {
 
 struct restored_world : world {
-  /// The store as it is now is the backup, and the ledger starts with it.
+  /// The store's present state becomes the backup, and the ledger starts with it.
   void restore() {
     below = core->last_seq() + 1'000'000;
     start();
@@ -120,7 +120,7 @@ TEST_CASE("a cancel after a restore never says of what may have run that it neve
   CHECK(view->unproven[0].next == next_action::lease_expiry);
   w.stops.clear();
   w.says_hello("w2", {"found"});
-  REQUIRE(w.stops.size() == 1); // it is told what it does not know of
+  REQUIRE(w.stops.size() == 1); // its worker gets the stop that it does not know
   CHECK(w.stops[0].workers == std::vector<std::string>{"w2"});
   CHECK(w.stops[0].message.cancel == c.record.id);
   w.dies("found");

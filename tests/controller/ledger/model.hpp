@@ -1,6 +1,6 @@
-// A naive ledger: every rule of DESIGN 3 said once, eagerly, over plain lists. It does not predict when leaves are
-// rolled out; it judges what the real one did: each end must have been allowed, with just this status, receipt and
-// proof.
+// A naive ledger: every rule of DESIGN 3 stated once, eagerly, over plain lists. It does not predict when leaves are
+// rolled out; it judges the real ledger's results: each end must have been allowed, with exactly this status, receipt
+// and proof.
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ struct model {
   int find(const operation_id& id) const;
   std::vector<int> children(int x) const;         ///< live, not detached
   bool is_or_hangs_on(int x, int ancestor) const; ///< along edges that are not detached
-  /// The code with which a create is refused; "" = taken.
+  /// The code with which a create is refused; "" = accepted.
   std::string refusal(int parent, bool detached, const scope_path& scope, std::optional<std::uint64_t> as_of,
                       const std::string& key) const;
   void create(model_operation o);
@@ -69,7 +69,7 @@ struct model {
 
   std::set<int> covered(const records::cancel_target& target, std::uint64_t cutoff, std::uint64_t seq) const;
   std::uint64_t left(const model_cancel& c) const;
-  /// The open cancel which one with this target and cutoff joins, or nullptr.
+  /// The open cancel that a cancel with this target and cutoff joins, or nullptr.
   const model_cancel* joined(const records::cancel_target& target, std::uint64_t cutoff,
                              const std::set<int>& covers) const;
   void accept(model_cancel c);
@@ -78,9 +78,9 @@ struct model {
   void finish_local(int x, model_end e);
   void lose(int x, receipt how, proof evidence);
   void time_passed(boot_time now);
-  /// The real one says that x is terminal with this row. A sentence if that is wrong, else "".
+  /// The real ledger reports that x is terminal with this row. Returns a sentence if that is wrong, else "".
   std::string ended(const operation_id& id, const records::operation_hot& row);
-  /// Nothing is left to be rolled out: what should be over and is not? "" = nothing.
+  /// Nothing is left to roll out: an operation that should have ended and has not; "" = none.
   std::string overdue() const;
 };
 

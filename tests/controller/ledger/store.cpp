@@ -1,5 +1,5 @@
-// The fixture's store checks each row against the one before it: legal moves only, terminal is final, sums of a report
-// hold.
+// The fixture's store checks each row against the one before it: only legal moves, terminal is final, the sums of a
+// report hold.
 #include <algorithm>
 #include <numeric>
 

@@ -1,5 +1,5 @@
-// The simulated swarm's orders and time, and the comparison with the model. Each move is one call of the ledger and one
-// batch.
+// Orders and time of the simulated swarm, and the comparison with the model. Each move is one call of the ledger and
+// one batch.
 #include "tests/controller/ledger/swarm.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void swarm::create() {
   const std::string expected = s_.truth.refusal(parent, o.detached, o.scope, c.as_of_seq, o.key);
   const auto made = heart_->create(c, o.id, now_);
   if (!made) {
-    // What ended before a crash is only in the store: its parenthood is then the front's to explain.
+    // An operation that ended before a crash is only in the store: the HTTP front then answers for it as a parent.
     const bool is_forgotten =
         made.error().error.code == "operation_not_found" && parent >= 0 && s_.truth.operations[parent].over;
     if (made.error().error.code != expected && !is_forgotten)
@@ -89,7 +89,7 @@ void swarm::create() {
   if (!expected.empty()) return void(fail("a create was taken that is " + expected));
   o.seq = heart_->last_seq();
   o.as_of = std::min(c.as_of_seq.value_or(o.seq), o.seq);
-  // What it supersedes and was never sent may end in this very batch, after the new one was made.
+  // A superseded operation that was never sent can end in this very batch, after the new one was created.
   s_.truth.create(o);
   commit();
 }
@@ -142,11 +142,10 @@ void swarm::cancel() {
                        std::to_string(c.covered.size())));
     if (c.covered.empty() != (answer->record.status == cancel_status::settled))
       return void(fail("settled with work, or open without"));
-    if (answer->record.id == c.id) s_.truth.accept(c); // else the tombstone that the first one left
+    if (answer->record.id == c.id) s_.truth.accept(c); // else the tombstone of the first cancel
   }
   commit();
-  if (draw(8) == 0)
-    return; // a crash may come before the owner knows that it is durable; the next restart makes up for it
+  if (draw(8) == 0) return; // a crash can come before the owner knows that it is durable; the next restart recovers it
   heart_->cancel_fenced(answer->record.id, true, now_);
   commit();
 }

@@ -10,8 +10,8 @@
 
 namespace quell::controller::testing {
 
-/// A worker as the wire contract describes it: applies frames in order, stops what a stop covers, knows nothing of
-/// trees elsewhere.
+/// A worker as the wire contract describes it: applies frames in order, stops what a stop covers, knows no trees
+/// elsewhere.
 struct simulated_worker {
   struct task {
     wire::start start;
@@ -30,7 +30,7 @@ inline const std::vector<std::string> some_workers{"w1", "w2"};
 class swarm {
  public:
   explicit swarm(std::vector<std::uint32_t> script) : script_(std::move(script)) {}
-  /// Plays the script, checking after each move. A sentence about the first thing that is wrong, else "".
+  /// Plays the script, checking after each move. A sentence about the first violation, else "".
   std::string play();
 
  private:

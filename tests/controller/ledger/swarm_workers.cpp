@@ -1,4 +1,4 @@
-// What happens at the simulated workers: frames, ends, restarts, lost leases; and crashes of the controller.
+// Events at the simulated workers: frames, ends, restarts, lost leases; and crashes of the controller.
 #include <algorithm>
 
 #include "tests/controller/ledger/swarm.hpp"
@@ -81,7 +81,7 @@ void swarm::report_results() {
 
 void swarm::worker_reconnects(const std::string& name) {
   auto& w = s_.workers[name];
-  for (const auto& frame : w.inbox) { // a START of the old session is void; it may be placed again
+  for (const auto& frame : w.inbox) { // a START of the old session is void; it can be placed again
     if (!std::holds_alternative<wire::start>(frame)) continue;
     const int x = s_.truth.find(std::get<wire::start>(frame).operation);
     auto& o = s_.truth.operations[x];
@@ -161,7 +161,8 @@ void swarm::declare() {
     expected = "not_cancelling";
   if (expected.empty() && o.worker) s_.truth.lose(x, receipt::declared, proof::none);
   const auto done = heart_->declare_dead(o.id, "gone", {}, now_);
-  // A never-sent one that a sweep has visited already has its own end; the model only hears of it when it is terminal.
+  // An operation that was never sent and that a sweep has visited has its own end already; the model learns of it only
+  // when it is terminal.
   const bool is_forgotten = o.over && !done && done.error().error.code == "operation_not_found";
   if (!done && done.error().error.code != expected && o.was_held && !is_forgotten)
     fail("declare was refused as " + done.error().error.code);
@@ -170,7 +171,7 @@ void swarm::declare() {
 }
 
 void swarm::crash() {
-  // Back to a batch that was committed; what came after it never left the controller.
+  // Back to a committed batch; nothing that came after it has left the controller.
   const auto back = std::min<std::size_t>(draw(4), past_.size() - 1);
   past_.resize(past_.size() - back);
   s_ = past_.back();

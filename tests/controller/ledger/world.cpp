@@ -1,4 +1,4 @@
-// The fixture's sentences.
+// Sentences of the fixture.
 #include "tests/controller/ledger/world.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// A ledger with a store that remembers its batches, and workers that say what they are told to say. Speaks the domain;
-// time is handed in.
+// A ledger with a store that remembers its batches, and workers that report as the test tells them. Uses the terms of
+// the domain; time is passed in.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ namespace quell::controller::testing {
 
 scope_path in(const std::string& text);
 
-/// What the batches have left on disk. `apply` also checks what must hold for any history of rows (see `broken`).
+/// The rows that the batches have left on disk. `apply` also checks the invariants of any history of rows (see
+/// `broken`).
 struct remembered_store {
   std::map<operation_id, records::operation_record> operations;
   std::map<cancel_id, records::cancel_record> cancels;
@@ -69,7 +70,7 @@ class world {
   std::optional<wire::start> place(const std::string& name, const std::string& worker);
   void runs(const std::string& name, const std::string& worker); ///< placed and started
   void exits(const std::string& name, int code);                 ///< by itself
-  /// Its worker has applied the stop that the ledger names, and it is gone.
+  /// Its worker has applied the stop that the ledger names, and the task is gone.
   void dies(const std::string& name, receipt how = receipt::terminated, proof evidence = proof::cgroup_empty);
   void applied(const std::string& worker, const cancel_view& c);
   wire::hello hello() const;
@@ -98,7 +99,7 @@ class world {
   std::map<std::string, operation_id> names;
   std::map<std::string, reachability> reach;
   std::vector<std::vector<records::entry>> batches;
-  // effects since they were last cleared
+  // effects since the last clear
   std::vector<stop_order> stops;
   std::vector<operation_id> placeable, ended;
   std::vector<actor_signal> signals;
