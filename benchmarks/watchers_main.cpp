@@ -43,9 +43,7 @@ int dial(const sockaddr_in& to) {
   return fd;
 }
 
-/// Counts events on many sockets: an event ends at "
-///
-/// " after a data line.
+/// Counts events on many sockets: an event ends at "\n\n" after a data line.
 class readers {
  public:
   explicit readers(std::vector<int> fds) : fds_(std::move(fds)), got_(fds_.size()), state_(fds_.size()) {

@@ -1,5 +1,5 @@
-// How long tests wait. Everything takes longer under sanitizers and on a loaded machine: QUELL_TEST_PATIENCE (1; see
-// the Makefile) makes all waits and bounds that much longer, as in tests/system/harness/waiting.py.
+// Waiting times of tests. Everything takes longer under sanitizers and on a loaded machine: QUELL_TEST_PATIENCE (1; see
+// the Makefile) multiplies all waits and bounds, as in tests/system/harness/waiting.py.
 #pragma once
 
 #include <chrono>

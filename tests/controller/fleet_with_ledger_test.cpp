@@ -219,7 +219,7 @@ TEST_CASE("work on a silent worker is shown as unreachable and ends by the lease
   CHECK(*c.book->view(longer, c.now)->dead_by > *c.book->view(plain, c.now)->dead_by + 40s);
   const auto k = c.cancel("team");
   CHECK(c.cancels.at(k).status != cancel_status::settled);
-  const auto elsewhere = c.task("x"); // its slots stay taken until then
+  const auto elsewhere = c.task("x"); // the slots stay taken until the lease ends
   CHECK(c.status_of_task(elsewhere) == status::pending);
   c.silence(8s);
   c.turns();

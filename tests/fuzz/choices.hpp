@@ -1,5 +1,5 @@
-// Bytes as a stream of small decisions, for targets that play a conversation. What is used up reads as zero, so every
-// input is a whole conversation; and the writing half makes seeds that read back as meant.
+// Bytes as a stream of small decisions, for targets that play a conversation. Beyond the end every byte reads as zero,
+// so every input is a whole conversation; the writer makes seeds that read back as meant.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class choices {
     rest_.remove_prefix(size);
     return value;
   }
-  /// Small, or now and then one of the extremes.
+  /// A small number, or now and then an extreme one.
   std::uint64_t count() {
     const auto b = byte();
     if (b < 0xf0) return b;
@@ -47,7 +47,7 @@ class choices {
   Enum word(std::size_t count) {
     return static_cast<Enum>(below(count));
   }
-  /// Two bytes of length, then that many (or what is left).
+  /// Two bytes of length, then that many bytes (or the rest).
   std::string_view piece() {
     const std::size_t wanted = number<std::uint16_t>();
     const auto size = std::min(wanted, rest_.size());

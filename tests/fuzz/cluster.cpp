@@ -1,4 +1,4 @@
-// The honest half of the cluster and the promises about everything that leaves the core.
+// The honest half of the cluster, and the promises about everything that leaves the core.
 #include "tests/fuzz/cluster.hpp"
 
 namespace quell::fuzz {
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t longest_text = 8192;
 
-/// What a worker said and a row keeps is short, whatever it said.
+/// A worker's text in a row is short, however long the worker's message was.
 void check_texts(const records::entry& e) {
   if (const auto* u = std::get_if<records::update_operation>(&e)) {
     expect(!u->hot.error || u->hot.error->message.size() <= longest_text, "an error message in the store is short");
@@ -106,7 +106,7 @@ void cluster::deliver_to_honest() {
 }
 
 void cluster::pass(milliseconds time) {
-  // In steps shorter than w1's patience, so that it stays heard.
+  // In steps shorter than the silence that w1's session tolerates, so that it stays alive.
   while (time > 0ms) {
     const auto step = std::min(time, milliseconds{2000});
     time -= step;

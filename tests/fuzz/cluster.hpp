@@ -1,5 +1,5 @@
 // A controller's core with one honest and one hostile worker, for targets that feed it frames. The journal takes every
-// batch; the honest worker does what it is told; whatever leaves is recorded.
+// batch; the honest worker obeys; everything that leaves is recorded.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace quell::fuzz {
 
-/// What left the core, and what must never leave it.
+/// Records what left the core, and checks that nothing forbidden does.
 class recorder final : public controller::commit_gate_edges {
  public:
   std::uint64_t tickets = 0;
@@ -45,7 +45,7 @@ struct cluster {
 
   cluster();
 
-  /// Everything submitted is on disk, and w1 reads and acknowledges what came for it.
+  /// Everything submitted is on disk, and w1 reads and acknowledges the frames that arrived for it.
   void settle();
   void pass(milliseconds time);
   void hostile(const wire::envelope& frame, const char* route = hostile_route);

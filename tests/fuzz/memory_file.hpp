@@ -1,4 +1,4 @@
-// A file that a target can name.
+// A file in memory that a target can open by name.
 #pragma once
 
 #include <sys/mman.h>

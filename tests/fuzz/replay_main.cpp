@@ -1,5 +1,5 @@
 // Runs every target over its stored corpus, with any compiler and without a fuzzer: `replay CORPUS_FOLDER [TARGET]`.
-// With `--write-seeds` it writes the inputs from which the corpora begin.
+// With `--write-seeds` it writes the seeds of the corpora.
 #include <csignal>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// One or more real frames of every kind, from which corpora begin.
+// One or more real frames of every kind: the seeds of corpora.
 #pragma once
 
 #include <vector>

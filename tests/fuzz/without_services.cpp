@@ -1,5 +1,5 @@
-// The fuzzers' configuration reader knows the sections of chat services by name alone: what connects to them, and the
-// log, stay out of a fuzzer.
+// The fuzzers' configuration reader knows the sections of chat services by name alone: the code that connects to the
+// services, and the log, stay out of a fuzzer.
 #include "integrations/host/log.hpp"
 #include "quelld/chat/settings.hpp"
 

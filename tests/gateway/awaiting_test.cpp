@@ -1,4 +1,4 @@
-// Orders that must not be left in doubt: either somebody began with them, and they are answered, or nothing was done.
+// Orders that must not be left in doubt: either the controller began one and answers it, or nothing was done.
 #include "gateway/awaiting.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What the caller learns: the answer, or the code of the problem.
+/// The caller's result: the answer, or the code of the problem.
 struct order {
   std::shared_ptr<io_context> io = std::make_shared<io_context>();
   std::shared_ptr<order_claim> claim = std::make_shared<order_claim>();

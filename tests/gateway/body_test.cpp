@@ -1,4 +1,4 @@
-// What bodies of requests are refused for: every bad field, with its pointer and a code that a program can act on.
+// Refused bodies of requests: every bad field, with its pointer and a code that a program can act on.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -40,7 +40,7 @@ TEST_CASE("a create with kind and command alone takes the defaults of SURFACE") 
   CHECK(order->name == "true");
   CHECK_FALSE(order->scope);
   CHECK_FALSE(order->grace);
-  CHECK_FALSE(order->timeout); // the gateway's own
+  CHECK_FALSE(order->timeout); // the gateway's default applies
   CHECK(order->on_parent_end == on_parent_end::cancel);
   CHECK(order->task.stop_signal == "TERM");
   CHECK(order->task.slots == 1);
@@ -122,7 +122,7 @@ TEST_CASE("each bad field of a create is refused with its own pointer") {
 }
 
 TEST_CASE("an unknown field is refused at every level, whatever its value") {
-  CHECK(refused(with("/foo", nullptr)) == "accepted"); // null is as if absent
+  CHECK(refused(with("/foo", nullptr)) == "accepted"); // null means absent
   CHECK(refused(with("/foo", 1)) == "unknown_field /foo");
   CHECK(refused(with("/task/foo", 1)) == "unknown_field /task/foo");
   CHECK(refused(with("/owner", {{"id", "b"}, {"mail", "x"}})) == "unknown_field /owner/mail");

@@ -67,7 +67,7 @@ TEST_CASE("waiting for settled answers when it is, with the final report") {
   auto client = world.connect();
   client.send_request("POST", "/v1/cancels", gateway_world::admin(),
                       R"({"scope":"team","wait":"settled","wait_ms":15000})");
-  // The cancel is there once it is listed.
+  // The cancel exists once it is listed.
   std::string cancel;
   for (int i = 0; i < 2000 && cancel.empty(); ++i) {
     const auto open = world.get("/v1/cancels?status=open").json()["cancels"];

@@ -1,4 +1,4 @@
-// Who makes room when there are as many connections as may be.
+// Connections that are closed to make room when the number of connections is at its limit.
 #include <catch2/catch.hpp>
 
 #include "gateway/connection_table.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("a token that watches with more than a quarter makes room, others' str
   w.watches("ann", "ann");
   for (int i = 0; i < 7; ++i) w.watches("greedy", "greedy " + std::to_string(i));
   for (int i = 0; i < 5; ++i) CHECK(w.table.make_room(w.now));
-  CHECK_FALSE(w.table.make_room(w.now)); // both within their share
+  CHECK_FALSE(w.table.make_room(w.now)); // both are within their share
   CHECK(w.closed.size() == 5);
   CHECK(w.closed.front() == "greedy 0");
 }
@@ -91,7 +91,7 @@ TEST_CASE("what is at work makes no room, and the reserve stays small", "[connec
   CHECK(w.table.make_room_in_reserve());
   CHECK(w.closed == std::vector<std::string>{"r0"});
   CHECK_FALSE(w.table.make_room_in_reserve());
-  CHECK_FALSE(w.table.make_room(w.now)); // the reserve is no room for others
+  CHECK_FALSE(w.table.make_room(w.now)); // the reserve is not for other connections
 }
 
 TEST_CASE("a flood of peers with one connection each gives way by age of the largest, and a fresh one may stay",

@@ -20,7 +20,7 @@ TEST_CASE("the console is served at / and at the links to its views, with nothin
     CHECK(policy.find("unsafe") == std::string::npos);
     CHECK(policy.find("frame-ancestors 'none'") != std::string::npos);
     CHECK(page.header("x-content-type-options") == "nosniff");
-    CHECK(page.body.find("http") == std::string::npos); // it asks nobody else
+    CHECK(page.body.find("http") == std::string::npos); // the page loads nothing from other hosts
   }
 }
 

@@ -24,7 +24,7 @@ records::event_record plain_event(std::string type, std::string data) {
   return event;
 }
 
-/// The next event of the stream, comments and `retry` skipped. Comments come for ever: a lost event must fail.
+/// The next event of the stream, comments and `retry` skipped. Comments never end, so a lost event must fail the test.
 sse_event next_event(http_client& client) {
   const auto deadline = std::chrono::steady_clock::now() + testing::patient(std::chrono::seconds(20));
   while (true) {

@@ -1,4 +1,4 @@
-// Lists of many tokens on few threads: the least served comes next, and nobody has all threads.
+// Lists of many tokens on few threads: the least served token is next, and no token has all threads.
 #include <catch2/catch.hpp>
 
 #include "gateway/fair_queue.hpp"
@@ -13,7 +13,7 @@ struct queue : fair_queue<int> {
     return fair_queue::put(
         who, job, most_waiting, [](int j) { return j < 0; }, [this](int j) { dropped.push_back(j); });
   }
-  /// `ann 1`, or `-`.
+  /// The next job as `ann 1`, or `-` if there is none.
   std::string next() {
     const auto taken = take();
     return taken ? taken->first + " " + std::to_string(taken->second) : "-";

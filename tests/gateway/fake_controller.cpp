@@ -1,4 +1,4 @@
-// The played controller.
+// The fake controller: its thread, and the orders of the tests.
 #include "tests/gateway/fake_controller.hpp"
 
 #include <chrono>

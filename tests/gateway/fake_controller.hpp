@@ -1,5 +1,5 @@
-// A controller that plays what the test tells it, over a real journal: commits first, then answers and events, on a
-// thread of its own.
+// A fake controller that a test drives, over a real journal: it commits first, then answers and emits events, on its
+// own thread.
 #pragma once
 
 #include <condition_variable>
@@ -17,17 +17,17 @@ class fake_controller : public service {
  public:
   explicit fake_controller(std::unique_ptr<storage::journal> journal);
   ~fake_controller() override;
-  /// Answers what is queued and stops the thread.
+  /// Answers the queued orders and stops the thread.
   void stop();
 
-  // ---- what the tests tell it ---------------------------------------------------------------------------------
+  // ---- orders of the tests ---------------------------------------------------------------------------------------
   operation_id start_operation(const std::string& scope, std::optional<operation_id> parent = {},
                                std::string title = "work");
-  /// Ends it: row, then event.
+  /// Ends the operation: the row first, then the event.
   void end_operation(const operation_id& id, status how, std::optional<cancel_id> by = {});
   void change_operation(const operation_id& id, const std::function<void(live_view&)>& change);
   void move_cancel(const cancel_id& id, cancel_status to);
-  /// A committed event; returns its id.
+  /// Commits an event; returns its id.
   std::uint64_t add_event(records::event_record event);
   void refuse_next_create(refusal r);
   void set_storage_low(bool low);

@@ -1,4 +1,4 @@
-// What the played controller answers: its side of `service`.
+// Answers of the fake controller: its implementation of `service`.
 #include "tests/gateway/fake_controller.hpp"
 
 #include <chrono>
@@ -13,7 +13,7 @@ refusal no_such_operation() { return {{"operation_not_found", "there is no such 
 
 } // namespace
 
-/// As the ledger judges: the target lives, and the caller sees it.
+/// As in the ledger: true if the target is live and visible to the caller.
 bool fake_controller::lives(const cancel_order& order) {
   const std::lock_guard lock(mutex_);
   const auto& by = order.by_token;

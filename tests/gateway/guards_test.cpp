@@ -1,5 +1,5 @@
-// What stands before every handler: the rate of a token, the origins of web pages, and tokens that end while they are
-// in use.
+// Checks before every handler: the rate of a token, the origins of web pages, and tokens that expire while they are in
+// use.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -44,8 +44,8 @@ TEST_CASE("a token that asks too often is told to wait, alone, and its cancels a
   for (int i = 0; i < 5; ++i) CHECK(world.ask("POST", "/v1/cancels", mine, R"({"scope":"team"})").status == 202);
   CHECK(world.ask("POST", "/v1/operations/" + id.text() + "/cancel", mine).status == 202);
   CHECK(world.ask("POST", "/api/turns/" + id.text() + "/abort", mine).status ==
-        404); // no turn, but not refused for load
-  // Who holds client.json owns the machine.
+        404); // not found, but not refused for load
+  // The owner of client.json owns the machine, so the bootstrap token has no rate limit.
   for (int i = 0; i < 5; ++i) CHECK(world.get("/v1/status").status == 200);
   CHECK(world.get("/metrics").body.find("quell_http_requests_rate_limited_total 1\n") != std::string::npos);
 }
@@ -72,7 +72,7 @@ TEST_CASE("a configured origin may call and read, exactly it and without credent
   CHECK(read.header("access-control-allow-origin") == "https://bots.example");
   CHECK(read.header("access-control-expose-headers").find("Quell-Offset") != std::string::npos);
   CHECK(read.header("vary") == "Origin");
-  // A refusal must be readable too, or the page cannot say why.
+  // A refusal must be readable for the page, or it cannot show the reason.
   CHECK(world.ask("GET", "/nowhere", from_page("https://bots.example")).header("access-control-allow-origin") ==
         "https://bots.example");
 }

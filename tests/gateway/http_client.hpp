@@ -19,7 +19,7 @@ struct http_reply {
   std::multimap<std::string, std::string> trailers;
 
   std::string header(const std::string& name) const;
-  /// The body as JSON; throws if it is none.
+  /// The body as JSON; throws if it is not JSON.
   nlohmann::json json() const { return nlohmann::json::parse(body); }
   std::string code() const { return json().value("code", std::string()); }
 };
@@ -43,7 +43,7 @@ class http_client {
     send_request(method, target, headers, body);
     return read_reply();
   }
-  /// Reads the head only; what follows is read piece by piece.
+  /// Reads the head only; the body is read piece by piece.
   http_reply read_head();
   /// The next decoded chunk of a chunked answer; nullopt at its end. The trailers are kept.
   std::optional<std::string> read_chunk();

@@ -1,4 +1,4 @@
-// The JSON shapes: every field of SURFACE is there, in its form, whatever the values.
+// The JSON shapes: every field of SURFACE is present, in its form, for all values.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// /metrics: the text format, histograms, and what is counted where.
+// /metrics: the text format, histograms, and the place where each figure is counted.
 #include <catch2/catch.hpp>
 
 #include "gateway/metric_counts.hpp"

@@ -141,7 +141,7 @@ TEST_CASE("pages of a list cover everything once, in both orders") {
       CHECK(page["operations"].size() <= 10);
       for (const auto& op : page["operations"]) seen.push_back(op["id"]);
       cursor = page["next_cursor"].is_null() ? "" : page["next_cursor"].get<std::string>();
-      if (seen.size() == 10) world.controller->start_operation("elsewhere"); // a later insert shifts nothing
+      if (seen.size() == 10) world.controller->start_operation("elsewhere"); // a later insert does not shift the pages
     } while (!cursor.empty() && seen.size() < 100);
     if (order == "desc") std::reverse(seen.begin(), seen.end());
     std::vector<std::string> ours;

@@ -74,7 +74,7 @@ TEST_CASE("a follower gets what is there, what comes, and the end with its trail
   world.output.end(id);
   CHECK_FALSE(client.read_chunk());
   CHECK(client.trailers().find("quell-end")->second == "true");
-  CHECK(client.ask("GET", "/healthz").status == 200); // and the connection lives on
+  CHECK(client.ask("GET", "/healthz").status == 200); // and the connection stays open
 }
 
 TEST_CASE("both streams come as events in the order received and resume behind the last one") {

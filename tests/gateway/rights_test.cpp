@@ -1,4 +1,4 @@
-// Who may do what: the table of SURFACE 10 over the wire, scopes, and task tokens.
+// Rights: the table of SURFACE 10 over the wire, scopes, and task tokens.
 #include <catch2/catch.hpp>
 
 #include "controller/json/instant.hpp"
@@ -99,7 +99,7 @@ TEST_CASE("a token with a scope names only what is below it, and nothing outside
   REQUIRE(listed.size() == 1);
   CHECK(listed[0]["id"] == inside.text());
   CHECK(world.controller->cancels().empty());
-  // Everything is everything that the token may see.
+  // "everything" means every operation that the token can see.
   CHECK(world.ask("POST", "/v1/cancels", token, R"({"everything":true})").status == 202);
   const auto target = std::get<records::target_everything>(world.controller->cancels().at(0).target);
   CHECK(target.below == scope_path::parse("team/a").value());

@@ -11,7 +11,7 @@ TEST_CASE("a sealed secret is opened by its key and under its name only") {
   REQUIRE(sealed);
   CHECK(sealed->find("hush") == std::string::npos);
   CHECK(open_secret(key, "KEY", *sealed) == text);
-  CHECK(seal_secret(key, "KEY", text) != sealed); // two of the same do not look alike
+  CHECK(seal_secret(key, "KEY", text) != sealed); // sealing the same secret twice gives different bytes
   CHECK_FALSE(open_secret(std::string(64, 'x'), "KEY", *sealed));
   CHECK_FALSE(open_secret(key, "OTHER", *sealed));
   for (std::size_t i = 0; i < sealed->size(); ++i) {

@@ -1,4 +1,4 @@
-// Sign-ins of browsers: the book alone, and over the wire with its cookies, origins and links.
+// Sign-ins of browsers: the table alone, and over the wire with its cookies, origins and links.
 #include <catch2/catch.hpp>
 
 #include "gateway/sign_ins.hpp"
@@ -136,7 +136,7 @@ TEST_CASE("a page of another origin gets nothing by the cookie") {
     all.insert(all.end(), more.begin(), more.end());
     return world.ask(method, target, all, method == "POST" ? R"({"scope":"idle"})" : "").status;
   };
-  CHECK(ask("GET", "/v1/status", {}) == 200); // a page of ours says no Origin when it reads
+  CHECK(ask("GET", "/v1/status", {}) == 200); // a page of the console sends no Origin when it reads
   CHECK(ask("POST", "/v1/cancels", {}) == 403);
   for (const char* origin : {"null", "http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1"}) {
     INFO(origin);
@@ -166,7 +166,7 @@ TEST_CASE("a session has its token's rights and ends with it, its streams too") 
     while (stream.read_chunk()) {
     }
   };
-  CHECK_THROWS(read_on()); // cut off, so that nobody takes it for a whole one
+  CHECK_THROWS(read_on()); // broken off, so that no client takes it for a complete answer
 }
 
 TEST_CASE("a link signs in once") {

@@ -1,4 +1,4 @@
-// Tokens: minted ones prove themselves, stored ones are found by their hash only.
+// Tokens: minted tokens prove themselves, stored ones are found by their hash only.
 #include <catch2/catch.hpp>
 
 #include "gateway/tokens.hpp"

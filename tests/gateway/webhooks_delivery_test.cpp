@@ -1,4 +1,4 @@
-// A webhook's way through the events: order, patience, and giving up, on a clock that is handed in.
+// A webhook's progress through the events: order, retries, and giving up, on a clock that the test sets.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -59,7 +59,7 @@ TEST_CASE("events are delivered one after the other, and each moves the position
   CHECK(w.deliver(200).empty());
   CHECK(w.work.position() == 11);
   CHECK(w.deliver(204).empty());
-  CHECK(w.work.position() == 20); // nothing between 14 and 20 is wanted
+  CHECK(w.work.position() == 20); // no event between 14 and 20 is wanted
   CHECK(w.posted == ids{11, 14});
   CHECK_FALSE(w.work.next_at());
   w.work.nudge();
@@ -162,7 +162,7 @@ TEST_CASE("a receiver that is gone gets nothing more", "[webhooks]") {
   CHECK_FALSE(w.work.to_send(w.now.boot));
   CHECK_FALSE(w.work.wants_to_read(w.now.boot));
   CHECK_FALSE(w.work.next_at());
-  CHECK(w.work.position() == 10); // the next start begins there
+  CHECK(w.work.position() == 10); // the next start continues there
   CHECK(w.work.state(w.now).starts_with("disabled"));
 }
 

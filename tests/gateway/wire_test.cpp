@@ -1,4 +1,4 @@
-// HTTP itself: keep-alive, pipelining, limits, routes, broken requests, the Unix listener, the end.
+// HTTP itself: keep-alive, pipelining, limits, routes, broken requests, the Unix listener, shutdown.
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
@@ -234,7 +234,7 @@ TEST_CASE("the time for a header is not wound up by the bytes that drip in") {
   slow.send("a");
   slow.send("b");
   CHECK(slow.at_end());
-  // One that has sent nothing may wait for as long as an idle connection may.
+  // A connection that has sent nothing may wait for as long as an idle connection may.
   CHECK(silent.ask("GET", "/healthz").status == 200);
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("who only waits makes room for who has something to say, the longest w
   CHECK(second.ask("GET", "/healthz").status == 200);
   auto dripping = world.connect();
   dripping.send("GET /healthz HT");
-  CHECK(second.ask("GET", "/healthz").status == 200); // now it waits less long than the first
+  CHECK(second.ask("GET", "/healthz").status == 200); // now it has been idle for less time than the first
   auto newcomer = world.connect();
   CHECK(newcomer.ask("GET", "/healthz").status == 200);
   CHECK(first.at_end());
@@ -271,6 +271,6 @@ TEST_CASE("when all connections are at work the next is told so") {
   CHECK(answer.code() == "rate_limited");
   CHECK(answer.header("retry-after") == "1");
   CHECK(newcomer.at_end());
-  auto canceller = world.connect(); // a few places are left for cancels
+  auto canceller = world.connect(); // a few places are reserved for cancels
   CHECK(canceller.ask("POST", "/v1/cancels", gateway_world::admin(), R"({"scope":"idle"})").status == 200);
 }

@@ -1,4 +1,4 @@
-// The world of the gateway's tests.
+// Implementation of the world of the gateway's tests.
 #include "tests/gateway/world.hpp"
 
 #include <chrono>

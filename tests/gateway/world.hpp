@@ -1,4 +1,4 @@
-// A running gateway on a loopback port over a real store, a played controller and real output files in memory.
+// A running gateway on a loopback port over a real store, a fake controller and real output files in memory.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ class memory_output : public output_store {
  public:
   void write(const operation_id& id, stream which, const std::string& bytes);
   void end(const operation_id& id);
-  /// Waits until somebody watches this operation.
+  /// Waits until this operation has a watcher.
   void wait_for_watcher(const operation_id& id);
   std::vector<std::string> inputs();
 
@@ -66,9 +66,9 @@ class gateway_world {
   static header_list with(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
   static header_list admin() { return with(admin_secret); }
   static header_list watching(std::string last_event_id = {});
-  /// A token of this role and scope, made through the API; its secret.
+  /// The secret of a token with this role and scope, made through the API.
   std::string token(const std::string& role, const std::string& scope = {});
-  /// One request on a connection of its own.
+  /// One request on a new connection.
   http_reply ask(const std::string& method, const std::string& target, const header_list& headers,
                  const std::string& body = {});
   http_reply get(const std::string& target) { return ask("GET", target, admin(), {}); }

@@ -1,6 +1,6 @@
 """docs/GUARANTEES.md has all 13 guarantees, and every file, test, invariant, property and wrong turn that it names exists.
 
-A list line `FILE OR FOLDER`: "name", "name" says that each name stands in that file, or in some file of that folder; a name that begins
+A list line `FILE OR FOLDER`: "name", "name" says that each name occurs in that file, or in a file of that folder; a name that begins
 with test_ must be a function. Every other path in backquotes must exist.
 
 usage: check_guarantees.py ROOT
@@ -19,7 +19,7 @@ SOURCES = (".cpp", ".hpp", ".py", ".pml", ".md", ".txt")
 
 def text_of(path: pathlib.Path) -> str:
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in SOURCES and p.is_file())
-    # A long literal is written in pieces.
+    # A long literal can be split into pieces.
     return "\n".join(re.sub(r'"\s*\n\s*"', "", file.read_text(encoding="utf-8")) for file in files)
 
 

@@ -1,5 +1,5 @@
-"""Finds names that two sources of one room both keep to themselves (unnamed namespaces): a reader who looks for one
-finds the other, twins stay unshared, and the sources could not be compiled at once. Prints both places; exit 1 if there
+"""Finds names that two sources of one room each define in an unnamed namespace: a reader who looks for one
+finds the other, duplicates stay unshared, and the sources cannot be compiled as one. Prints both places; exit 1 if there
 are any.
 
 usage: check_names.py ROOT | check_names.py --self-test
@@ -13,7 +13,7 @@ from typing import Iterator, NamedTuple
 from source import Source, all_sources, parse
 
 ROOMS_OF_SOURCES = ("protocol", "storage", "actors", "controller", "worker", "integrations", "cli")
-APART = re.compile(r".*_main\.cpp$|worker/tools/")  # programs of their own
+APART = re.compile(r".*_main\.cpp$|worker/tools/")  # separate programs
 
 
 class Name(NamedTuple):
@@ -23,8 +23,8 @@ class Name(NamedTuple):
 
 
 def declarations(code: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What stands in an unnamed namespace, each up to its `{` or `;`, with the namespaces around it."""
-    stack: list[str | None] = []  # a namespace's name; None for any other brace
+    """The declarations in an unnamed namespace, each up to its `{` or `;`, with the namespaces around it."""
+    stack: list[str | None] = []  # the name of a namespace; None for any other brace
     text = ""
     for char in code:
         here = tuple(name for name in stack if name is not None)
@@ -49,7 +49,7 @@ def declarations(code: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def parameters(text: str) -> str:
-    """The types of a parameter list, without names, defaults, const and references: by value or by reference, a call fits both."""
+    """The types of a parameter list, without names, defaults, const and references: a call fits both by value and by reference."""
     types = []
     for one in re.split(r",(?![^<(]*[>)])", text):
         one = re.sub(r"=.*|\[\[.*?\]\]", "", one).strip()

@@ -44,8 +44,8 @@ def sections(text: str):
             continue
         names = re.findall(r"x\.(\w+)", order.group(1) or order.group(2))
         declared = {}
-        joined = re.sub(r"\n\s+///<", "", body)  # a remark may go on in the next line
-        joined = re.sub(r">\n\s+(?=\w+;)", "> ", joined)      # and a name may stand below its type
+        joined = re.sub(r"\n\s+///<", "", body)  # a remark can continue on the next line
+        joined = re.sub(r">\n\s+(?=\w+;)", "> ", joined)      # and a name can be on the line after its type
         for line in joined.split("\n"):
             found = FIELD.match(line)
             if found and "static" not in found.group(1):

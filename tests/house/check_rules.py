@@ -36,7 +36,7 @@ def broken_words(source: Source):
     for rule in rules.WORDS:
         if not re.match(rule.where, source.path):
             continue
-        # Marks of unfinished work stand in comments, everything else is looked for in code only.
+        # Marks of unfinished work are in comments; all other rules look at code only.
         for line, text in enumerate(source.lines if rule.name == UNFINISHED else source.code, 1):
             found = re.search(rule.words, text)
             if found:

@@ -1,4 +1,4 @@
-"""The rules bite: for each, a file that breaks it is reported and one that does not is left alone."""
+"""For each rule, a file that breaks it is reported and a file that keeps it is not."""
 import sys
 
 from check_rules import check

@@ -1,4 +1,4 @@
-"""The rules of the house as data: DESIGN of the rooms, one row per rule, each with its reason.
+"""The rules of the house as data: the design of the rooms, one row per rule, each with its reason.
 
 A path pattern is a regular expression that must match a file's path from its beginning.
 """
@@ -35,9 +35,9 @@ ROOM_EXCEPTIONS = (
     (r"gateway/", "actors/turns/turn_scheduler.hpp"),
     # The store's readers are defined by the core, its rows by the records.
     (r"storage/", "controller/store_reader.hpp"),
-    # `quell doctor` says what this machine can contain, as the calling user, without any worker running.
+    # `quell doctor` reports the containment that this machine supports for the calling user, without a running worker.
     (r"cli/", "worker/guardian/client.hpp"),
-    # `quell talk` is a client of the voice gateway: its frames and its keys are pure, and the same as the gateway's tests use.
+    # `quell talk` is a client of the voice gateway: its frames and its keys are pure code, which the gateway's tests use, too.
     (r"cli/talk/", "integrations/voice/client_side.hpp"),
     (r"cli/talk/", "integrations/voice/words.hpp"),
 )
@@ -89,7 +89,7 @@ WORDS = (
     Words("no threads in protocol", r"protocol/(?!socket|fresh_id\.cpp)", THREADS, "protocol is pure but for its sockets; callers bring the threads"),
     Words("no clocks in protocol", r"protocol/(?!socket|fresh_id\.cpp|clock_now\.cpp)", CLOCKS, "time comes in as an argument, so that a whole cluster can be"
           " simulated from a seed"),
-    # The ballast paces its looks at the free space; nothing of that is recorded.
+    # The ballast limits the rate of its checks of the free space; nothing of that is recorded.
     Words("no clocks in storage", r"storage/(?!ballast\.cpp)", CLOCKS, "rows carry the time at which something was decided; the store does not look at a clock"),
     Words("no processes in the controller", r"(controller|gateway|quelld)/", PROCESSES, "the controller never runs users' commands and signals nobody: only a"
           " guardian does"),

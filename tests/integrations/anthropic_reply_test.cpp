@@ -1,4 +1,4 @@
-// The stream of Anthropic's Messages API, as it is and as it should not be.
+// The stream of Anthropic's Messages API, valid and broken.
 #include "tests/integrations/replies.hpp"
 
 using namespace quell;
@@ -154,7 +154,7 @@ TEST_CASE("garbage is a fault of either reader and never more than that") {
     }
     const auto deep = read(make({}), "data: {\"choices\":" + std::string(100'000, '[') + "\n\n");
     CHECK(deep.wrong->why.code == "model_broken");
-    // Wrong types everywhere are as good as absent.
+    // A field of a wrong type counts as absent.
     const auto odd = read(
         make({}),
         R"(data: {"type":3,"index":-1,"delta":[],"message":"","usage":7,"choices":[{"delta":{"content":5,"tool_calls":[null,3,{"index":"x","function":[]}]}}]})"

@@ -1,4 +1,4 @@
-// Cancel: the server sees the hang-up, nothing is told afterwards, `closed` comes exactly once.
+// Cancel: the server sees the hang-up, no event follows, `closed` is called exactly once.
 #include <catch2/catch.hpp>
 
 #include <netdb.h>
@@ -26,7 +26,7 @@ moves endless() {
 
 } // namespace
 
-// Stands before the C library's: the name slow.test is looked up for as long as a test wants, and no other name is
+// Overrides the C library's function: the look-up of slow.test takes as long as a test wants, and no other name is
 // known.
 extern "C" int getaddrinfo(const char* node, const char*, const addrinfo*, addrinfo**) {
   if (node && std::string_view(node) == "slow.test") {
@@ -111,7 +111,7 @@ TEST_CASE("a cancel does not wait for a name that is being looked up") {
     REQUIRE(lookup_changed.wait_for(lock, patience, [] { return lookup_begun; }));
   }
   call->cancel(closed.one());
-  closed.wait_for(1); // while the look-up goes on
+  closed.wait_for(1); // while the look-up runs
   {
     const std::lock_guard lock(lookup_guard);
     CHECK_FALSE(lookup_released);
@@ -166,7 +166,7 @@ TEST_CASE("once cancel returns the listener is not running and never runs again"
     std::atomic<bool> any = false;
     auto* counter = alive.get();
     const auto call = client->ask(settings_for(server.url()), asking("x"), [counter, &any](model_event) {
-      ++*counter; // freed memory if told too late: what the sanitizers look for
+      ++*counter; // freed memory if an event came too late: the sanitizers would report it
       any = true;
       any.notify_all();
       ++*counter;
@@ -204,7 +204,7 @@ TEST_CASE("1,000 streams cancelled at once: every socket closed, every closed ca
   constexpr std::size_t count = 1000;
   http_server server([](const http_ask& ask) -> moves {
     moves slow{chunked_head(), chunk(said("x"))};
-    if (ask.number % 2 == 0) return slow; // half of them silent, half of them talking
+    if (ask.number % 2 == 0) return slow; // half of them are silent, half of them send text
     for (int i = 0; i < 60; ++i) {
       slow.push_back(quell::testing::pause(1s));
       slow.push_back(chunk(said("x")));

@@ -1,4 +1,4 @@
-// The gateway's session as a pure machine: opcodes in, effects out, on a clock that is handed in.
+// The gateway's session as a pure machine: opcodes in, effects out, on a clock that the test sets.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ struct world {
   void receive(const json& frame, double jitter = 0.5) { look(machine.received(frame.dump(), now, jitter)); }
   void pass(milliseconds d) { now = now + d; }
   void tick() { look(machine.tick(now, 0.5)); }
-  /// To the instant at which the machine wants to be woken.
+  /// Advances to the instant at which the machine wants to be woken.
   void to_next() {
     REQUIRE(machine.next_at());
     now = *machine.next_at();
@@ -69,7 +69,7 @@ struct world {
     ready();
     take();
   }
-  /// Back on a new connection, up to its hello.
+  /// Reconnects, up to the hello of the new connection.
   void reconnect() {
     to_next();
     look(machine.connected(now));
@@ -117,7 +117,7 @@ TEST_CASE("heartbeats come at the interval, the first after a random part of it,
   w.pass(1s);
   w.receive({{"op", 1}});
   CHECK(w.take().back() == "send 1");
-  w.receive({{"op", 1}}); // a flood of them is not answered one by one
+  w.receive({{"op", 1}}); // a flood of requested heartbeats is not answered one by one
   CHECK(w.take().empty());
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("an invalid session begins anew after a random wait, unless it may be 
   w.look(w.machine.connected(w.now));
   w.hello();
   CHECK(w.take().back() == "send 2");
-  w.ready(1); // numbers begin anew
+  w.ready(1); // numbers begin again at 1
   CHECK(w.machine.is_ready());
   w.take();
   w.receive({{"op", 9}, {"d", true}}, 0.5);
@@ -234,19 +234,19 @@ TEST_CASE("an entrance that never comes about is given up in time", "[discord]")
   world w;
   w.look(w.machine.start(w.now));
   w.take();
-  w.to_next(); // the address
+  w.to_next(); // the timeout of the address
   CHECK(w.take().empty());
   w.to_next();
   CHECK(w.take() == words{"find"});
   w.look(w.machine.found_address("wss://gateway.test", w.now));
   w.take();
-  w.to_next(); // the connection
+  w.to_next(); // the timeout of the connection
   CHECK(w.take() == words{"hang up 4000"});
   w.to_next();
   w.look(w.machine.found_address("wss://gateway.test", w.now));
   w.look(w.machine.connected(w.now));
   w.take();
-  w.to_next(); // the hello
+  w.to_next(); // the timeout of the hello
   CHECK(w.take() == words{"hang up 4000"});
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("Ed25519 holds for the vectors of RFC 8032 and for nothing near them",
 }
 
 TEST_CASE("only what Discord signed just now, and after we opened, comes in", "[discord]") {
-  // The first vector: an empty message, that is, no timestamp and no body, is no call.
+  // The first vector is an empty message: without timestamp and body it is not a call.
   const std::chrono::sys_seconds now{1'700'000'000s};
   interaction_verifier door(hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"), now - 1000s);
   web_call call;
@@ -190,7 +190,7 @@ TEST_CASE("a reply is a message that mentions nobody and carries a Stop button w
   a.message = "discord:100";
   CHECK(request_of(a, "n.5")->path == "/channels/7/messages/100/reactions/%F0%9F%9B%91/@me");
   a.message = "discord:i300";
-  CHECK_FALSE(request_of(a, "n.6")); // a command is no message that could be reacted to
+  CHECK_FALSE(request_of(a, "n.6")); // a command is not a message that could get a reaction
   auto question = post("may I?");
   question.asks = {operation_id::fresh(), "exec", "{}", true};
   CHECK(json::parse(request_of(question, "n")->body)["components"][0]["components"].size() == 2);

@@ -46,7 +46,7 @@ TEST_CASE("a cut goes neither through a fence nor between it and its code", "[fe
   CHECK(cut_outside_fence(text, fence + 1, 0) == fence);
   CHECK(cut_outside_fence(text, fence + 2, 0) == fence);
   CHECK(cut_outside_fence(text, text.find("code"), 0) == fence);
-  CHECK(cut_outside_fence(text, text.find("code"), fence + 1) == text.find("code")); // it is shown already
+  CHECK(cut_outside_fence(text, text.find("code"), fence + 1) == text.find("code")); // the fence is already shown
   CHECK(cut_outside_fence(text, text.find("ode"), 0) == text.find("ode"));
   CHECK(cut_outside_fence(text, text.size(), 0) == text.size());
 }
@@ -138,7 +138,7 @@ TEST_CASE("no message is too long or ends within code, and no character is lost"
     }
     for (const char c : text)
       if (c != '`' && c != '\n') wanted += c;
-    // What was added is nothing but fences and their language.
+    // The only added characters are fences and their language.
     std::size_t at = 0;
     for (const char c : wanted) {
       at = bare.find(c, at);

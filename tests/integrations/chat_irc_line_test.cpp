@@ -1,4 +1,4 @@
-// Lines, names and texts of IRC: read generously, written strictly, cut where people would cut them.
+// Lines, names and texts of IRC: read leniently, written strictly, cut at natural places.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -111,7 +111,7 @@ TEST_CASE("any text becomes lines that fit and, joined again, are the text") {
       RC_ASSERT(line.size() <= most);
       RC_ASSERT(is_utf8(line));
       RC_ASSERT(line.find('\n') == std::string::npos);
-      // Only line breaks, and blanks of lines with nothing else, may lie in between.
+      // Only line breaks, and the spaces of blank lines, may lie in between.
       while (text.compare(at, line.size(), line) != 0) {
         RC_ASSERT(at < text.size() && (text[at] == '\n' || text[at] == ' '));
         ++at;

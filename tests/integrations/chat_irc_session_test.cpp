@@ -24,7 +24,7 @@ irc_settings usual() {
 struct irc_world : session_world {
   explicit irc_world(irc_settings s = usual()) : session_world(made), made(std::move(s)) {}
   void line(const std::string& text) { says(text + "\r\n"); }
-  /// Up to a channel joined, by a server that says as little as it may.
+  /// Registers and joins a channel, with a server that sends the minimum.
   void registers(const std::string& features = "CASEMAPPING=ascii CHANTYPES=#") {
     connect();
     line(":s CAP * LS :message-tags multi-prefix");
@@ -128,7 +128,7 @@ TEST_CASE("a taken nick leads to others, and later back to the wanted one") {
   w.line(":clanky3!q@h JOIN #dev");
   w.sent();
   w.channel("clanky3: build");
-  w.channel("clanky: build too"); // people still call it so
+  w.channel("clanky: build too"); // people still use the old name
   REQUIRE(w.heard.size() == 2);
   CHECK(w.heard[0].message.bot_names == std::vector<std::string>{"clanky3", "clanky"});
   w.passes(61s);
@@ -168,7 +168,7 @@ TEST_CASE("with everything heard, talk is a message too") {
   w.channel("\x01"
             "ACTION waves\x01");
   REQUIRE(w.heard.size() == 2);
-  CHECK(w.heard[0].message.addressed == true); // what is not addressed would start nothing
+  CHECK(w.heard[0].message.addressed == true); // a message that is not addressed would start nothing
   CHECK(w.heard[1].message.text == "waves");
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("a flood is bounded, and a stop in it still counts") {
   CHECK(w.has_sent("Too many messages at once"));
   w.decides(chat::decision{});
   w.channel("clanky: one more");
-  CHECK(w.heard.size() == 65); // there is room for cancels only, until enough are decided
+  CHECK(w.heard.size() == 65); // only cancels are accepted until enough messages are decided
 }
 
 TEST_CASE("what quelld does not take is said so") {
@@ -350,7 +350,7 @@ TEST_CASE("a call that waits is asked about in text and answered by the end of i
           R"({"operation":")" + call.text() + R"(","name":"exec","input":{"cmd":"make"},"rule":"exec"})");
   const auto tail = call.text().substr(28);
   CHECK(w.has_sent("approve " + tail));
-  w.line(":mia!m@h PRIVMSG clanky :approve " + tail); // not where it was asked
+  w.line(":mia!m@h PRIVMSG clanky :approve " + tail); // not the place of the question
   CHECK(w.approvals.empty());
   w.channel("clanky: approve " + tail);
   REQUIRE(w.approvals.size() == 1);
@@ -358,7 +358,7 @@ TEST_CASE("a call that waits is asked about in text and answered by the end of i
   CHECK(w.approvals[0].order.scope.text() == dev);
   CHECK(w.approvals[0].order.approved);
   CHECK(w.approvals[0].order.by.name == "mia");
-  CHECK(w.approvals[0].order.by.account.empty()); // a nick is anybody's
+  CHECK(w.approvals[0].order.by.account.empty()); // anyone can take a nick
 }
 
 TEST_CASE("a text of the server or of a person never becomes a line of ours") {
@@ -388,6 +388,6 @@ TEST_CASE("directly it is spoken to by admitted accounts only, as the network te
   w.line("@account=kim :mia!m@h PRIVMSG clanky :I am kim");
   CHECK(w.heard.empty());
   w.line("@account=mia :other!m@h PRIVMSG clanky :hello");
-  REQUIRE(w.heard.size() == (knows ? 1U : 0U)); // a tag that was not agreed upon says nothing
+  REQUIRE(w.heard.size() == (knows ? 1U : 0U)); // a tag that was not negotiated is ignored
   if (knows) CHECK(w.heard[0].message.author.account == "mia");
 }

@@ -1,4 +1,4 @@
-// What was said while nobody listened: what is said of it, and what a stop keeps from beginning.
+// Messages sent while quelld was away: the report about them, and the turns that a stop prevents.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>

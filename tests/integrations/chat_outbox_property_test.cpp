@@ -1,4 +1,4 @@
-// Whatever is said, however it is cut and whatever a service refuses: each code point arrives once and in order.
+// For every text, every way to cut it and every refusal of the service: each code point arrives once and in order.
 #include <rapidcheck.h>
 
 #include "protocol/utf8.hpp"
@@ -39,7 +39,7 @@ outbox_rules random_rules() {
   return r;
 }
 
-/// A service in a bad mood: refuses for now, breaks connections after having done what was asked.
+/// An unreliable service: refuses temporarily, breaks connections after having performed the request.
 void moody_pump(played_service& s) {
   for (const auto& a : s.box.due(s.now)) {
     s.asked.push_back(a);
@@ -85,7 +85,7 @@ TEST_CASE("every code point of a reply arrives exactly once and in order, and ne
     s.run_dry();
     RC_ASSERT(s.box.dropped() == 0U);
     RC_ASSERT(s.box.waiting() == 0U);
-    // A working line may be left in a message that could not be edited any more.
+    // A working line can stay in a message that could not be edited any more.
     std::string all;
     for (const auto& id : s.order) {
       auto one = s.messages.at(id);
@@ -124,7 +124,7 @@ TEST_CASE("after a stop nothing of the reply is sent that was not in flight, whe
     const auto before = s.messages;
     const auto count = s.asked.size();
     s.run_dry();
-    // First of all the acknowledgement, then at most closing edits with what is shown already.
+    // The acknowledgement comes first, then at most closing edits with text that is already shown.
     RC_ASSERT(s.asked.size() > count);
     const std::string word = s.rules.one_line ? "🛑 stopped Stopped it." : "🛑 stopped\nStopped it.";
     RC_ASSERT(s.asked[count].text == word);
@@ -132,7 +132,7 @@ TEST_CASE("after a stop nothing of the reply is sent that was not in flight, whe
       auto one = s.messages.at(id);
       if (one == word) continue;
       if (const auto mark = one.find("⏹ stopping…"); mark != std::string::npos) one.resize(mark);
-      // An edit whose fate was unknown may be taken back; nothing is added, and no message is new.
+      // An edit whose fate was unknown can be reverted; nothing is added, and no message is new.
       RC_ASSERT(before.contains(id));
       RC_ASSERT(without_space(before.at(id)).starts_with(without_space(one)));
     }

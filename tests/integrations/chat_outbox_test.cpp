@@ -1,4 +1,4 @@
-// The send queue of a connector: what a service is told, in which order, and what a stop leaves unsaid.
+// The send queue of a connector: the requests to a service, their order, and the text that a stop leaves unsent.
 #include "tests/integrations/chat_outbox_world.hpp"
 
 using namespace quell;
@@ -285,7 +285,7 @@ TEST_CASE("what a begun call asks is shown in its server's words, and is answere
   CHECK(s.asked.back().asks->call == question);
   s.tell("approval_resolved", turn, R"({"operation":")" + call.text() + R"(","decision":"approved","by":null})");
   s.run_dry();
-  CHECK(s.asked.back().is_live); // that was whether it may begin
+  CHECK(s.asked.back().is_live); // that was the approval to begin
   s.tell("approval_resolved", turn,
          R"({"operation":")" + call.text() + R"(","decision":"cancelled","by":null,"question":")" + question.text() +
              R"("})");

@@ -1,4 +1,4 @@
-// The send queue of a connector when a service is slow, down, or unsure, and when there is too much to say.
+// The send queue of a connector when a service is slow, down, or unsure, and when there is too much to send.
 #include "tests/integrations/chat_outbox_world.hpp"
 
 using namespace quell;
@@ -111,7 +111,7 @@ TEST_CASE("where a post that comes twice is done once, one of which nobody knows
     if (tries == 0) key = a[0].key;
     CHECK(a[0].key == key);
     if (has_arrived && tries == 0) s.perform(a[0]);
-    // One that was certainly not done says nothing about the one before it.
+    // An attempt that certainly failed tells nothing about the attempt before it.
     s.box.done(a[0].number, {tries % 2 == 0 ? outcome::unknown : outcome::not_sent}, s.now);
     if (tries == 0) s.complete(turn, "first second");
     REQUIRE(s.box.next_at(s.now));

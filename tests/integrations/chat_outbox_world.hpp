@@ -1,4 +1,4 @@
-// A chat service that an outbox speaks to, played: it keeps its messages and the rules, and time is handed in.
+// A played chat service for an outbox: it keeps its messages and enforces its rules; time is passed in.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -26,7 +26,7 @@ struct played_service {
 
   static scope_path place(const std::string& text = "slack/T1/C1") { return *scope_path::parse(text); }
 
-  /// What quelld decided about a message.
+  /// quelld's decision about a message.
   static decision taken(const message_id& m) {
     decision d;
     d.what = decided::turn;
@@ -74,7 +74,7 @@ struct played_service {
     return made + "\"";
   }
 
-  /// The service does as told. Checks the limits that it would enforce.
+  /// Performs the action, and checks the limits that the service would enforce.
   done_how perform(const action& a) {
     if (a.what == action_kind::react) {
       said.push_back("react " + a.message + " " + a.text);
@@ -98,7 +98,7 @@ struct played_service {
     said.push_back("post " + a.text);
     return {outcome::sent, id};
   }
-  /// What may go now goes, and is done at once.
+  /// Sends everything that may be sent now, and completes it at once.
   void pump() {
     for (int round = 0; round < 1000; ++round) {
       const auto actions = box.due(now);
@@ -110,7 +110,7 @@ struct played_service {
     }
     FAIL("the outbox never rests");
   }
-  /// Time goes on until nothing waits.
+  /// Advances time until nothing waits.
   void run_dry() {
     for (int round = 0; round < 100'000; ++round) {
       pump();

@@ -1,4 +1,4 @@
-// What a connector keeps over a restart, and what it makes of edits and deletions.
+// The state that a connector keeps over a restart, and its handling of edits and deletions.
 #include "integrations/chat/follow_ups.hpp"
 #include "integrations/chat/heard_marks.hpp"
 #include "integrations/chat/notebook.hpp"
@@ -20,7 +20,7 @@ outbox_rules with_buttons() {
   return r;
 }
 
-/// The next life of a service that goes on: it knows its messages.
+/// The next life of a service that continues: it knows its messages.
 struct next_life : played_service {
   explicit next_life(const played_service& before) : played_service(before.rules) {
     order = before.order;
@@ -29,7 +29,7 @@ struct next_life : played_service {
   }
 };
 
-/// quelld, which answers when the test says so.
+/// A quelld that answers on the test's command.
 struct slow_host final : host {
   void say(said, std::function<void(result<decision>)>) override { FAIL("the connector says it"); }
   void approve(approval_order, std::function<void(result<void>)>) override { FAIL("nobody approves"); }
@@ -40,7 +40,7 @@ struct slow_host final : host {
   void look(std::vector<operation_id>, std::function<void(std::vector<std::optional<status>>)> done) override {
     answers.push_back([this, done] { done({now}); });
   }
-  /// Until nothing more is asked.
+  /// Answers until nothing is outstanding.
   void answer() {
     while (!answers.empty()) {
       const auto all = std::exchange(answers, {});
@@ -89,7 +89,7 @@ TEST_CASE("a reply under way that ended with its program is brought to its end i
   const auto which = next.box.recover(s.box.kept(), next.now);
   CHECK(which == std::vector<operation_id>{turn});
   next.box.looked(turn, std::nullopt, next.now);
-  next.abort(turn, "interrupted"); // told after all: nothing is said twice
+  next.abort(turn, "interrupted"); // the event arrives after all: nothing is sent twice
   next.run_dry();
   CHECK(next.said == strings{"edit 1 Let me see\n⚠️ The reply ended early."});
   REQUIRE_FALSE(next.asked.empty());
@@ -265,7 +265,7 @@ TEST_CASE("an edit stops the turn of its message and says the other words, each 
   chat_room room;
   CHECK(room.all.said_now("k", chat_room::message("old")));
   CHECK_FALSE(room.all.said_now("k", chat_room::message("old")));
-  room.all.edited("k", chat_room::message("new"), "e1", false); // before its decision
+  room.all.edited("k", chat_room::message("new"), "e1", false); // before the first message is decided
   room.at.answer();
   CHECK(room.at.stopped.empty());
   room.all.decided("k", chat_room::turned(turn));
@@ -273,10 +273,10 @@ TEST_CASE("an edit stops the turn of its message and says the other words, each 
   CHECK(room.at.stopped == strings{"its message was edited"});
   CHECK(room.dropped == strings{turn.text()});
   CHECK(room.said == strings{"new > 1"});
-  room.all.edited("k", chat_room::message("new"), "e1", false); // told again
+  room.all.edited("k", chat_room::message("new"), "e1", false); // a repeat
   room.all.edited("k", chat_room::message("newer"), "e2", false);
   room.at.answer();
-  CHECK(room.said.size() == 1); // it waits for the decision about the one before
+  CHECK(room.said.size() == 1); // it waits for the decision about the earlier edit
   room.all.decided("k/e1", chat_room::turned(call));
   room.at.answer();
   CHECK(room.said == strings{"new > 1", "newer > 1"});

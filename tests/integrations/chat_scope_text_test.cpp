@@ -1,4 +1,4 @@
-// Names of chat services as segments of scopes: every byte string has its own, and comes back.
+// Names of chat services as segments of scopes: each byte string has its own segment, and survives the round trip.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -63,7 +63,7 @@ TEST_CASE("lengths are counted as the services count them") {
   CHECK(length_of(text, length_unit::bytes) == 10);
   CHECK(length_of(text, length_unit::characters) == 4);
   CHECK(length_of(text, length_unit::utf16) == 5);
-  CHECK(fitting(text, 4, length_unit::utf16) == 6); // not half of the pair
+  CHECK(fitting(text, 4, length_unit::utf16) == 6); // not half of a surrogate pair
   CHECK(good_cut("one two three", 9, length_unit::characters) == 8);
   CHECK(good_cut("one\ntwo three", 9, length_unit::characters) == 8);
   CHECK(good_cut("abcdefghij", 4, length_unit::characters) == 4);

@@ -1,4 +1,4 @@
-// A chat session with time handed in by a test, and what it wants collected.
+// A chat session whose time the test sets, with its effects collected.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Slack: signatures, what its requests say, what it is asked for, and what its answers mean.
+// Slack: signatures, the meaning of its requests and answers, and the requests to it.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// How a stop is told in a chat: "stopping" at the fence, "stopped" with the proof, and never the other way round.
+// The texts of a stop in a chat: "stopping" at the fence, "stopped" with the proof, and never the other way round.
 #include "tests/integrations/chat_outbox_world.hpp"
 
 using namespace quell;
@@ -13,7 +13,7 @@ const operation_id turn = operation_id::fresh();
 const message_id said_stop = message_id::fresh(), said_again = message_id::fresh();
 const cancel_id the_cancel = cancel_id::fresh(), another = cancel_id::fresh();
 
-/// A service, and a stop that goes its way in it.
+/// A service, and a stop that runs its course in it.
 struct stop_world : played_service {
   using played_service::played_service;
 
@@ -95,7 +95,7 @@ TEST_CASE("at the fence a message says stopping, and the same one says stopped o
     s.acknowledges("⚠️ not known to have ended: exec", "unconfirmed");
     s.run_dry();
     CHECK(s.messages["1"] == "⚠️ not known to have ended: exec");
-    s.acknowledges("I have stopped."); // whatever is told late
+    s.acknowledges("I have stopped."); // a late event
     s.run_dry();
     CHECK(s.messages["1"] == "⚠️ not known to have ended: exec");
   }
@@ -138,7 +138,7 @@ TEST_CASE("without edits the end is told in a second message, and a stop that is
     CHECK(s.said == strings{"post 🛑 stopping…"});
     s.acknowledges("🛑 stopping…", "stopping");
     s.run_dry();
-    CHECK(s.said.size() == 2); // said by quelld: more follows
+    CHECK(s.said.size() == 2); // quelld sent this: more follows
     s.settles();
     s.acknowledges("I have stopped.");
     s.run_dry();
@@ -258,7 +258,7 @@ TEST_CASE("the mark of a stop waits for no pace") {
   stop_world s{r};
   s.start(turn);
   s.delta(turn, 0, "Some words");
-  s.pump(); // the only token
+  s.pump(); // the only free request
   s.decides(said_stop, "m7", false);
   s.pump();
   CHECK(s.said.back() == "edit 1 Some words\n⏹ stopping…");
@@ -307,7 +307,7 @@ TEST_CASE("a reply that says stopping goes on to in the next life, and a restart
   REQUIRE(next.box.recover(s.box.kept(), next.now) == std::vector<operation_id>{turn});
   SECTION("it still ends") {
     next.box.looked(turn, status::cancelling, next.now);
-    next.delta(turn, 10, " and more"); // told late: its stop was accepted by the life before
+    next.delta(turn, 10, " and more"); // a late event: the life before had accepted its stop
     next.run_dry();
     CHECK(next.said.empty());
   }
@@ -331,7 +331,7 @@ TEST_CASE("the next life tells the end of a stop where its beginning stands", "[
     REQUIRE(s.messages["1"] == "🛑 stopping…");
     next_life next{s};
     CHECK(next.box.recover(s.box.kept(), next.now).empty());
-    CHECK(next.box.kept().empty()); // once: its end may have been told before
+    CHECK(next.box.kept().empty()); // only once: its end can have been shown before
     next.run_dry();
     CHECK(next.said.empty());
     SECTION("with the proof") {

@@ -1,4 +1,4 @@
-// Telegram: what its updates say, what it is asked for, and what its answers mean.
+// Telegram: the meaning of its updates and answers, and the requests to it.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
@@ -68,7 +68,7 @@ TEST_CASE("a message of a person is read, with its chat, topic and author") {
   CHECK(m.user == "5");
   CHECK(m.user_name == "Mia M.");
   CHECK_FALSE(m.is_addressed);
-  CHECK(read(said_json("hello", {{"message_thread_id", 9}})).topic.empty()); // a thread of replies is no topic
+  CHECK(read(said_json("hello", {{"message_thread_id", 9}})).topic.empty()); // a thread of replies is not a topic
 }
 
 TEST_CASE("an edit is the message as it is now, and no edit without its time") {

@@ -1,4 +1,5 @@
-// The loop of connectors over a real server: what was answered, what certainly was not sent, and what nobody knows.
+// The loop of connectors over a real server: requests that were answered, that were certainly not sent, and whose fate
+// is unknown.
 #include <catch2/catch.hpp>
 
 #include <future>

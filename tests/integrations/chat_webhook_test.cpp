@@ -1,4 +1,4 @@
-// Standard Webhooks: signatures, the body of an incoming message, and the connector that takes it in.
+// Standard Webhooks: signatures, the body of an incoming message, and the connector that accepts it.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ std::string now_text() {
       std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()).time_since_epoch().count());
 }
 
-/// Takes what is said and decides that it is a turn.
+/// Accepts each message and decides that it is a turn.
 struct listening_host final : host {
   std::vector<said> heard;
   std::optional<fault> refuses;
@@ -152,7 +152,7 @@ TEST_CASE("a delivery that comes twice says the same message, one that lies is r
   CHECK(w.post(hello, "msg_1").status == 202);
   CHECK(w.post(hello, "msg_1").status == 202);
   REQUIRE(w.at.heard.size() == 2);
-  CHECK(w.at.heard[0].id == w.at.heard[1].id); // the host does nothing the second time
+  CHECK(w.at.heard[0].id == w.at.heard[1].id); // the host ignores the second one
   CHECK(refusal(w.post(R"({"text":"other","author":{"id":"u1"}})", "msg_1")) == "id_conflict");
   CHECK(w.at.heard.size() == 2);
 }

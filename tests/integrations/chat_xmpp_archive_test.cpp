@@ -1,4 +1,4 @@
-// What was said in a room while nobody was there, against a server played stanza by stanza.
+// Messages of a room while the bot was away, against a server played stanza by stanza.
 #include "tests/integrations/chat_xmpp_world.hpp"
 
 using namespace quell;
@@ -63,7 +63,7 @@ TEST_CASE("what a room keeps is said in order, page by page, and what is said me
   w.enters();
   w.keeps_archive();
   CHECK(w.has_sent("<after>a-1</after>"));
-  CHECK(w.has_sent("<value>2027-01-14T08:00:00Z</value>")); // a day before
+  CHECK(w.has_sent("<value>2027-01-14T08:00:00Z</value>")); // one day earlier
   w.tells_missed("a-2", "clanky: one");
   w.tells_missed("a-3", "just talk");
   w.tells_missed("a-4", "clanky: mine", "clanky");

@@ -1,4 +1,4 @@
-// Streams of XMPP: read in any pieces, within limits, and written so that nobody's text becomes markup.
+// Streams of XMPP: read in any pieces, within limits, and written so that no text becomes markup.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 

@@ -1,4 +1,4 @@
-// The client against a real server: streams, retries, deadlines, and what goes wrong on the way.
+// The client against a real server: streams, retries, deadlines, and errors at every stage.
 #include <catch2/catch.hpp>
 
 #include "tests/integrations/heard.hpp"
@@ -9,7 +9,7 @@ using namespace quell::testing;
 
 namespace {
 
-/// Asks once and hears it to its end.
+/// Asks once and collects the events to the end.
 heard asked(model_client& client, const model_settings& settings, const std::string& text = "hello") {
   heard heard;
   const auto call = client.ask(settings, asking(text), heard.listener());
@@ -59,7 +59,7 @@ TEST_CASE("a connection is used again after an answer that came whole") {
   auto client = open_client();
   for (int i = 0; i < 5; ++i) {
     CHECK(asked(*client, settings_for(server.url())).text() == "Hello");
-    // The end is told before the last formality of HTTP has come; the next call may find the connection still busy.
+    // The end is reported before HTTP's last bytes have arrived; the next call can find the connection still busy.
     server.until("the answer to be sent", [&] { return server.asks().size() == static_cast<std::size_t>(i + 1); });
   }
   CHECK(server.accepted() <= 3);
@@ -169,7 +169,7 @@ TEST_CASE("every deadline ends the call and closes its connection") {
   for (const auto& [text, words] : {std::pair{"silent", "nothing came for 200 ms"},
                                     {"idle", "stopped coming for 300 ms"},
                                     {"endless", "no end after 1 s"}}) {
-    auto settings = settings_for(server.url()); // one short limit at a time: a loaded machine may run into any
+    auto settings = settings_for(server.url()); // one short limit at a time: a loaded machine can exceed any of them
     if (text == std::string("silent")) settings.first_event_timeout = 200ms;
     if (text == std::string("idle")) settings.idle_timeout = 300ms;
     if (text == std::string("endless")) settings.whole_timeout = 1000ms;

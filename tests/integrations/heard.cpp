@@ -1,4 +1,4 @@
-// What this process holds open.
+// Open descriptors of this process.
 #include "tests/integrations/heard.hpp"
 
 #include <filesystem>
@@ -7,7 +7,7 @@ namespace quell::testing {
 
 std::size_t descriptors() {
   const auto all = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all))) - 1; // the iterator's own
+  return static_cast<std::size_t>(std::distance(begin(all), end(all))) - 1; // without the iterator's own
 }
 
 } // namespace quell::testing

@@ -1,4 +1,4 @@
-// A listener that keeps what a call tells, and waits for it with a deadline.
+// A listener that keeps the events of a call and waits for them with a deadline.
 #pragma once
 
 #include <condition_variable>
@@ -134,7 +134,7 @@ inline std::unique_ptr<integrations::model_client> open_client(double random = 0
   return std::move(*made);
 }
 
-/// An OpenAI model at this server, quick to retry.
+/// An OpenAI model at this server, with short pauses between retries.
 inline integrations::model_settings settings_for(const std::string& url,
                                                  integrations::provider provider = integrations::provider::openai) {
   integrations::model_settings settings;

@@ -1,4 +1,4 @@
-// A real HTTP/1.1 server on a loopback port that does what a test tells it.
+// A real HTTP/1.1 server on a loopback port that a test controls.
 #include "tests/integrations/http_server.hpp"
 
 #include <algorithm>

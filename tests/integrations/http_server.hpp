@@ -1,5 +1,5 @@
-// A real HTTP/1.1 server on a loopback port that does what a test tells it: streams slowly, cuts, hangs, sends garbage,
-// and knows which of its clients have hung up. One thread with poll.
+// A real HTTP/1.1 server on a loopback port that a test controls: streams slowly, cuts, hangs, sends garbage, and knows
+// which of its clients have hung up. One thread with poll.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 inline const auto patience = patient(30s); ///< far above what anything here needs; a loaded machine is slow
 
-/// One thing that the server does with a connection, in order.
+/// One step of the server on a connection, in order.
 struct move {
   enum class kind { send, wait, close, reset } what = kind::send;
   std::string bytes;
@@ -50,7 +50,7 @@ class http_server {
   /// Clients that hung up before the server did.
   std::size_t hung_up() const { return hung_up_; }
   steady::time_point last_hang_up() const;
-  /// Fails the test if it does not come about in time.
+  /// Fails the test if the condition does not become true in time.
   void until(const std::string& what, const std::function<bool()>& done) const;
 
  private:
@@ -74,7 +74,7 @@ class http_server {
   int listener_ = -1, waker_[2] = {-1, -1};
   int port_ = 0;
   std::vector<connection> connections_;
-  mutable std::recursive_mutex guard_; // recursive: conditions that are waited for look at the same things
+  mutable std::recursive_mutex guard_; // recursive: awaited conditions read the same members
   mutable std::condition_variable_any changed_;
   std::vector<http_ask> asks_;
   std::atomic<std::size_t> accepted_ = 0, open_ = 0, hung_up_ = 0;
@@ -82,7 +82,7 @@ class http_server {
   std::thread loop_;
 };
 
-/// A status line and headers, then whatever follows until the connection closes.
+/// A status line and headers, then anything until the connection closes.
 move head(int status, const std::string& type = "text/event-stream", const std::string& more = {});
 /// The same for a body in chunks, so that the connection can be used again.
 move chunked_head();

@@ -72,7 +72,8 @@ TEST_CASE("each kind of field takes its values and no others") {
   CHECK_FALSE(fits({{"type", "string"}, {"format", "date"}}, "2026-13-28"));
   CHECK(fits({{"type", "string"}, {"format", "date-time"}}, "2026-07-28T12:00:00.5+02:00"));
   CHECK_FALSE(fits({{"type", "string"}, {"format", "date-time"}}, "2026-07-28"));
-  CHECK(fits({{"type", "string"}, {"pattern", "(a+)+$"}}, std::string(5'000, 'a') + "b")); // the server's to judge
+  // The server checks the pattern.
+  CHECK(fits({{"type", "string"}, {"pattern", "(a+)+$"}}, std::string(5'000, 'a') + "b"));
   CHECK(fits({{"type", "integer"}, {"minimum", 1}, {"maximum", 9}}, 9));
   CHECK(fits({{"type", "integer"}}, 5.0));
   CHECK_FALSE(fits({{"type", "integer"}}, 5.5));

@@ -1,4 +1,4 @@
-// Listeners that keep what an MCP call and its cancel tell, and wait for it with a deadline.
+// Listeners that keep the events of an MCP call and its cancel, and wait for them with a deadline.
 #pragma once
 
 #include <condition_variable>

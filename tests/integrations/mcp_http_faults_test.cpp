@@ -108,7 +108,7 @@ TEST_CASE("handshake and list are tried again, with pauses, and then a fault say
   CHECK(heard.tools()->size() == 1);
   client->tools(heard.reply());
   CHECK(heard.tools(2)->size() == 1);
-  CHECK(count(server, "tools/list") == 2); // kept
+  CHECK(count(server, "tools/list") == 2); // the list was kept
   auto dead = mcp_http_server("gone", "http://127.0.0.1:1/mcp", "", quick());
   mcp_heard nobody;
   (*dead)->tools(nobody.reply());

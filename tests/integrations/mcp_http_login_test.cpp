@@ -1,4 +1,4 @@
-// The MCP client over HTTP with an account: tokens that the server does not take, and what meets their renewal.
+// The MCP client over HTTP with an account: tokens that the server refuses, and events during their renewal.
 #include "tests/integrations/mcp_old_server.hpp"
 
 using namespace quell;
@@ -7,7 +7,7 @@ using namespace quell::testing;
 
 namespace {
 
-/// An account whose renewals wait until they are answered.
+/// An account whose renewals wait until the test answers them.
 class slow_account final : public mcp_credentials {
  public:
   std::string token() override {
@@ -20,7 +20,7 @@ class slow_account final : public mcp_credentials {
     if (done) waiting_.push_back(std::move(done));
     changed_.notify_all();
   }
-  /// "" = there is none.
+  /// Answers a renewal; "" = there is no token.
   void answers(const std::string& token) {
     std::function<void(bool)> done;
     {
@@ -143,7 +143,7 @@ TEST_CASE("the list of tools and the handshake wait for a token too") {
   mcp_heard heard;
   l.client->tools(heard.reply());
   l.account->answers("token-number-two");
-  CHECK(heard.tools().error().code == "mcp_broken"); // a greeting is no list
+  CHECK(heard.tools().error().code == "mcp_broken"); // a greeting is not a list
   http_server shut([](const http_ask& ask) -> moves {
     if (ask.body.empty()) return {whole(200, "")};
     const json message = json::parse(ask.body);

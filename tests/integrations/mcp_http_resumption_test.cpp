@@ -9,7 +9,7 @@ namespace {
 
 const std::string primed = "id: e-1\nretry: 100\ndata: \n\n";
 
-/// The last request for the rest of an answer.
+/// The last request that resumes an answer.
 http_ask last_rest(const http_server& server) {
   http_ask found;
   for (const http_ask& ask : server.asks())
@@ -51,7 +51,7 @@ TEST_CASE("a stream that the server closes behind an id is resumed there, and th
     CHECK(count(old.server, "tools/call") == 1);
     CHECK(rests(old.server) == 2);
     const http_ask second = last_rest(old.server);
-    CHECK(second.headers.at("last-event-id") == "7"); // of the progress
+    CHECK(second.headers.at("last-event-id") == "7"); // the id of the progress event
     CHECK(second.headers.at("accept") == "text/event-stream");
     CHECK(second.headers.at("mcp-session-id") == "s-1");
     CHECK(second.headers.at("mcp-protocol-version") == "2025-11-25");

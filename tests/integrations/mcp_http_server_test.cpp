@@ -14,7 +14,7 @@ TEST_CASE("an older server is begun with initialize, its session and version are
   CHECK(json::parse(heard.finished().result) == greeting);
   client.reset();
   auto asks = old.server.asks();
-  // What listens on the session's own stream comes beside the others.
+  // Requests that listen on the session's own stream come beside the others.
   const auto listens = std::erase_if(asks, [](const http_ask& ask) { return is_listening(ask); });
   CHECK(listens == 1);
   REQUIRE(asks.size() == 5);

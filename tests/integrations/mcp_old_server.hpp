@@ -1,4 +1,4 @@
-// An MCP server over HTTP as a test tells it, of the versions that have sessions, and a client for it.
+// An MCP server over HTTP that a test controls, of the versions that have sessions, and a client for it.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ inline std::string progress(const json& request) {
 inline std::string method_of(const http_ask& ask) {
   return ask.body.empty() ? "" : json::parse(ask.body).value("method", "");
 }
-/// The request that listens to what the server says of itself.
+/// The request that listens on the session's own stream.
 inline bool is_listening(const http_ask& ask) {
   const auto accept = ask.headers.find("accept");
   return ask.body.empty() && !ask.headers.contains("last-event-id") && accept != ask.headers.end() &&
@@ -42,7 +42,8 @@ inline bool is_listening(const http_ask& ask) {
 }
 inline const json greeting{{"content", json::array({json{{"type", "text"}, {"text", "hi"}}})}};
 
-/// A server with sessions (2025-11-25); `call` says what becomes of a call of a tool, `rest` of what resumes one.
+/// A server with sessions (2025-11-25); `call` decides the result of a tool's call, `rest` that of a request that
+/// resumes one.
 class old_server {
  public:
   explicit old_server(std::function<moves(const http_ask&, const json&)> call,

@@ -1,5 +1,5 @@
-// What an MCP server asks a human in the middle of a call, over a pair of byte streams: in versions with a handshake as
-// a request of its own, in the newest one as a result that is answered by the same call again.
+// Questions of an MCP server to a human in the middle of a call, over a pair of byte streams: in versions with a
+// handshake a separate request, in the newest one a result that the repeated call answers.
 #include "integrations/mcp/limits.hpp"
 #include "tests/integrations/mcp_talk.hpp"
 
@@ -27,7 +27,7 @@ void answers(mcp_talk& talk, mcp_call_number call, std::uint64_t number, action 
 }
 json last(const mcp_talk& talk) { return talk.wrote.back(); }
 
-/// Speaks the newest version.
+/// Shakes hands in the newest version.
 void shake_newest(mcp_talk& talk) {
   talk.refuse(1, -32601, "Method not found");
   talk.answer(talk.wrote.back()["id"], {{"supportedVersions", {"2026-07-28"}}});
@@ -79,7 +79,7 @@ TEST_CASE("a stop answers nothing but the cancel, and neither does an answer tha
   answers(talk, call, 1, action::accept, "{}");
   REQUIRE(talk.wrote.size() == wrote + 1);
   CHECK(last(talk)["method"] == "notifications/cancelled");
-  asks(talk, "q-2"); // the server goes on all the same
+  asks(talk, "q-2"); // the server continues nevertheless
   CHECK(last(talk)["error"]["code"] == -32600);
   CHECK(talk.events<question>(call).size() == 1);
 }
@@ -177,7 +177,7 @@ TEST_CASE("a stop while input is required sends nothing: the call has ended ther
   CHECK(talk.late_results(call) == std::vector<std::string>{"done"});
   answers(talk, call, 1, action::accept, "{}");
   CHECK(talk.wrote.size() == wrote);
-  // Once it is repeated it is stopped as any other, under the id of its last request.
+  // Once repeated, it is stopped like any other call, under the id of its last request.
   const auto other = talk.call();
   talk.answer(other, required({{"a", one_request}}));
   answers(talk, other, 1, action::decline);

@@ -1,4 +1,4 @@
-// What holds of an MCP session whatever comes in, in whatever order and pieces.
+// Invariants of an MCP session for every input, in every order and in any pieces.
 #include <map>
 #include <rapidcheck.h>
 
@@ -14,7 +14,7 @@ void property(const std::string& name, const std::function<void()>& body) {
   if (!rc::check(name, body)) FAIL("falsified, see above");
 }
 
-/// How often each call ended, and nothing else after that.
+/// The number of ends of each call, and a check that no event follows the end.
 struct ends {
   std::map<mcp_call_number, int> told, late;
   bool silent_after = true;
@@ -106,7 +106,7 @@ TEST_CASE("whatever order answers, late answers, cancels and the end come in, ea
         if (!std::exchange(started, true)) talk.session.start(), talk.look();
         break;
       case 4:
-        // One that was closed before it started has asked for nothing.
+        // A call that was closed before it started has sent no request.
         if (const auto asked = talk.wrote_of("initialize"); !asked.empty() && !std::exchange(shaken, true)) {
           talk.answer(asked[0]["id"], {{"protocolVersion", which % 16 == 0 ? "?" : "2025-11-25"}});
         }
@@ -137,7 +137,7 @@ TEST_CASE("whatever order answers, late answers, cancels and the end come in, ea
     ends all(talk);
     RC_ASSERT(all.silent_after);
     for (const mcp_call_number call : calls) RC_ASSERT(all.told[call] + all.late[call] == 1);
-    // Nothing is cancelled that was not asked for.
+    // No request is cancelled that the test did not cancel.
     for (const json& one : talk.wrote_of("notifications/cancelled")) {
       bool asked = false;
       for (const json& call : talk.wrote_of("tools/call")) asked |= call["id"] == one["params"]["requestId"];

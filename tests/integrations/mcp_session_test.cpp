@@ -94,7 +94,7 @@ TEST_CASE("a call tells its progress and then its result") {
   talk.shake();
   const auto call = talk.call();
   talk.progress(call, 1);
-  talk.progress(std::to_string(call), 2); // another type: not ours
+  talk.progress(std::to_string(call), 2); // another type: not our token
   talk.progress(call + 7, 3);
   talk.answer(call, {{"content", json::array({json{{"type", "text"}, {"text", "hi"}}})},
                      {"structuredContent", {{"a", 1}}},
@@ -200,7 +200,7 @@ TEST_CASE("input that is no JSON object never leaves") {
     CHECK_FALSE(ends[0].sent);
   }
   CHECK(talk.wrote.size() == before);
-  talk.call("echo", "{\n \"a\":\n \"b\\nc\" }"); // stays one line
+  talk.call("echo", "{\n \"a\":\n \"b\\nc\" }"); // the message stays on one line
   CHECK(talk.wrote.back()["params"]["arguments"] == json{{"a", "b\nc"}});
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("what is no message is complained about and kills nothing") {
   REQUIRE(talk.events<finished>(call).size() == 1);
   CHECK(json::parse(talk.events<finished>(call)[0].result)["content"][0]["text"] == "a\xEF\xBF\xBDz");
   for (int i = 0; i < 500; ++i) talk.hear(std::string("noise\n"));
-  CHECK(talk.all<mcp_effects::complaint>().size() >= 500); // whoever writes them counts and limits them
+  CHECK(talk.all<mcp_effects::complaint>().size() >= 500); // the writer of the log counts and limits them
 }
 
 TEST_CASE("a batch of the version that has them is taken apart") {

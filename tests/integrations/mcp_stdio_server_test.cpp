@@ -1,4 +1,4 @@
-// An MCP server on handed-in bytes, used from several threads at once.
+// An MCP server on a given pair of byte streams, used from several threads at once.
 #include <atomic>
 #include <deque>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The server's side: a thread that reads lines and answers as told.
+/// The server's side: a thread that reads lines and answers as the test tells it.
 class peer {
  public:
   using answers = std::function<void(peer&, const json& request)>;
@@ -196,7 +196,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
     for (int i = 0; i < 3; ++i) self.progress(request);
     if (request["id"].get<int>() % 3 != 0) self.answer(request, nothing);
   });
-  // Lines come one at a time, and a cancel behind its call.
+  // Lines come one at a time, and a cancel after its call.
   std::atomic<int> inside = 0, overlaps = 0, early = 0;
   std::set<json> calls;
   const auto write = [&, to_peer = peer.writer()](std::string line) {
@@ -220,7 +220,7 @@ TEST_CASE("nothing is told once a cancel has returned, and each late is told onc
         std::atomic<bool> any = false;
         auto* counter = alive.get();
         const auto call = server->call("x", "", [counter, &any](mcp_call_event) {
-          ++*counter; // freed memory if told too late: what the sanitizers look for
+          ++*counter; // freed memory if an event came too late: the sanitizers would report it
           any = true;
           any.notify_all();
           ++*counter;

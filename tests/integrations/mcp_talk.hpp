@@ -1,4 +1,4 @@
-// A conversation with an MCP session: what the client wrote as JSON, and what it told.
+// A conversation with an MCP session: the client's messages as JSON, and its events.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -87,7 +87,7 @@ TEST_CASE("tools that change whenever they are listed are told as they are, afte
   }
   CHECK(talk.tools().size() == 1);
   talk.list();
-  CHECK(talk.wrote.back()["method"] == "tools/list"); // not kept
+  CHECK(talk.wrote.back()["method"] == "tools/list"); // the list was not kept
   talk.give(page({tool("a")}));
   CHECK(talk.tools()[0].name == "a");
 }

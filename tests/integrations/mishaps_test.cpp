@@ -1,4 +1,4 @@
-// What went wrong, in codes and words; and how long to wait before the next try.
+// Errors in codes and words, and the pause before the next attempt.
 #include <curl/curl.h>
 
 #include <catch2/catch.hpp>

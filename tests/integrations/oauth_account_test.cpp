@@ -1,4 +1,4 @@
-// An account at an MCP server: renewals that meet each other, a logout, another login.
+// An account at an MCP server: concurrent renewals, a logout, another login.
 #include <catch2/catch.hpp>
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* url = "https://mcp.example.org/mcp";
 
-/// The world around an account: requests wait until they are answered, time stands still until it is moved.
+/// The environment of an account: requests wait until they are answered, time stands still until the test moves it.
 struct world {
   struct asked {
     chat::web_request request;
@@ -84,7 +84,7 @@ TEST_CASE("a token is renewed a minute before its end, and used until then") {
   CHECK(w.it->token() == "at-2");
   CHECK(w.open.size() == 1);
   w.answer(503, "");
-  CHECK(w.it->token() == "at-2"); // not again at once
+  CHECK(w.it->token() == "at-2"); // no second renewal immediately
   CHECK(w.open.empty());
   CHECK(w.said.size() == 1);
   w.now += std::chrono::seconds(31);
@@ -166,7 +166,7 @@ TEST_CASE("a login begun anew voids the one before, and takes ten minutes at mos
   finish(2);
   REQUIRE(w.open.size() == 1);
   CHECK(w.open.front().request.url == "https://as/t");
-  finish(2); // a code is used once
+  finish(2); // a code is valid once
   CHECK(how.error().code == "login_not_found");
   w.gives("at-9");
   CHECK(how);

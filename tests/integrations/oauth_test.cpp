@@ -1,4 +1,4 @@
-// Logging in at MCP servers: the pure parts. What strangers publish is read with suspicion.
+// Logging in at MCP servers: the pure parts. Foreign metadata is not trusted.
 #include <catch2/catch.hpp>
 
 #include "integrations/oauth/exchange.hpp"
@@ -73,7 +73,7 @@ TEST_CASE("addresses that tokens must not go to are refused") {
     CHECK_FALSE(read_address(url));
   CHECK(may_trust("https://anywhere.example/x", server));
   CHECK_FALSE(may_trust("http://anywhere.example/x", server));
-  CHECK_FALSE(may_trust("http://127.0.0.1/x", server)); // a stranger must not send quelld to its own machine
+  CHECK_FALSE(may_trust("http://127.0.0.1/x", server)); // a foreign server must not send quelld to quelld's own machine
   const auto own = *read_address("http://127.0.0.1:80/mcp");
   CHECK(may_trust("http://localhost:9/x", own));
   CHECK_FALSE(may_trust("http://127.0.0.1.example.org/x", own));

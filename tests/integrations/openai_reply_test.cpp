@@ -1,4 +1,4 @@
-// The stream of Chat Completions, as OpenAI sends it and as the many look-alikes do.
+// The stream of Chat Completions, from OpenAI and from its many look-alikes.
 #include "tests/integrations/replies.hpp"
 
 #include "integrations/models/limits.hpp"

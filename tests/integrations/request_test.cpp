@@ -1,4 +1,4 @@
-// What is sent: both providers' messages out of any conversation keep both providers' rules.
+// Requests to models: for every conversation the messages keep both providers' rules.
 #include <random>
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// The scripted model: which answer is played, how, and what a wrong script says.
+// The scripted model: the choice of an answer, its pace, and the faults of a wrong script.
 #include <filesystem>
 #include <fstream>
 
@@ -14,7 +14,7 @@ using namespace quell::testing;
 
 namespace {
 
-/// A script in a file of its own, gone afterwards.
+/// A script in its own file, which is deleted afterwards.
 class script_file {
  public:
   explicit script_file(const std::string& text, const std::string& ending = ".json") {

@@ -1,4 +1,4 @@
-// Server-sent events: every way to write them, in every way to cut them.
+// Server-sent events: every way to write them, cut in every way.
 #include <catch2/catch.hpp>
 
 #include "integrations/models/limits.hpp"
@@ -87,7 +87,7 @@ TEST_CASE("the last id and the pause of a stream are known, of whole events only
   take("\n");
   CHECK(decoder.last_id() == "a");
   take("data: x\n\n");
-  CHECK(decoder.last_id() == "a"); // until another one comes
+  CHECK(decoder.last_id() == "a"); // valid until another one comes
   take("id: b\n\nid: c\ndata: cut");
   CHECK(decoder.last_id() == "b");
   take("\nid: d\0e\nretry: -1\nretry: 5s\nretry: 99999999999999999999\n\n"sv);

@@ -1,4 +1,4 @@
-// What a cancel leaves behind: contexts, other doors, spoken stops, and connections that end.
+// Effects of a cancel: contexts, cancels from elsewhere, spoken stops, and connections that end.
 #include <catch2/catch.hpp>
 
 #include "integrations/voice/words.hpp"
@@ -11,7 +11,7 @@ using namespace std::string_literals;
 
 namespace {
 
-/// Up to the first chunk of the answer.
+/// Brings the exchange to the first chunk of the answer.
 void in_speech_of(world& w) {
   w.speak("tell me a story");
   w.answer("Once upon a time.");
@@ -96,7 +96,7 @@ TEST_CASE("words that stop are not asked, and how it went is spoken", "[voice]")
   w.run();
   w.answer("Once upon a time.");
   w.chunk();
-  w.exchanges[w.judging[1].n] = ended::completed; // by the message rules
+  w.exchanges[w.judging[1].n] = ended::completed; // decided by the rules for messages
   w.gateway.judged(w.judging[1].n, verdict::stops);
   w.stop_elsewhere(w.judging[0].n);
   CHECK(w.speaker.empty());

@@ -1,5 +1,5 @@
-// In every order of words, answers, chunks, cancels, choices and losses: what was cancelled never reaches the speaker,
-// each exchange ends once, every answer has one end of speech, and every 07 one answer.
+// In every order of words, answers, chunks, cancels, choices and losses: cancelled speech never reaches the speaker,
+// each exchange ends once, every answer has one end of speech, and every frame 07 has one answer.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -41,7 +41,7 @@ enum class step {
   last
 };
 
-/// Each chunk names its speech, so that what plays can be told apart.
+/// Each chunk names its speech, so that the test knows what plays.
 std::string sound_of(speech_number n) { return std::string(2, static_cast<char>('A' + n % 50)); }
 
 struct course {
@@ -167,7 +167,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
         if (how != ended::no) gone.insert(n);
       c.take(what);
       is_over = is_over || what == step::client_gone || what == step::brain_gone;
-      // Nobody speaks for what has ended, and nothing is spoken of it.
+      // An ended exchange has no speech, and none begins.
       for (const auto& [speech, one] : c.w.speeches) RC_ASSERT(c.w.exchanges[one.n] == ended::no);
       RC_ASSERT(c.w.speeches.size() <= 1U);
       if (what == step::late_chunk && c.w.speeches.empty()) RC_ASSERT(c.w.received.size() == heard);
@@ -179,7 +179,7 @@ TEST_CASE("no order of events lets a cancelled exchange reach the speaker", "[vo
     const auto by_key = c.w.count(c.w.sent, tag::cancel);
     RC_ASSERT(cancels >= bare);
     if (!is_over) RC_ASSERT(answered_cancels(c.w) == bare + by_key);
-    // Whatever was shown as the answer of a speech has its end.
+    // Every text shown as the answer of a speech has its end.
     if (is_over || !c.w.speeches.empty()) return;
     std::size_t begun = 0;
     for (const auto& f : c.w.received) begun += f.tag == tag::text && f.payload.starts_with(ai_prefix) ? 1U : 0U;

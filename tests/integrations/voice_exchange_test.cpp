@@ -1,4 +1,4 @@
-// What a cancel does to a voice exchange, at each of its instants and through each door.
+// Effects of a cancel on a voice exchange, at each of its instants and from each source.
 #include <catch2/catch.hpp>
 
 #include "integrations/voice/words.hpp"
@@ -15,7 +15,7 @@ std::vector<tag> since(const world& w, std::size_t sent) {
   return w.tags({w.sent.begin() + static_cast<std::ptrdiff_t>(sent), w.sent.end()});
 }
 
-/// Up to the first chunk of the answer.
+/// Brings the exchange to the first chunk of the answer.
 void in_speech(world& w) {
   w.speak("tell me a story");
   w.answer("Once upon a time.");
@@ -93,7 +93,7 @@ TEST_CASE("the menu replays the last answer and stays", "[voice]") {
   w.end_speech();
   w.played();
   CHECK(w.client.menu() == menu::after_speech);
-  w.press('1'); // means nothing any more
+  w.press('1'); // has no meaning any more
   CHECK(w.count(w.to_brain, tag::brain_choice) == 1);
   w.speak("two");
   w.answer("Second.");
@@ -111,7 +111,7 @@ TEST_CASE("a cancel while speech is recognised", "[voice]") {
   w.recognise("tell", false);
   w.cancel_key();
   CHECK(w.exchanges[1] == ended::cancelled);
-  w.recognise("tell me a story", true); // the recogniser ends what it had begun
+  w.recognise("tell me a story", true); // the recogniser finishes what it had begun
   CHECK(w.count(w.to_brain, tag::transcript) == 0);
   CHECK(w.exchanges.size() == 1);
   w.speak("something else");
@@ -122,7 +122,7 @@ TEST_CASE("a recogniser that says when a transcript begins loses nothing of the 
   world w;
   w.client.begin_talking();
   w.client.microphone(std::string(320, 'u'));
-  w.cancel_key(); // nothing was recognised of it yet
+  w.cancel_key(); // nothing was recognised yet
   w.gateway.heard({"late words", true, {}, 100});
   w.gateway.heard({"new words", true, {}, 160 + 2 * pause_samples});
   w.run();
@@ -167,7 +167,7 @@ TEST_CASE("a cancel after the answer sets the context of the next prompt", "[voi
   w.played();
   w.cancel_key();
   CHECK(w.sent.back().tag == tag::cancel);
-  CHECK(w.exchanges[1] == ended::completed); // it was over
+  CHECK(w.exchanges[1] == ended::completed); // it had completed before
   w.speak("next");
   CHECK(w.asked.back().context == cancel_context);
 }

@@ -59,9 +59,9 @@ TEST_CASE("frames come whole however their bytes are cut", "[voice]") {
 TEST_CASE("what breaks the rules is refused, and stays refused", "[voice]") {
   using enum direction;
   CHECK(code_of(client_to_gateway, "\x09\x00\x00\x00\x00"s) == "bad_frame");
-  CHECK(code_of(client_to_gateway, "\x80"s) == "bad_frame"); // known, but not from a client
+  CHECK(code_of(client_to_gateway, "\x80"s) == "bad_frame"); // known, but not allowed from a client
   CHECK(code_of(brain_to_gateway, "\xA0\x00\x00\x00\x00"s) == "bad_frame");
-  CHECK(code_of(client_to_gateway, "\x01\x01\x00\x01\x00"s) == "too_long"); // before any of its payload
+  CHECK(code_of(client_to_gateway, "\x01\x01\x00\x01\x00"s) == "too_long"); // refused before any of its payload
   CHECK(code_of(client_to_gateway, "\x07\xff\xff\xff\xff"s) == "too_long");
   CHECK(code_of(gateway_to_client, "\x83\x42\x1f\x00\x00"s) == "too_long"); // 8002 bytes
   CHECK(code_of(client_to_gateway, "\x01\x03\x00\x00\x00xyz"s) == "bad_audio");

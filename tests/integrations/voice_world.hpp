@@ -1,5 +1,5 @@
-// A client, a gateway and a brain as pure machines, joined by bytes, with a ledger and a speaker that do what they are
-// told and can be looked at.
+// A client, a gateway and a brain as pure machines, joined by bytes, with a ledger and a speaker that obey and can be
+// inspected.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace quell::integrations::voice::testing {
 
-/// How an exchange of the ledger stands.
+/// The state of an exchange in the ledger.
 enum class ended : std::uint8_t { no, completed, failed, cancelled, left };
 
 struct world {
@@ -41,7 +41,7 @@ struct world {
   std::vector<menu> menus;
   std::string refusal;
   bool is_closed = false;
-  // What happens by itself:
+  // Automatic reactions:
   bool fences_at_once = true, judges_at_once = true, delivers = true;
 
   void run() {
@@ -52,7 +52,7 @@ struct world {
     }
   }
 
-  // ---- what people and machines do
+  // ---- actions of people and machines
   void speak(const std::string& words) {
     client.begin_talking();
     client.microphone(std::string(320, 'u'));
@@ -103,7 +103,7 @@ struct world {
     for (const auto n : std::exchange(cancelling, {})) gateway.fenced(n);
     run();
   }
-  /// By HTTP, the command line or a chat.
+  /// A stop by HTTP, the command line or a chat.
   void stop_elsewhere(exchange_number n) {
     if (exchanges.contains(n) && exchanges[n] == ended::no) {
       exchanges[n] = ended::cancelled;

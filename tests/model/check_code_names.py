@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file and function that the models name as the code they stand for exists: lines with `@code FILE NAME, NAME`.
+"""Every file and function that the models name as the code that they represent exists: lines with `@code FILE NAME, NAME`.
 
 usage: check_code_names.py ROOT
 """

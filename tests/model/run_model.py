@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the models with SPIN: they hold at every size below, each wrong turn below breaks them, and no line of them is idle.
+"""Checks the models with SPIN: they hold at every size below, each wrong turn below breaks them, and each of their lines is executed.
 
 usage: run_model.py quick|full [FOLDER]     quick: about a minute on one core; full (`make model`): several minutes, at most 4 GB
 """
@@ -13,7 +13,7 @@ import spin
 
 
 def size(**values: int) -> list[str]:
-    """One configuration; what is not named is off or the least."""
+    """One configuration; unnamed parameters are off or minimal."""
     base = dict(NW=1, NOPS=1, NK=1, SLOTS=2, CCRASH=0, WCRASH=0, GCRASH=0, BREAKS=0, LEASES=0, PARENT=0, DEFER=0)
     base.update({name: value for name, value in values.items() if name.isupper()})
     return [f"{name}={value}" for name, value in base.items()]

@@ -1,4 +1,4 @@
-"""Runs SPIN on one model: makes the verifier, runs it, reads its report. A search that was cut short is a failure, never a pass."""
+"""Runs SPIN on one model: generates the verifier, runs it, reads its report. A search that was cut short is a failure, never a pass."""
 import pathlib
 import re
 import resource
@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
     depth: int
     seconds: float
     megabytes: float
-    trouble: str        # why the search says nothing, or ""
+    trouble: str        # the reason why the search is inconclusive, or ""
     covered: frozenset  # (line, statement) that were executed
     all_code: frozenset
 
@@ -48,7 +48,7 @@ def build(folder: pathlib.Path, model: str, defines: list[str], compiler: list[s
 
 
 def statements(folder: pathlib.Path) -> dict[tuple[str, int], tuple[str, str]]:
-    """(process, state) -> (line, statement). Inlines are copied by SPIN; indices are taken out so that the copies look alike."""
+    """(process, state) -> (line, statement). SPIN copies inlines; indices are removed so that the copies are equal."""
     found: dict[tuple[str, int], tuple[str, str]] = {}
     process = ""
     for line in run(["./pan", "-d"], folder).splitlines():
@@ -112,7 +112,7 @@ def search(folder: pathlib.Path, model: str, defines: list[str], *, breadth_firs
 
 
 def named(folder: pathlib.Path, model: str, defines: list[str]) -> str:
-    """Replays the counterexample and names the property that stands on the violated line."""
+    """Replays the counterexample and names the property on the violated line."""
     trail = folder / f"{model}.trail"
     if not trail.exists():
         return ""

@@ -1,7 +1,7 @@
 """One wrong turn in production code: reads a mutation and writes the mutated source. A build step; never run by a test.
 
-A mutation is a text file: what it is, one source file, who must catch it, the old text (found exactly once), the new
-text. The fields that only one of the runners reads stand in their READMEs.
+A mutation is a text file: a description, one source file, the test that must catch it, the old text (found exactly once), the new
+text. The README of each runner describes the fields that only this runner reads.
 """
 import pathlib
 import re

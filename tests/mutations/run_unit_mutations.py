@@ -2,8 +2,8 @@
 
 usage: run_unit_mutations.py FOLDER [--tests PROGRAM] [--only TEXT]
 
-FOLDER holds the programs, built before (`ninja mutants`); nothing is compiled here. With --tests they are guardians, and
-PROGRAM is the test that is run with each of them, in a PID namespace of its own: a guardian that leaves a process behind
+FOLDER contains the programs, built before (`ninja mutants`); nothing is compiled here. With --tests they are guardians, and
+PROGRAM is the test that runs with each of them, in its own PID namespace: a guardian that leaves a process behind
 leaves it there.
 """
 import argparse
@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def own_subtrees():
-    """The cgroups of guardians under test, which a guardian that was killed with its namespace leaves empty."""
+    """The cgroups of guardians under test, which stay empty after a guardian was killed with its namespace."""
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::"):
             yield from (pathlib.Path("/sys/fs/cgroup") / line[3:].lstrip("/")).glob("quell-test-*")
@@ -32,7 +32,7 @@ def remove(cgroup):
     try:
         cgroup.rmdir()
     except OSError:
-        pass  # the kernel needs a moment, or somebody else has been here
+        pass  # the kernel needs a moment, or another process has removed it
 
 
 def judge(folder, tests, m):

@@ -1,4 +1,4 @@
-// Any wire message at all: an inspector that fills a message's fields with what rapidcheck comes up with.
+// Arbitrary wire messages: an inspector that fills a message's fields with values of rapidcheck.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace quell::testing {
 
-/// To be used inside a property. Small sizes, extreme values.
+/// For use inside a property. Small sizes, extreme values.
 class message_filler {
  public:
   template <class... Fields>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr boot_time start{1'000'000'000};
 
-/// A message that is told apart from all others: the n-th stop.
+/// A message that differs from all others: the n-th stop.
 wire::message nth(std::uint64_t n) {
   wire::stop s;
   s.seq = n;
@@ -84,7 +84,7 @@ TEST_CASE("a gap is answered at once, and its many reports only once", "[channel
   CHECK(sender.resend(start + 3ms, true).empty());
   CHECK(numbers(sender.resend(start + 101ms, true)) == list{1, 2, 3});
   CHECK(sender.acknowledged(1, start + 102ms));
-  CHECK(numbers(sender.resend(start + 103ms, true)) == list{2, 3}); // progress since: a new gap
+  CHECK(numbers(sender.resend(start + 103ms, true)) == list{2, 3}); // progress since then: a new gap
 }
 
 TEST_CASE("a peer that is too far behind overflows the channel", "[channel]") {
@@ -184,11 +184,11 @@ TEST_CASE("whatever the network does, the delivered sequence is the sent one's p
       RC_ASSERT(delivered.size() <= pushed);
       for (std::size_t i = 0; i < delivered.size(); ++i) RC_ASSERT(delivered[i] == i + 1);
       RC_ASSERT(sender.last_acknowledged() <= delivered.size());
-      // The bookkeeping of a long wait must not lose the timer: whatever is unacknowledged has a next resend.
+      // The bookkeeping of a long wait must not lose the timer: any unacknowledged frame has a next resend.
       RC_ASSERT(sender.next_resend().has_value() == (sender.last_acknowledged() < pushed));
     }
 
-    // The network heals: a few rounds of timers are enough.
+    // The network recovers: a few rounds of timers are enough.
     for (int round = 0; round < 3 && sender.next_resend(); ++round) {
       now = std::max(now, *sender.next_resend());
       for (auto& [number, body] : sender.resend(now, false)) forth.push_back({number, std::move(body)});

@@ -1,4 +1,4 @@
-// The codec: every message survives the wire, fields may be appended, and bytes from a peer can only be refused.
+// The codec: every message survives the wire, fields can be appended, and invalid bytes from a peer are refused.
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t message_count = std::variant_size_v<wire::message>;
 constexpr std::size_t bulk_count = std::variant_size_v<wire::bulk_message>;
 
-/// A few msgpack bytes by hand, so that the wire format is pinned and not only symmetric.
+/// A few msgpack bytes by hand, so that the wire format is fixed and not only symmetric.
 std::string array(std::uint8_t size) { return {static_cast<char>(0x90 | size)}; }
 std::string number(std::uint8_t n) {
   return n < 128 ? std::string{static_cast<char>(n)} : std::string{'\xcc', static_cast<char>(n)};
@@ -118,7 +118,7 @@ TEST_CASE("what is wrong in a frame is named by field", "[codec]") {
   CHECK(code(number(2) + number(1)) == "bad_frame");
   CHECK(code("\xa1x" + array(0)) == "bad_frame");
   CHECK(code(number(2) + array(1) + "\xff") == "bad_frame");     // beat -1
-  CHECK(code(number(40) + array(1) + number(1)) == "bad_frame"); // 1 is no boolean
+  CHECK(code(number(40) + array(1) + number(1)) == "bad_frame"); // 1 is not a boolean
   CHECK(code(number(3) + array(1) + std::string("\xc4\x02xx", 4)) == "bad_frame");
   const auto unknown_enumerator =
       wire::decode(head + number(3) + array(4) + bin16('o') + number(1) + number(0) + number(4));
@@ -193,7 +193,7 @@ TEST_CASE("the version of a hello of any protocol version is read", "[codec]") {
   CHECK(wire::hello_version(wire::encode(frame)) == wire::protocol_version);
   CHECK(wire::hello_version(head + number(1) + array(1) + number(9)) == 9u);
   CHECK(wire::hello_version(head + number(1) + array(3) + number(9) + "\xc3" + "\x80") ==
-        9u); // its second field is no string
+        9u); // its second field is not a string
   CHECK(wire::hello_version(array(7) + "\xc0\xc0\xc0" + number(1) + array(1) + number(9) + "\xc0\xc0") == 9u);
   CHECK_FALSE(wire::hello_version(head + number(2) + array(1) + number(9)));
   CHECK_FALSE(wire::hello_version(head + number(1) + array(0)));

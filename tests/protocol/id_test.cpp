@@ -124,7 +124,7 @@ TEST_CASE("a forked child does not make the ids that its parent makes", "[id]") 
   ::close(ends[0]);
   ::close(ends[1]);
   CHECK(status == 0);
-  // Counters may agree; the random half, which the short ids are made of, may not.
+  // The counters can be equal; the random halves, which the short ids are made of, must differ.
   CHECK_FALSE(std::equal(ours.bytes.begin() + 8, ours.bytes.end(), theirs.bytes.begin() + 8));
 }
 

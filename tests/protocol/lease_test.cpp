@@ -85,7 +85,7 @@ TEST_CASE("a handover holds until the next grant", "[lease]") {
   worker_lease lease;
   lease.welcomed(start, 10s);
   lease.handed_over(start + 3s, 60s);
-  CHECK(lease.end() == start + 60s); // however long it was on its way
+  CHECK(lease.end() == start + 60s); // independent of the time that it travelled
   lease.welcomed(start + 20s, 10s);
   CHECK(lease.end() == start + 30s);
 }
@@ -106,7 +106,7 @@ TEST_CASE("once the worker has applied a new session's welcome, longer leases of
   lease.session_taken();
   CHECK(lease.dead_by() == start + 5s + lease_wait(10s));
   lease.session_begins();
-  lease.session_taken(); // a welcome was never sent: nothing is known that is newer
+  lease.session_taken(); // no welcome was sent: nothing newer is known
   CHECK(lease.dead_by() == start + 5s + lease_wait(10s));
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("the longest lease of 7 days does not overflow", "[lease]") {
   CHECK(*lease.dead_by() - start == 24h * 7 + 6048s + 1s);
 }
 
-// The whole point: over any exchange of beats, answers, welcomes and handovers of which any may be lost, on clocks
+// The central property: over any exchange of beats, answers, welcomes and handovers of which any can be lost, on clocks
 // whose rates differ by up to 1 %, the worker's end comes before the instant from which the controller calls its tasks
 // dead.
 TEST_CASE("the worker's end always comes before the controller's dead-by", "[lease]") {
@@ -163,8 +163,8 @@ TEST_CASE("the worker's end always comes before the controller's dead-by", "[lea
       } else if (what == 1 && worker.base() && !handed_over) {
         const auto granted = length();
         controller.answered(now, granted);
-        handed_over = true; // it answers no beat of this session from now on
-        pass();             // frames may be sent again for long before one arrives
+        handed_over = true; // the controller answers no beat of this session from now on
+        pass();             // frames can be resent for a long time before one arrives
         if (arrives()) worker.handed_over(worker_clock(now), granted);
       } else if (worker.base()) {
         worker.sent(++beat, worker_clock(now));

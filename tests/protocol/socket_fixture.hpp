@@ -20,7 +20,7 @@ using steady = std::chrono::steady_clock;
 
 inline const auto patience = patient(20s); ///< far above what anything here needs; a loaded machine is slow
 
-/// Runs a server and keeps what it got.
+/// Runs a server and keeps the frames that it received.
 class running_server {
  public:
   explicit running_server(std::vector<std::string> allowed, std::size_t max_frame_bytes = 4 * 1024 * 1024,
@@ -116,7 +116,7 @@ inline std::unique_ptr<client_socket> open_client(const running_server& server, 
   return open_client({server.endpoint()}, keys, server.keys.public_key);
 }
 
-/// Sends as soon as the connection stands.
+/// Sends as soon as the connection is established.
 inline void send_when_connected(client_socket& client, std::string_view frame) {
   until(client, "a connection to send on", [&] {
     const bool sent = client.send(frame);

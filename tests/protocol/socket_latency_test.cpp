@@ -1,4 +1,4 @@
-// The sockets' own share of a cancel's way: small, and nothing while idle.
+// The sockets' own share of a cancel's latency: small, and no wake-up while idle.
 #include <algorithm>
 
 #include <sys/resource.h>
@@ -42,7 +42,7 @@ TEST_CASE("a frame from another thread to the worker and back takes well under a
   std::sort(taken.begin(), taken.end());
   const auto median = std::chrono::duration_cast<std::chrono::microseconds>(taken[taken.size() / 2]);
   INFO("median of a stop and its acknowledgement, another thread at both ends: " << median.count() << " us");
-  // A polling timeout anywhere would show here as milliseconds. The figure itself is benchmarked, not tested.
+  // A polling timeout would show here as milliseconds. The figure itself is benchmarked, not tested.
   CHECK(median < 1ms);
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a connected pair costs no CPU while nothing happens", "[socket]") {
   }
   const auto before = cpu_used();
   pollfd p{client->descriptor(), POLLIN, 0};
-  const int woken = ::poll(&p, 1, 1000); // an idle second: nothing may come
+  const int woken = ::poll(&p, 1, 1000); // an idle second: no event may come
   CHECK(woken == 0);
   CHECK(cpu_used() - before < 20ms);
 }

@@ -1,4 +1,4 @@
-// The two sockets over real TCP with real CURVE keys: who gets in, what is delivered, what is dropped.
+// The two sockets over real TCP with real CURVE keys: accepted and refused keys, delivered and dropped frames.
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ TEST_CASE("key pairs are Z85 and belong together", "[socket]") {
   CHECK_FALSE(is_public_key(keys.public_key + "0"));
   CHECK_FALSE(is_public_key(std::string(39, '0') + " "));
   CHECK_FALSE(is_public_key(std::string(39, '0') + "\xff"));
-  CHECK_FALSE(is_public_key(std::string(40, '#'))); // Z85 letters, but 5 of them are more than 32 bits
+  CHECK_FALSE(is_public_key(std::string(40, '#'))); // Z85 letters, but 5 of them exceed 32 bits
   CHECK(key_pair::from_secret("short").error().code == "bad_key");
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("an unknown key is refused: the server hears of it once, the client is
   CHECK_THAT(*client->trouble(), Catch::Contains(stranger.public_key));
   CHECK_THAT(*client->trouble(), !Catch::Contains(stranger.secret_key));
   CHECK(server.next_refused() == stranger.public_key);
-  // A second life of the same stranger is refused as well, but not told again within the minute.
+  // A second connection of the same stranger is also refused, but not reported again within the minute.
   client->reset();
   until(*client, "the second refusal", [&] { return client->trouble().has_value(); });
   auto worker = open_client(server, known);
@@ -164,7 +164,7 @@ TEST_CASE("nothing is queued for a server that is away, and the client comes bac
     return !client->connected();
   });
   CHECK(client->trouble().has_value());
-  // libzmq tells of the loss a moment before it takes the connection away; what is sent in between is lost with it.
+  // libzmq reports the loss a moment before it removes the connection; frames sent in between are lost with it.
   const auto deadline = steady::now() + patience;
   while (client->send("lost")) REQUIRE(steady::now() < deadline);
 
@@ -221,9 +221,9 @@ TEST_CASE("a key that is taken out of the set is heard no more, though its conne
   CHECK(from_b.frame == "b1");
   server.socket->allow({stays.public_key});
   REQUIRE(b->send("b2"));
-  server.socket->send(from_b.from.route, "you are removed"); // what is sent to it still leaves
+  server.socket->send(from_b.from.route, "you are removed"); // a frame that is already queued still leaves
   CHECK(receive_one(*b) == "you are removed");
-  // b2 was on its way before; a2 comes after b's last words have been read or dropped.
+  // b2 was in flight before; a2 comes after b's last frames have been read or dropped.
   REQUIRE(b->send("b3"));
   send_when_connected(*a, "a2");
   CHECK(server.next().frame == "a2");
@@ -251,7 +251,7 @@ TEST_CASE("a server that changes its key lets in who expects the new one, and no
   auto again = open_client(server, worker);
   send_when_connected(*again, "again");
   CHECK(server.next().frame == "again");
-  const auto stranger = key_pair::generate(); // who may come in is looked at as before
+  const auto stranger = key_pair::generate(); // keys are checked as before
   auto alone = open_client(server, stranger);
   CHECK(server.next_refused() == stranger.public_key);
 }

@@ -1,4 +1,4 @@
-// The words: each enumerator has one name, each name one enumerator, and the lists are as long as the enums.
+// The vocabulary: each enumerator has one name, each name one enumerator, and the lists are as long as the enums.
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ using namespace quell;
 
 namespace {
 
-/// `last` is the enum's last enumerator as written here: a longer enum must be written here and named there.
+/// `last` is the enum's last enumerator: a longer enum needs a new `last` here and a new name in its list.
 template <class Enum>
 void check_names(Enum last) {
   CHECK(count_of<Enum>() == static_cast<std::size_t>(last) + 1);

@@ -1,4 +1,4 @@
-// The sections [irc] and [xmpp]: their defaults, what is refused, and that no secret is shown.
+// The sections [irc] and [xmpp]: defaults, refused values, and that no secret is shown.
 #include <catch2/catch.hpp>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The sections of chat services: what they need, what is refused, and that no secret is ever shown.
+// The sections of chat services: required fields, refused values, and that no secret is ever shown.
 #include <catch2/catch.hpp>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Configuration: layers, units, unknown keys, and what is judged as a whole.
+// Configuration: layers, units, unknown keys, and checks of the configuration as a whole.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

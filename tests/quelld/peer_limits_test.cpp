@@ -1,4 +1,4 @@
-// What one worker may send: budgets, complaints, its own queue to the controller actor, and hellos.
+// Limits of one worker: budgets, complaints, its own queue to the controller actor, and hellos.
 #include <catch2/catch.hpp>
 
 #include "actors/frame_queue.hpp"
@@ -27,7 +27,7 @@ TEST_CASE("a budget allows a burst and then a steady rate", "[peers]") {
   CHECK_FALSE(b.take(1, start + 400ms));
   CHECK(b.take(1, start + 500ms));
   CHECK_FALSE(b.take(1, start + 600ms));
-  // Saved up, but never more than the burst.
+  // Unused budget accumulates, but never beyond the burst.
   for (int i = 0; i < 10; ++i) CHECK(b.take(1, start + 1h));
   CHECK_FALSE(b.take(1, start + 1h));
 }
@@ -80,7 +80,7 @@ TEST_CASE("a queue is announced once, taken in portions and announced again whil
   REQUIRE(first.size() == actors::frame_queue::portion);
   CHECK(first.front().content.number == 1);
   CHECK(q.more());
-  CHECK(q.put(frame(101), 10) == outcome::queued); // it is announced already
+  CHECK(q.put(frame(101), 10) == outcome::queued); // the queue was announced already
   const auto second = q.take();
   REQUIRE(second.size() == 101 - actors::frame_queue::portion);
   CHECK(second.back().content.number == 101);
@@ -115,7 +115,7 @@ TEST_CASE("a flood of hellos is answered now and then, and an honest pace always
   }
   answered = welcomes();
   CHECK(answered == 200);
-  for (int i = 0; i < 100; ++i) { // it calms down: one hello each 100 ms
+  for (int i = 0; i < 100; ++i) { // the worker calms down: one hello each 100 ms
     w.pass(100ms);
     auto h = w.hello_of("w1", 2);
     h.proposed = test::id_of<session_id>(static_cast<std::uint64_t>(10'000 + i));

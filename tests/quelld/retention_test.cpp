@@ -1,4 +1,4 @@
-// Retention over a real store: what goes, what stays, and that every slice leaves a consistent store behind.
+// Retention over a real store: deleted rows, kept rows, and that every slice leaves a consistent store behind.
 #include <catch2/catch.hpp>
 #include <future>
 #include <map>
@@ -35,7 +35,7 @@ cancel_id cancel_id_from(wall_time at) {
   return id;
 }
 
-/// A store that is filled first and then looked at by retention.
+/// A store that is filled first and then inspected after retention.
 struct old_store {
   test::temp_directory directory;
   std::vector<records::entry> rows;
@@ -103,7 +103,7 @@ struct old_store {
   }
 };
 
-/// A controller over that store, which may break off after a number of slices.
+/// A controller over that store, which can stop after a number of slices.
 struct sweeper {
   explicit sweeper(const std::string& path) : directory(path) {
     auto opened = storage::journal::open({.directory = path});
@@ -210,7 +210,7 @@ TEST_CASE("what lives, what is young and what something kept needs stays") {
   old_store::end(above_detached);
   old_store::end(beside_detached);
   auto& repeatable = s.add(nullptr, false, long_ago);
-  auto moved = repeatable; // its id says that a repeated create of it would still be taken
+  auto moved = repeatable; // its id is so young that a repeated create of it would be accepted
   s.operations.erase(repeatable.id);
   moved.id = moved.root = id_from(now - 11h);
   old_store::end(moved);

@@ -1,4 +1,4 @@
-// The configuration of turns: what is read, what is refused and how that is said, and what is printed.
+// The configuration of turns: accepted values, refused values with their messages, and the printed form.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -159,7 +159,7 @@ TEST_CASE("a whole configuration is read", "[turns][settings]") {
   CHECK(s.agents[1].is_command());
   CHECK(s.agents[1].model.empty());
   CHECK(s.agents[2].acp);
-  CHECK(s.agents[3].model == "big"); // the first model serves an agent that names none
+  CHECK(s.agents[3].model == "big"); // an agent that names no model uses the first one
   CHECK(s.timeouts == std::map<std::string, milliseconds>{{"exec", 10min}, {"web_fetch", 0ms}, {"mcp:files", 30s}});
   CHECK(s.approvals == std::vector<approval_rule>{{"exec", "rm *"}, {"mcp__files__*", ""}});
   REQUIRE(s.mcp.size() == 2);
@@ -181,7 +181,7 @@ TEST_CASE("the first agent whose prefix fits serves a scope, and a name beats th
   CHECK(name_for("elsewhere") == "other");
   CHECK(name_for("team/code", "other") == "other");
   CHECK(name_for("team/code", "cli") == "cli");
-  CHECK(name_for("discord/g/c", "cli") == "(none)"); // a name reaches no agent that does not serve the scope
+  CHECK(name_for("discord/g/c", "cli") == "(none)"); // a name selects no agent that does not serve the scope
   CHECK(name_for("teams", "coder") == "(none)");
   CHECK(name_for("team/code", "nobody") == "(none)");
   CHECK(agent_for(settings_of("[[agents]]\nname = \"a\"\nscopes = [\"x\"]\n"), scope("y"), std::nullopt) == nullptr);
@@ -348,7 +348,7 @@ TEST_CASE("a key that is needed and missing is named by its variable, and never 
   CHECK(says(why, "MY_KEY"));
   CHECK(says(refusal_of(model, {{"MY_KEY", ""}}), "MY_KEY"));
   CHECK(settings_of(model, {{"MY_KEY", "k-123"}}).models[0].key == "k-123");
-  const auto broken = refusal_of(model, {{"MY_KEY", "very secret"}}); // a blank is in no key
+  const auto broken = refusal_of(model, {{"MY_KEY", "very secret"}}); // a key contains no blank
   CHECK(says(broken, "\"m\""));
   CHECK_FALSE(broken.find("very secret") != std::string::npos);
   // A model that no agent uses may lack its key.

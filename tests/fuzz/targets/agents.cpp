@@ -1,5 +1,5 @@
-// What people configure of agents, and what models write as the input of a call: read with limits, refused with a
-// reason, and never more in what comes out than the limits allow.
+// Configuration of agents by people, and inputs of calls by models: read with limits, refused with a reason; the result
+// never exceeds the limits.
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/approval.hpp"

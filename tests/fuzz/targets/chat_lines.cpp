@@ -1,5 +1,5 @@
-// IRC servers and XMPP servers that send anything at all, in any pieces: what comes out of them is bounded and UTF-8,
-// and nothing that they send makes us send a broken line or markup of theirs.
+// IRC servers and XMPP servers that send any bytes, in any pieces: the result is bounded and UTF-8, and nothing that
+// they send makes quell send a broken line or their markup.
 #include "integrations/chat/irc/session.hpp"
 #include "integrations/chat/xmpp/session.hpp"
 #include "protocol/utf8.hpp"
@@ -13,7 +13,7 @@ namespace chat = quell::integrations::chat;
 
 constexpr std::size_t most_text = 64 << 10, most_name = 128;
 
-/// Obeys a session, and looks at all that it says.
+/// Obeys a session, and checks everything that it sends.
 template <class Session>
 class world {
  public:

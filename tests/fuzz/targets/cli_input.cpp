@@ -1,5 +1,5 @@
-// What the command line reads that others wrote: environment files, answers and event streams of whatever sits at the
-// controller's address, and text that goes to a terminal.
+// Foreign input of the command line: environment files, answers and event streams of any server at the controller's
+// address, and text that goes to a terminal.
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ void to_terminal(std::string_view bytes) {
 }
 
 void run(std::string_view bytes) {
-  // Reading a file takes a buffer of a megabyte: not for every input.
+  // Reading a file allocates a megabyte, so not every input does it.
   if (bytes.starts_with('#')) environment_file(bytes);
   event_stream_of(bytes);
   answer_of_anybody(bytes);

@@ -1,5 +1,4 @@
-// The wire codec on any bytes: nothing but a value or a fault comes out, and what is read can be written and read again
-// as the same.
+// The wire codec on any bytes: the result is a value or a fault, and a value survives being written and read again.
 #include "protocol/codec.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"

@@ -1,5 +1,5 @@
-// Datagrams between a worker and its guardian, both ways, and the packed parts of stored rows: plain bytes that only a
-// broken disk or a broken partner would spoil, and then they must be refused like any others.
+// Datagrams between a worker and its guardian, both ways, and the packed parts of stored rows: only a broken disk or a
+// broken partner spoils these bytes, and spoiled ones must be refused like any others.
 #include "storage/pack_fields.hpp"
 #include "tests/fuzz/samples.hpp"
 #include "tests/fuzz/target.hpp"

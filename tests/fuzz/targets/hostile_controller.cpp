@@ -1,5 +1,5 @@
-// Anything at all from the controller's side into a worker's session and task table, with a guardian that does what it
-// is told: no task runs twice, none runs that was stopped before its go, and a worker that is told to leave gets empty.
+// Any frames from the controller's side into a worker's session and task table, with a guardian that obeys: no task
+// runs twice, none runs that was stopped before its go, and a worker that is told to leave becomes empty.
 #include <algorithm>
 #include <map>
 
@@ -18,7 +18,7 @@ using namespace quell::worker;
 
 constexpr std::size_t most_tasks = 40;
 
-/// A guardian in two maps: what it has cloned and what of that executes.
+/// A guardian in two maps: the cloned tasks, and those of them that execute.
 struct play {
   moment now{wall_time{1'795'000'000'000ms}, boot_time{1'000'000'000'000}};
   controller_session session{membership{}};
@@ -179,7 +179,7 @@ void act(play& p, choices& from, std::uint64_t& number) {
     }
     return;
   case 3:
-  case 4: { // the guardian says something of one of its tasks
+  case 4: { // the guardian reports an event of one of its tasks
     if (p.alive.empty()) return;
     auto at = std::next(p.alive.begin(), static_cast<std::ptrdiff_t>(from.below(p.alive.size())));
     const auto id = at->first;
@@ -215,7 +215,7 @@ void run(std::string_view bytes) {
   std::uint64_t number = 0;
   p.greet();
   for (int steps = 0; steps < 300 && !from.at_end(); ++steps) act(p, from, number);
-  // It is told to leave: whatever came before, everything ends and nothing is forgotten.
+  // The worker is told to leave: whatever happened before, everything ends and nothing is forgotten.
   effects out;
   p.table.leave(p.now, true, out);
   p.perform(std::move(out));

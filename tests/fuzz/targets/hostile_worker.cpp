@@ -1,5 +1,5 @@
-// An enrolled worker that sends anything at all to the controller's core: whatever it says, the work of the other
-// worker runs on, is stopped when it is cancelled, and is counted once.
+// An enrolled worker that sends any frames to the controller's core: the other worker's work runs on, stops when it is
+// cancelled, and is counted once.
 #include "protocol/codec.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/cluster.hpp"
@@ -103,7 +103,7 @@ wire::message some_message(choices& from) {
 
 void act(cluster& c, choices& from, std::uint64_t& number) {
   switch (from.below(8)) {
-  case 0: // bytes as they come
+  case 0: // unstructured bytes
     if (const auto frame = wire::decode(from.piece())) c.hostile(*frame);
     return;
   case 1:
@@ -135,7 +135,7 @@ void untouched(cluster& c) {
   for (const auto& m : c.honest_got) expect(!std::holds_alternative<wire::stop>(m), "w1 was told to stop nothing");
 }
 
-/// w1's work in scope a is cancelled; w2 says nothing any more, so its part ends with its lease.
+/// w1's work in scope a is cancelled; w2 is silent from then on, so its part ends with its lease.
 void cancelled_as_ever(cluster& c) {
   const auto before = c.honest_got.size();
   c.cancel("a");

@@ -1,5 +1,5 @@
-// JSON bodies of every request: a checked order comes out, or a problem that names the fields, and never more than the
-// limits allow.
+// JSON bodies of every request: the result is a checked order or a problem that names the fields, and never exceeds the
+// limits.
 #include "gateway/admin_body.hpp"
 #include "gateway/cancel_body.hpp"
 #include "gateway/message_body.hpp"

@@ -1,4 +1,4 @@
-// Request targets, query parameters, cursors and bearer tokens: every byte that stands in the head of a request.
+// Request targets, query parameters, cursors and bearer tokens: every byte in the head of a request.
 #include "gateway/query_reader.hpp"
 #include "gateway/tokens.hpp"
 #include "protocol/base64.hpp"

@@ -1,5 +1,5 @@
-// Output as a worker sends it and as it stands on disk: pieces with any offsets, folders with any files in them (named
-// and filled by somebody else, cut, overlapping). What is read back is bounded, in order, and what was written.
+// Output as a worker sends it and as it is on disk: pieces with any offsets, folders with any files in them (named and
+// filled by others, cut, overlapping). Output that is read back is bounded, in order, and the same as written.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using quell::controller::output_files;
 
-/// One folder for the whole run, in memory where there is such a place.
+/// One folder for the whole run, in memory if the machine has such a file system.
 struct own_folder {
   std::string name = (fs::exists("/dev/shm") ? "/dev/shm" : "/tmp") + std::string("/quell-fuzz-XXXXXX");
   own_folder() { expect(::mkdtemp(name.data()) != nullptr, "a temporary folder"); }

@@ -17,7 +17,7 @@ void controller_file(std::string_view text) {
     return;
   }
   (void)controller::check_config(*read);
-  // What is printed is a configuration again, and the same.
+  // The printed text is a configuration again, and the same one.
   const auto printed = controller::config_text(*read);
   const memory_file second(printed);
   const auto again = controller::load_config(second.path(), {});

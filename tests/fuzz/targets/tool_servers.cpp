@@ -1,5 +1,5 @@
-// MCP servers and ACP agents that say anything at all, in any pieces: every call and every prompt still ends exactly
-// once, and what is kept of it is bounded.
+// MCP servers and ACP agents that send any bytes, in any pieces: every call and every prompt still ends exactly once,
+// and the kept text is bounded.
 #include <map>
 
 #include "integrations/acp/acp_session.hpp"

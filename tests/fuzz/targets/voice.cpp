@@ -1,5 +1,5 @@
-// Bytes of voice clients and of brains: refused with a reason or read as frames that are the same when they are written
-// again, and taken by the gateway's side whatever their order.
+// Bytes of voice clients and of brains: refused with a reason or read as frames that survive being written again, and
+// accepted by the gateway's side in any order.
 #include "integrations/voice/gateway_side.hpp"
 #include "integrations/voice/transcripts.hpp"
 #include "tests/fuzz/choices.hpp"

@@ -1,4 +1,4 @@
-// Log lines of JSON: one object per line whatever the message holds, with the ids that it names.
+// Log lines of JSON: one object per line for every message, with the ids that the message names.
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>

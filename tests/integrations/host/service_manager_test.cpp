@@ -29,7 +29,7 @@ class listening {
     REQUIRE(::bind(fd_, reinterpret_cast<const sockaddr*>(&at), length) == 0);
   }
   ~listening() { ::close(fd_); }
-  /// What has come; "" if nothing. A datagram is there once it was sent.
+  /// The received datagram; "" if there is none. A datagram is readable as soon as it was sent.
   std::string said() const {
     std::string text(4096, '\0');
     const auto got = ::recv(fd_, text.data(), text.size(), MSG_DONTWAIT);

@@ -1,4 +1,4 @@
-// Output in files: repeats, gaps, pruning, restarts, and those who wait for more.
+// Output in files: repeats, gaps, pruning, restarts, and readers that wait for more.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -174,7 +174,7 @@ TEST_CASE("when output came is known to about a second, after a restart too", "[
   output_files third({.directory = f.path});
   CHECK(third.order(id, 0, 10).back().at >= at(90));
   files.drop(id);
-  CHECK(files.counts(id).stdout_bytes == 15); // it is open: left alone
+  CHECK(files.counts(id).stdout_bytes == 15); // it is open, so it is kept
   third.drop(id);
   CHECK(third.counts(id).stdout_bytes == 0);
 }
@@ -241,7 +241,7 @@ TEST_CASE("files that somebody else put into a folder are left alone", "[output]
     REQUIRE(files.append(piece(id, 0, "0123456789")));
   }
   const auto put = [&place](const std::string& name) { std::ofstream(place + "/" + name) << "foreign"; };
-  put("stdout.0000000000000005"); // over the first segment
+  put("stdout.0000000000000005"); // overlaps the first segment
   put("stdout.ffffffffffffffff"); // no sum may overflow
   put("stdout.12");
   put("stdout.000000000000000g");
