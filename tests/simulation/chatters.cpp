@@ -1,4 +1,4 @@
-// Messages are drawn by number, so that a run with some of the schedule dropped says the same.
+// Messages are drawn by number, so that a run without some entries of the schedule draws the same ones.
 #include "tests/simulation/chatters.hpp"
 
 #include "tests/simulation/world.hpp"
@@ -70,7 +70,7 @@ void chatters::plan() {
         own.chance(400) ? own.between(0, world_.plan.active) : own.pick(bursts) + own.long_tailed(1, 900 * ms);
     auto m = draw(n, own);
     const bool is_repeated = !m.order.client_id.empty() && own.chance(300);
-    // In the same moment, a little later, or long after, when quelld may have died meanwhile.
+    // At the same instant, a little later, or long after, when quelld may have died meanwhile.
     const auto when = own.below(3);
     const instant again = when == 0   ? own.long_tailed(1 * us, 2 * ms)
                           : when == 1 ? own.long_tailed(1 * ms, 4 * seconds)
@@ -93,7 +93,7 @@ void chatters::come_again(said_message m, int tries, instant delay) {
 }
 
 void chatters::say(said_message m, int tries) {
-  // What has an id comes again until somebody answers.
+  // A message with an id is repeated until it is answered.
   const bool repeats = !m.order.client_id.empty() && tries > 1;
   auto* turn_scheduler = world_.turn_scheduler.it();
   if (!turn_scheduler || !world_.controller.is_up()) {
@@ -115,7 +115,7 @@ void chatters::say(said_message m, int tries) {
   if (repeats) come_again(std::move(m), tries - 1, 2 * seconds);
 }
 
-/// The client that owned a turn goes away.
+/// The client that owned a turn disconnects.
 void chatters::maybe_hang_up(const operation_id& turn, std::uint64_t salt) {
   random_stream r(world_.plan.seed, mix(7100, salt));
   if (!r.chance(40)) return;

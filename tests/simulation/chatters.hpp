@@ -1,5 +1,5 @@
-// People in chats: they say things, say stop in many ways, are repeated by their service, approve and deny, with and
-// without the right to.
+// People in chats: they write messages, say stop in many ways, approve and deny, with and without the right to; their
+// service repeats messages.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace quell::simulation {
 
 struct world;
 
-/// A message, and what is true of it whatever the product thinks.
+/// A message, and facts about it that do not depend on the product's decision.
 struct said_message {
   int number = 0;
   controller::turns::message_order order;
@@ -25,7 +25,7 @@ struct said_message {
   std::optional<instant> first_at = {};
 };
 
-/// A word on a call that waits for one.
+/// A decision about a call that waits for one.
 struct said_decision {
   operation_id call;
   bool approved = false;
@@ -36,7 +36,7 @@ struct said_decision {
 class chatters {
  public:
   explicit chatters(world& w) : world_(w) {}
-  /// Plans all that they will say.
+  /// Plans all messages.
   void plan();
   /// A call waits for a human.
   void asked(const operation_id& call);

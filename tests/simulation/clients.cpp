@@ -1,5 +1,5 @@
-// Orders of people, tools and tasks, with the part of the gateway that matters here: what stands committed in the store
-// is looked at before the core is asked.
+// Orders of people, tools and tasks, with the relevant part of the gateway: it looks into the committed store before it
+// asks the core.
 #include "tests/simulation/clients.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const std::vector<scope_path>& scopes() {
 }
 const std::vector<std::string> owners{"ann", "bob", "eve"};
 
-/// One of the things that the owner of an external operation may say.
+/// One random report of an external operation's owner.
 void say_of(external_operations& books, const operation_id& id, std::uint64_t word, moment now) {
   if (word == 0) (void)books.end_external({id, owner_word::complete, R"({"n":1})", {}}, {}, now);
   if (word == 1) (void)books.end_external({id, owner_word::fail, {}, records::operation_error{"error", "no"}}, {}, now);
@@ -49,7 +49,7 @@ operation_id clients::some_operation(random_stream& r) const {
   if (asked_.empty()) return id_of<operation_id>(wall_time{milliseconds{machine_clock::wall_base_ms}}, r.next());
   const auto newest = std::min<std::uint64_t>(asked_.size(), r.chance(600) ? 6 : 40);
   const auto& id = asked_[asked_.size() - 1 - r.below(newest)];
-  // Nobody knows an id that the controller has not told yet, but who chose it.
+  // Until the controller has returned an id, only the client that chose it knows it.
   if (named_.contains(id) || world_.truth.stands(id)) return id;
   return id_of<operation_id>(world_.controller.now().wall, r.next());
 }
@@ -81,7 +81,7 @@ void clients::fill(create_order& o, random_stream& r) {
   if (own.chance(500)) o.external.session = "runtime";
 }
 
-/// A child stands in its parent's scope or below it.
+/// A child's scope is its parent's scope or below it.
 void clients::choose_parent(create_order& o, random_stream& r) {
   const auto at = scopes_.find(*o.parent);
   if (at == scopes_.end()) return;
@@ -119,7 +119,7 @@ void clients::start_nested(const operation_id& parent, std::uint64_t salt, std::
   q.order.by.task = parent;
   fill(q.order, r);
   q.order.parent = parent;
-  // What an agent's call runs was not asked for here.
+  // The operations below an agent's call were not started by these clients.
   if (const auto* above = world_.truth.record_of(parent); above && !scopes_.contains(parent)) {
     scopes_[parent] = above->scope;
     depths_[parent] = 3;
@@ -171,7 +171,7 @@ void clients::send(request q) {
                 own(answer->id, std::hash<std::string>{}(answer->id.text()));
             },
             now);
-        // A client that gets no answer repeats itself, if it chose the id.
+        // A client that chose the id repeats a request that got no answer.
         if (!q.order.id || q.tries > 2) return;
         ++waiting_;
         world_.events.after(2 * seconds, [this, q]() mutable {
@@ -184,7 +184,7 @@ void clients::send(request q) {
       3);
 }
 
-/// The owner of an external operation: says something now and then, in any order, until it has said how it ended; some
+/// The owner of an external operation: reports now and then, in any order, until it has reported the end; some owners
 /// fall silent.
 void clients::own(const operation_id& id, std::uint64_t salt, int words) {
   random_stream r(world_.plan.seed, mix(1800, mix(salt, static_cast<std::uint64_t>(words))));
@@ -193,7 +193,7 @@ void clients::own(const operation_id& id, std::uint64_t salt, int words) {
   world_.events.after(r.long_tailed(1 * ms, 4 * seconds), [this, id, salt, words, r]() mutable {
     --waiting_;
     const auto word = r.below(8);
-    // Not `order`: its delays are drawn from what everybody else draws from.
+    // Not `order`: its delays come from the random stream that all clients share.
     if (world_.controller.is_up())
       world_.controller.ask([id, word](commit_gate& c, moment now) {
         c.transaction(

@@ -1,5 +1,5 @@
-// Everybody who orders: people, tools and tasks. They name ids of their own or let the controller choose, repeat what
-// got no answer, and keep what they were told.
+// Everyone who gives orders: people, tools and tasks. They choose ids or let the controller choose, repeat unanswered
+// requests, and keep the answers.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class clients {
 
   void start(const scheduled& s);
   void start_nested(const operation_id& parent, std::uint64_t salt, std::size_t worker);
-  /// A nested start on behalf of any operation that was asked for, live or not.
+  /// A nested start on behalf of any requested operation, live or not.
   void start_below_something(const scheduled& s);
   void cancel(const scheduled& s);
-  /// The end of the scenario: stop all that there is.
+  /// The end of the scenario: cancels everything.
   void cancel_everything();
   void drain(const scheduled& s);
   void resume(std::size_t worker);
@@ -54,7 +54,7 @@ class clients {
   void send(controller::cancel_order o, cancel_id fresh, int tries);
   void send_cancel(controller::cancel_order o, std::uint64_t salt, int tries = 3);
   operation_id some_operation(random_stream& r) const;
-  /// Tries until the controller is up (so many times), a little later each time.
+  /// Tries until the controller is up (at most `tries` times), a little later each time.
   void order(std::function<void(controller::commit_gate&, moment)> what, int tries = 1);
   scope_path scope_at(random_stream& r) const;
 

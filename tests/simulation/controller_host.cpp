@@ -178,7 +178,7 @@ void controller_host::tick() {
   arm(gate_->tick(now()));
 }
 
-/// The end of every message: if it was the last one, the process is gone now.
+/// The end of every message: if a planned crash came during it, the process ends now.
 void controller_host::end_handler() {
   if (dying_) return die(false);
   if (!world_.failed()) world_.truth.controller_turned(*gate_);
@@ -207,7 +207,8 @@ void controller_host::die(bool orderly) {
     world_.disk.crash();
   gate_.reset();
   ++generation_;
-  if (random_.chance(100)) clock_.reboot(world_.events.now()); // it comes back on a machine that was just booted
+  // The process comes back on a machine that has just booted.
+  if (random_.chance(100)) clock_.reboot(world_.events.now());
   if (std::exchange(start_planned_, true)) return;
   world_.events.after(down_for_, [this] { start(); });
 }
@@ -228,7 +229,7 @@ void controller_host::hand_over(instant down_for) {
 
 void controller_host::finish_hand_over() {
   if (!leaving_ || dying_ || !gate_ || !gate_->quiet()) return;
-  // The main thread hears of it and takes the rest down.
+  // The main thread learns of it and stops the rest.
   world_.events.after(random_.between(1, 30) * ms, [this, life = lives_] {
     if (life == lives_ && is_up()) die(true);
   });

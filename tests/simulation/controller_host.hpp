@@ -1,5 +1,5 @@
-// quelld in virtual time: the production core behind its gate, fed as actors/controller_actor does it, on the
-// simulated store and network. It can die between any two things that it does to the world.
+// quelld in virtual time: the production core behind its gate, fed as actors/controller_actor feeds it, on the
+// simulated store and network. It can die between any two of its effects.
 #pragma once
 
 #include <functional>
@@ -22,13 +22,13 @@ class controller_host final : public controller::commit_gate_edges {
   explicit controller_host(world& w);
 
   void start();
-  /// Dies now, and comes back after `down_for`.
+  /// Dies now, and restarts after `down_for`.
   void crash(instant down_for);
-  /// Dies in the middle of what it does: after this many more effects on the world.
+  /// Dies in the middle of its work: after this many more effects.
   void crash_after(std::uint64_t effects, instant down_for);
-  /// No death that was planned comes any more.
+  /// Drops a planned crash.
   void spare() { effects_left_.reset(); }
-  /// A planned stop: hands over, writes what is to be written, ends.
+  /// A planned stop: hands over, writes the pending rows, ends.
   void hand_over(instant down_for);
 
   void receive(std::size_t worker, const std::string& route, const std::string& bytes);
@@ -41,7 +41,7 @@ class controller_host final : public controller::commit_gate_edges {
   controller::commit_gate* gate() { return gate_.get(); }
   std::uint64_t lives() const { return lives_; }
   moment now() const;
-  /// An answer to a client is about to leave; false if the process is dead by then.
+  /// An answer to a client is about to leave; false if the process has died by then.
   bool answers();
 
   // ---- commit_gate_edges

@@ -1,4 +1,4 @@
-// The file layer: everything that SQLite asks of a file, answered from memory. One connection per database, one thread.
+// The file layer: every file call of SQLite, answered from memory. One connection per database, one thread.
 #include "tests/simulation/disk.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -54,7 +54,7 @@ int write_file(sqlite3_file* f, const void* from, int size, sqlite3_int64 at) {
   const int code = of(f).on->trouble(true);
   const auto* bytes = static_cast<const char*>(from);
   if (of(f).on->dead()) return SQLITE_IOERR_WRITE;
-  if (code != SQLITE_OK) size /= 2; // as a real disk may: a part arrives
+  if (code != SQLITE_OK) size /= 2; // as on a real disk: a part of it is written
   disk::write w{static_cast<std::size_t>(at), {bytes, bytes + size}, false};
   put(of(f).data->bytes, w);
   of(f).data->unsynced.push_back(std::move(w));
@@ -164,7 +164,7 @@ void register_layer() {
   sqlite3_vfs_register(&layer, 1);
 }
 
-/// The database after the schema was made, with a cluster id that does not depend on the day.
+/// A database with a fresh schema, with a cluster id that does not depend on the day.
 const std::vector<char>& blank_store() {
   static std::vector<char> image;
   return image;

@@ -1,5 +1,5 @@
-// A disk in memory behind SQLite's own file layer: it remembers what was written and not synced, and loses some of that
-// when its machine crashes.
+// A disk in memory behind SQLite's own file layer: it records unsynced writes, and loses some of them when its machine
+// crashes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace quell::simulation {
 
 class disk {
  public:
-  /// Name of the file layer to open a database with.
+  /// Name of the file layer with which a database is opened.
   static constexpr const char* layer = "simulated";
 
   struct write {
@@ -36,15 +36,15 @@ class disk {
 
   /// The whole file layer uses this disk (one at a time).
   void mount();
-  /// The machine dies: open files answer with errors from now on, and of what was not synced a part chosen by
-  /// `r` arrives (nothing, a beginning, any part, all).
+  /// The machine dies: open files answer with errors from now on, and `r` chooses the part of the unsynced writes that
+  /// survives (none, a beginning, any part, all).
   void crash(random_stream& r);
   /// After a crash, or at the first start: files may be opened again.
   void restart() { dead_ = false; }
 
   void full(bool is) { full_ = is; }
   void broken(bool is) { broken_ = is; }
-  /// The power goes after this many more writes.
+  /// The power fails after this many more writes.
   void cut_power_after(std::uint64_t writes) { left_ = writes, counting_ = true; }
 
   // ---- for the file layer
@@ -58,7 +58,7 @@ class disk {
     return at != files_.end() && at->second.exists;
   }
   void remove(const std::string& name) { files_.erase(name); }
-  /// What SQLite is told about a write, truncation or sync: 0 = done.
+  /// The result of a write, truncation or sync for SQLite: 0 = success.
   int trouble(bool is_write);
   bool dead() const { return dead_; }
 

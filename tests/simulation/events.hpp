@@ -11,13 +11,13 @@
 
 namespace quell::simulation {
 
-/// True time of the simulation in nanoseconds from its start. Nobody inside the cluster can see it.
+/// True time of the simulation in nanoseconds from its start, invisible inside the cluster.
 using instant = std::int64_t;
 inline constexpr instant us = 1'000;
 inline constexpr instant ms = 1'000'000;
 inline constexpr instant seconds = 1'000'000'000;
 
-/// Everything that happens, in the order of time and, at one instant, of scheduling.
+/// All events, in the order of time and, at one instant, of scheduling.
 class event_queue {
  public:
   instant now() const { return now_; }

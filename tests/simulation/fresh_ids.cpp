@@ -1,4 +1,4 @@
-// Ids of product code come from the seed: this stands in front of protocol/fresh_id.cpp.
+// Overrides protocol/fresh_id.cpp: ids of product code come from the seed.
 #include "protocol/id.hpp"
 #include "tests/simulation/world.hpp"
 

@@ -1,4 +1,4 @@
-// The guardian's requests, beginnings and deaths of the programs around it.
+// Requests and starts of the guardian, and deaths of the programs around it.
 #include "tests/simulation/machine.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void machine::launch() {
 
 std::vector<guardian_event> machine::receive() {
   std::vector<guardian_event> events = std::exchange(said_, {});
-  // What the client of the guardian keeps for itself (worker/guardian/client.cpp, note()).
+  // State that the guardian's client keeps (worker/guardian/client.cpp, note()).
   std::erase_if(events, [this](guardian_event& event) {
     if (auto* held = std::get_if<task_held>(&event)) {
       task* t = find(held->operation);
@@ -192,7 +192,7 @@ void machine::kill_guardian() {
   for (const auto& [serial, t] : tasks_)
     if (t.executed && lives(t.operation)) world_.truth.cut_off(worker_, t.operation);
   const bool tell = worker_here_;
-  // Parent-death signals and the keepers: everything dies, until it is empty.
+  // Parent-death signals and the keepers: everything dies, until no process is left.
   world_.events.after(random_.between(20, 900) * us, [this] { sweep(); });
   if (!tell) return;
   world_.events.after(random_.between(50, 900) * us, [this, life = life_] {

@@ -1,9 +1,8 @@
 // One worker's machine: its clock, its guardian and the processes of its tasks. The guardian is a model of
-// worker/guardian (its README is the specification); what it models by hand is the kernel's part and the loop around
-// it.
+// worker/guardian (its README is the specification); the kernel's part and the loop around it are modelled by hand.
 //
-// The model keeps what the rest of the cluster relies on: requests and events each in order, the hold and the go byte,
-// kills repeated until the containment is empty, the lease's end, the death of worker or guardian.
+// The model keeps the properties that the rest of the cluster relies on: requests and events each in order, the hold
+// and the go byte, kills repeated until the containment is empty, the lease's end, the death of worker or guardian.
 #pragma once
 
 #include <cstdint>
@@ -45,18 +44,18 @@ class machine {
   void worker_died();
   void kill_guardian();
   void reboot();
-  /// SIGKILL to everything, as a sweep does; call until `empty()`.
+  /// Sends SIGKILL to everything, as a sweep does; call until `empty()`.
   void sweep();
-  /// Lets everything go that was stuck in the kernel.
+  /// Releases the processes that were stuck in the kernel.
   void release_stuck();
 
   bool guardian_lives() const { return guardian_lives_; }
-  /// The last guardian of this boot did not end by itself.
+  /// True if the last guardian of this boot did not end by itself.
   bool guardian_was_killed() const { return guardian_was_killed_; }
-  /// No process of any task is there.
+  /// True if no process of any task exists.
   bool empty() const;
   bool lives(const operation_id& operation) const;
-  /// Living processes of an operation that the kernel could still run (what is killed and stuck cannot).
+  /// True if a living process of the operation could still run (a killed and stuck one cannot).
   bool could_run(const operation_id& operation) const;
   bool has_stuck(const operation_id& operation) const;
 
@@ -87,7 +86,7 @@ class machine {
   };
 
   task* find(const operation_id& operation);
-  /// To the guardian, in order, a moment later; lost with it.
+  /// A request to the guardian: delivered in order, a moment later; lost if the guardian dies.
   void order(std::function<void()> what);
   void say(worker::guardian_event event);
   void on_task(std::uint64_t serial, instant delay, std::function<void(task&)> what);

@@ -1,4 +1,4 @@
-// The processes of a task: exec, children, signals, kills again and again, the proof of the end, and the lease.
+// The processes of a task: exec, children, signals, repeated kills, the proof of the end, and the lease.
 #include <algorithm>
 
 #include "protocol/lease.hpp"
@@ -25,7 +25,7 @@ void machine::execute(task& t) {
   begin(t, 0);
   for (std::size_t i = 1; i < t.script.processes.size(); ++i)
     on_task(t.serial, t.script.processes[i].starts, [this, i](task& running) {
-      // Somebody must be there to fork it.
+      // A live parent must exist to fork it.
       if (running.processes[0].alive && !running.processes[0].killed) {
         running.processes.push_back({running.script.processes[i], true, false, false, false, false});
         world_.truth.process_born(worker_, running.operation);
@@ -109,7 +109,7 @@ void machine::kill(task& t) {
 void machine::kill_round(task& t) {
   for (std::size_t i = 0; i < t.processes.size(); ++i) kill_process(t, i);
   if (t.executed && t.script.entrants > 0 && t.processes[0].alive) {
-    --t.script.entrants; // it was on its way into the containment when the kill went through it
+    --t.script.entrants; // it was entering the containment when the kill went through
     process_script late = t.script.processes[0];
     late.lasts = 3600 * seconds;
     late.stuck = false;
@@ -187,7 +187,7 @@ void machine::check_leases() {
   for (auto& [serial, t] : tasks_) {
     if (t.killing || t.over || !t.is_made) continue;
     if (lease_over(t)) {
-      // One at a time: a kill changes nothing in the list of tasks.
+      // One at a time: a kill does not change the list of tasks.
       kill(t);
       continue;
     }

@@ -1,4 +1,4 @@
-// How frames travel, wait, get lost and arrive late.
+// Travel, delay, loss and late arrival of frames.
 #include "tests/simulation/network.hpp"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void network::controller_died(bool orderly) {
     auto c = l.current;
     const auto breaks = c->breaks[1];
     break_connection(*c);
-    // What had left before the end may still be in the worker's kernel.
+    // Frames that left before the end can still be in the worker's kernel.
     if (orderly || random_.chance(500)) c->breaks[1] = breaks;
   }
   by_route_.clear();
@@ -112,7 +112,7 @@ void network::block(std::size_t worker, heading which, bool is) {
   if (l.blocked[d] == is) return;
   l.blocked[d] = is;
   if (is) {
-    // ZeroMQ's own heartbeats give a silent peer up.
+    // ZeroMQ's own heartbeats drop a silent peer.
     world_.events.after(random_.between(6000, 8000) * ms, [this, worker, d, blocks = ++l.blocks] {
       auto& held = links_[worker];
       if (held.blocked[d] && held.blocks == blocks) break_link(worker);
@@ -159,7 +159,7 @@ void network::arrive(packet p, heading which) {
   if (c.breaks[d] != p.breaks) return;
   if (c.thrown_away) {
     if (d != up || !c.late_arrives) return;
-    if (!std::exchange(p.is_late, true)) { // somewhere on its way it waits, while its successor is quick
+    if (!std::exchange(p.is_late, true)) { // it is delayed on its way while its successor is fast
       if (random_.chance(300))
         c.last[d] = std::max(c.last[d], world_.events.now()) + random_.long_tailed(1 * ms, 4 * seconds);
       return travel(std::move(p), which, true);

@@ -1,8 +1,9 @@
 // The network between the controller and its workers, as ZeroMQ over TCP shows it: connections with routes, ordered and
-// without loss while they stand; a break loses what is on its way; a connection that is mended below keeps its route.
+// lossless while they last; a break loses the frames in flight; a connection that ZeroMQ re-establishes keeps its
+// route.
 //
-// What a connection thrown away still had on its way may arrive late, beside the frames of its successor. A hostile
-// link goes beyond what TCP can do: it drops, doubles and reorders single frames.
+// Frames that an abandoned connection still had in flight can arrive late, beside the frames of its successor. A
+// hostile link exceeds TCP's faults: it drops, duplicates and reorders single frames.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ class network {
   explicit network(world& w);
 
   // ---- a worker's end: one socket at a time
-  /// Throws the worker's connection away and begins a new one with a fresh route.
+  /// Drops the worker's connection and opens a new one with a fresh route.
   void reset(std::size_t worker);
-  /// Its process is gone.
+  /// The worker's process has ended.
   void close(std::size_t worker);
   bool connected(std::size_t worker) const;
   /// Handshakes since `reset`.
@@ -43,7 +44,7 @@ class network {
   // ---- trouble
   void break_link(std::size_t worker);
   void block(std::size_t worker, heading which, bool is);
-  /// From now on nothing goes wrong any more.
+  /// No faults occur from now on.
   void heal();
 
  private:

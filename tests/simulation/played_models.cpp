@@ -1,4 +1,4 @@
-// One answer per request, drawn when it is asked for and told piece by piece.
+// One answer per request, drawn when the request arrives and sent piece by piece.
 #include "tests/simulation/played_models.hpp"
 
 #include <vector>
@@ -34,7 +34,7 @@ tool_call call_drawn(random_stream& r, const std::string& number) {
   const auto kind = r.below(100);
   tool_call c{"call-" + number, "exec", R"({"command":"build )" + number + R"("})"};
   if (kind < 38) return c;
-  if (kind < 58) return c.input = R"({"command":"rm -r old/)" + number + R"("})", c; // a human is asked
+  if (kind < 58) return c.input = R"({"command":"rm -r old/)" + number + R"("})", c; // a human must approve it
   c.name = "spawn_agent";
   if (kind < 74) return c.input = R"({"task":"look at )" + number + R"(","agent":"helper"})", c;
   c.name = "read";
@@ -66,7 +66,7 @@ class virtual_models final : public model_client {
   }
 
  private:
-  /// How often it answered this turn so far.
+  /// The number of its answers in this turn so far.
   static std::size_t answers_in(const model_request& request) {
     std::size_t count = 0;
     for (const auto& entry : request.messages)
@@ -90,7 +90,7 @@ class virtual_models final : public model_client {
   void answer(random_stream& r, const std::string& number, std::size_t before,
               const std::shared_ptr<played_stream>& stream) {
     instant at = r.chance(800) ? r.long_tailed(1 * ms, 300 * ms) : r.long_tailed(20 * ms, 6 * seconds);
-    if (r.chance(30)) at = 120 * seconds; // as good as never: the client gives up
+    if (r.chance(30)) at = 120 * seconds; // in effect never: the client gives up first
     const bool fails = at >= 120 * seconds || r.chance(50);
     const auto pieces = r.below(4);
     for (std::uint64_t i = 0; i < pieces; ++i) {

@@ -1,5 +1,5 @@
-// Models that answer from the seed: texts, calls of every kind, errors, slowly, or never. Each request is shown to the
-// truth first.
+// Models that answer from the seed: texts, calls of every kind, errors, slowly, or never. The oracle sees each request
+// first.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace quell::simulation {
 
 std::unique_ptr<integrations::model_client> played_models(const std::shared_ptr<swarm_life>& life);
-/// Of tasks that write nothing.
+/// The output of tasks that write nothing.
 std::unique_ptr<controller::output_store> no_output();
 
 } // namespace quell::simulation

@@ -18,8 +18,8 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 }
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mix(a ^ (mix(b) + 0x632be59bd9b4e019ULL)); }
 
-/// An independent stream per (seed, purpose): what one part draws never shifts what another part gets, so that a run
-/// from which a step was dropped stays like the one before.
+/// An independent stream per (seed, purpose): the draws of one part never shift those of another, so that a run without
+/// one step resembles the run with it.
 class random_stream {
  public:
   explicit random_stream(std::uint64_t seed) : state_(seed) {}

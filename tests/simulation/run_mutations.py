@@ -1,7 +1,7 @@
 """Wrong turns in production code, one at a time: each must break an invariant of the simulation.
 
-A mutation is a file in mutations/ (tests/mutations/mutate.py reads it); `caught by` names the invariants of which one
-must break. The programs are built before (`ninja mutants`); nothing is compiled here.
+A mutation is a file in mutations/ (tests/mutations/mutate.py reads it); `caught by` names the invariants, one of
+which must break. The programs are built before (`ninja mutants`); nothing is compiled here.
 """
 import argparse
 import concurrent.futures

@@ -1,6 +1,6 @@
-"""The simulation as a test: every seed that ever failed, then a block of others (docs/decisions/103).
+"""The simulation as a test: every seed that ever failed, then a block of other seeds (docs/decisions/103).
 
-QUELL_SIM_SEED   first seed of the block; `clock` = a fresh one, printed (default: the same for everybody)
+QUELL_SIM_SEED   first seed of the block; `clock` = a fresh one, printed (default: the same for everyone)
 QUELL_SIM_SEEDS  how many seeds (default 6000)
 """
 import os

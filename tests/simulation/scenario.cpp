@@ -1,5 +1,5 @@
-// From a seed to a scenario. Each scenario has a random subset of the troubles (a run with everything at once mostly
-// finds nothing, because little gets far enough).
+// From a seed to a scenario. Each scenario has a random subset of the faults (a run with all of them mostly finds
+// nothing, because few operations get far enough).
 #include "tests/simulation/scenario.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ act draw_order(random_stream& r) {
   return act::cancel_scope;
 }
 
-/// Which acts a trouble brings, how often, and how long each lasts.
+/// The acts that a trouble brings, how often, and how long each lasts.
 struct fault_kind {
   trouble why;
   act what;
@@ -72,7 +72,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
   const unsigned density = static_cast<unsigned>(r.between(50, 450));
   for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t)
     if (r.chance(density)) s.troubles |= 1U << t;
-  // A theme: the ends of leases, as tight as they can be.
+  // A theme: ends of leases, with the least possible slack.
   const bool about_leases = random_stream(seed, 9).chance(100);
   if (about_leases)
     s.troubles = 1U << static_cast<unsigned>(trouble::partitions) | 1U << static_cast<unsigned>(trouble::drift) |
@@ -80,7 +80,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
                  (mix(seed, 10) & 1U) << static_cast<unsigned>(trouble::slow_disk);
   s.troubles &= ~without.troubles_off;
   s.chats = !without.chats_off && mix(seed, 14) % 5 < 2;
-  // Mostly few workers: what goes wrong between many goes wrong between three.
+  // Mostly few workers: most faults between many workers also occur between three.
   s.workers = r.chance(850) ? static_cast<std::size_t>(r.between(1, 4)) : static_cast<std::size_t>(r.between(5, 20));
   constexpr std::int64_t most_ppm = 4'970; // two clocks differ by less than 1 %
   for (std::size_t i = 0; i <= s.workers; ++i) {
@@ -101,7 +101,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
     s.heartbeat = milliseconds{1000}, s.lease = milliseconds{5000}, s.handover = milliseconds{20000};
     break;
   }
-  // Nearly as far as a session bears: three heartbeats, and three seconds for a welcome.
+  // Nearly the limit of a session: three heartbeats, and three seconds for a welcome.
   if (about_leases && s.has(trouble::partitions) && s.heartbeat.count() == 1000 && (mix(seed, 12) & 1U) != 0)
     s.far = 1250 * ms + static_cast<instant>(mix(seed, 13) % 200) * ms;
   s.active = r.between(4, 25) * seconds;
@@ -137,7 +137,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
   if (about_leases) {
     random_stream tight(seed, 11);
     for (int n = 0; n < 3; ++n) {
-      // Answers that are late, but in time for the session; and then silence for longer than any lease.
+      // Answers that are late, but in time for the session; and then a silence longer than any lease.
       const instant at = tight.between(2 * seconds, s.active - 4 * s.lease.count() * ms);
       const instant late = tight.between(2200, 3200) * s.heartbeat.count() * us;
       const instant silent = 3 * s.lease.count() * ms;
@@ -145,7 +145,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
       random_stream first(who), second(who);
       if (!s.has(trouble::partitions)) continue;
       add(act::cut_down, at, s.far > 0 ? 1 * ms : late, first);
-      // Where frames take long, answers still arrive that left before the silence.
+      // If frames are slow, answers that left before the silence still arrive.
       add(s.far > 0 ? act::cut_up : act::partition, at + late + tight.between(1, 120) * ms, silent, second);
     }
   }

@@ -1,5 +1,5 @@
-// What one seed means: the size of the cluster, its habits, and a schedule of orders and faults. A value; nothing here
-// acts.
+// The meaning of one seed: the size of the cluster, its settings, and a schedule of orders and faults. A value without
+// behaviour.
 #pragma once
 
 #include <array>
@@ -96,7 +96,7 @@ struct scheduled {
   std::uint64_t salt = 0;
 };
 
-/// What the shrinker takes away from a seed's scenario.
+/// The parts that the shrinker removes from a seed's scenario.
 struct cuts {
   std::uint32_t troubles_off = 0; ///< bit per `trouble`
   std::set<int> dropped;          ///< schedule entries by number

@@ -53,7 +53,7 @@ class shrinker {
         for (std::size_t i = at; i < std::min(at + size, left.size()); ++i) smaller.dropped.insert(left[i]);
         dropped = take_if_it_fails(smaller) || dropped;
       }
-      if (dropped && size == 1 && left_ > 0) size = 2; // what is gone may have been what held others
+      if (dropped && size == 1 && left_ > 0) size = 2; // a removed entry can have been the one that others depended on
       if (size <= 1 || left_ <= 0) return;
     }
   }

@@ -1,4 +1,4 @@
-// From a failing seed to a small one: whole troubles off, then entries of the schedule away, as long as the same
+// From a failing seed to a small one: removes whole troubles, then entries of the schedule, as long as the same
 // invariant breaks.
 #pragma once
 

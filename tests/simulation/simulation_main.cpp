@@ -25,7 +25,7 @@ struct arguments {
 
 char now_playing[64] = "seed ?";
 
-/// An assertion of the production code is an invariant, too.
+/// A failed assertion of the production code is a broken invariant, too.
 void aborted(int) {
   constexpr char text[] = "BROKEN assertion: ";
   (void)!::write(1, text, sizeof text - 1);
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   std::vector<std::pair<std::uint64_t, cuts>> all;
   for (const auto seed : seeds) {
     all.emplace_back(seed, a.without);
-    // What a kept seed found, it found without chats.
+    // Kept seeds found their faults without chats.
     if (a.seeds_file.empty() || !make_scenario(seed, a.without).chats) continue;
     all.emplace_back(seed, a.without);
     all.back().second.chats_off = true;

@@ -1,5 +1,5 @@
-// Commits in virtual time. The instant at which a group is on disk is the end of its commit; its notice comes later, so
-// that a crash finds every state in between.
+// Commits in virtual time. A group is on disk at the end of its commit; its notice comes later, so that a crash finds
+// every state in between.
 #include "tests/simulation/store.hpp"
 
 #include <SQLiteCpp/Database.h>
@@ -26,12 +26,12 @@ store::store(world& w) : world_(w), random_(w.plan.seed, 200) {
 store::~store() {
   disk_.mount();
   random_stream r(1);
-  if (committer_) disk_.crash(r); // nothing is worth a checkpoint now
+  if (committer_) disk_.crash(r); // a checkpoint is useless now
 }
 
 void store::full(bool is) {
   disk_.full(is);
-  // The look at the free space comes a little later than the end of it.
+  // The check of the free space comes a little later than the end of the full disk.
   world_.events.after(random_.between(0, 600) * ms, [this, is, look = ++looks_] {
     if (look == looks_) low_ = is;
   });
@@ -91,7 +91,7 @@ void store::write(std::vector<storage::pending_batch>& group) {
         else if (batch.ticket == n.ticket)
           world_.truth.not_written(batch.entries);
       }
-    // What was told is done: a group that failed as a whole is told batch by batch.
+    // Everything that was announced is done: a group that failed as a whole is announced batch by batch.
     for (auto& batch : group)
       if (batch.ticket <= n.ticket) batch.entries.clear();
     told_at_ = std::max(told_at_, world_.events.now() + random_.between(5, 200) * us); // in ticket order
@@ -114,7 +114,7 @@ void store::crash() {
   if (!committer_) return;
   disk_.mount();
   if (busy_ && random_.chance(500)) {
-    // The power goes in the middle of the commit: what arrived decides, and nobody is told.
+    // The power fails in the middle of the commit: the written part decides, and no notice is sent.
     disk_.cut_power_after(random_.below(24));
     std::vector<storage::pending_batch> copy = std::move(group_);
     auto may_arrive = copy;

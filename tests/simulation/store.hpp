@@ -24,17 +24,17 @@ class store {
   explicit store(world& w);
   ~store();
 
-  /// What a start of quelld does: opens, raises the epoch, recovers. `notice` comes a moment after each commit.
+  /// A start of quelld: opens, raises the epoch, recovers. `notice` comes a moment after each commit.
   result<records::recovered_state> open(std::function<void(const records::commit_notice&)> notice);
   std::uint64_t submit(std::vector<records::entry> batch);
   void refusal_known(std::uint64_t ticket) { known_refusal_ = std::max(known_refusal_, ticket); }
-  /// The process dies at this instant. What is in the middle of being written arrives whole, in part, or not at all.
+  /// The process dies at this instant. The batch in the middle of its write is written whole, in part, or not at all.
   void crash();
-  /// An orderly end: everything submitted is written.
+  /// An orderly end: every submitted batch is written.
   void close();
   bool is_open() const { return committer_ != nullptr; }
   bool low() const { return low_; }
-  /// What is committed, read between commits. Ends before the store's life does.
+  /// Reads committed rows between commits. Must be destroyed before the store closes.
   std::unique_ptr<controller::store_reader> reader() { return storage::queries_on(*database_, options_.directory); }
   /// nullptr while it is closed.
   SQLite::Database* database() { return committer_ ? database_ : nullptr; }

@@ -1,4 +1,4 @@
-// Virtual threads for the swarm: the way to the controller's mailbox, and errands.
+// Virtual threads for the turn scheduler: the link to the controller's mailbox, and background reads.
 #include "tests/simulation/swarm_host.hpp"
 
 #include <spdlog/spdlog.h>
@@ -17,7 +17,7 @@ using namespace quell::controller::turns;
 
 namespace {
 
-/// One thread's worth of errands: one job after the other, each takes a moment.
+/// One virtual thread for background reads: one job after the other, each takes a moment.
 class virtual_executor final : public blocking_executor {
  public:
   virtual_executor(std::shared_ptr<swarm_life> life, controller::store_reader& store)
@@ -49,7 +49,7 @@ class virtual_executor final : public blocking_executor {
   static void plan(const std::shared_ptr<state>& s, instant delay) {
     later(s->life, delay, [s] { work(s); });
   }
-  /// Each job has its own event; whichever comes takes the job that is due first.
+  /// Each job has its own event; each event runs the job that is due first.
   static void work(const std::shared_ptr<state>& s) {
     const auto now = s->life->at.events.now();
     if (s->is_stopped || s->jobs.empty()) return;
@@ -62,7 +62,7 @@ class virtual_executor final : public blocking_executor {
   std::shared_ptr<state> state_;
 };
 
-/// A message to the controller's actor: it arrives in order, or never if that dies.
+/// A message to the controller's actor: it arrives in order, or never if the actor dies.
 void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(commit_gate&, moment)> what) {
   auto& w = life->at;
   life->last_ask = std::max(life->last_ask, w.events.now() + life->random.between(2, 60) * us);
@@ -73,7 +73,7 @@ void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(c
 
 core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
   core_link link;
-  // What runs after the commit is an effect like others: the process may die just before it.
+  // A continuation after the commit is an effect like others: the process can die just before it.
   link.ask = [life](std::function<std::function<void()>(ledger&, moment)> what) {
     to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
       c.step(

@@ -1,5 +1,5 @@
-// The turns of the simulated quelld: the production swarm (actors/turns/turn_scheduler.hpp) with its port, its message
-// desk and its agents, on virtual threads. Mirrors quelld/wiring.cpp and real_edges.hpp.
+// The turns of the simulated quelld: the production turn scheduler (actors/turns/turn_scheduler.hpp) with its port, its
+// message router and its agents, on virtual threads. Mirrors quelld/wiring.cpp and real_edges.hpp.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class swarm_host {
   swarm_host(const swarm_host&) = delete;
   swarm_host& operator=(const swarm_host&) = delete;
 
-  /// With a new life of the controller; it comes a moment after the core, as in quelld.
+  /// Starts with a new life of the controller, a moment after the core, as in quelld.
   void start();
-  /// With the controller's end, before that of the store.
+  /// Dies with the controller, before the store.
   void die();
   controller::turns::turn_scheduler* it() { return scheduler_.get(); }
 
@@ -31,7 +31,7 @@ class swarm_host {
   void ended(const controller::ended_operation& e);
   void heard(const records::event_record& e);
 
-  /// Who may decide, who serves what.
+  /// The settings: who may decide, and which agent serves which scope.
   static const controller::turns::turn_settings& settings();
 
  private:

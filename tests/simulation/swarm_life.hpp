@@ -1,4 +1,5 @@
-// What everything of one life of the simulated swarm shares: nothing of it happens any more once that life is over.
+// State shared by everything of one life of the simulated turn scheduler: none of its events runs after that life has
+// ended.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ struct swarm_life {
   std::vector<std::function<void()>> closers; ///< of what holds itself, run with the end of the life
 };
 
-/// Runs `what` after this time, unless the life is over by then.
+/// Runs `what` after this delay, unless the life has ended by then.
 inline void later(const std::shared_ptr<swarm_life>& life, instant delay, std::function<void()> what) {
   life->at.events.after(delay, [life, what = std::move(what)] {
     if (!life->is_over && !life->at.failed()) what();

@@ -1,4 +1,4 @@
-// What the processes of a task do: drawn from the operation's id, so that it is the same in every run of a seed.
+// Behaviour of a task's processes: drawn from the operation's id, so that it is the same in every run of a seed.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline task_script script_of(const scenario& s, const operation_id& id, unsigned
     p.dies_after = r.long_tailed(50 * us, 900 * ms);
     p.kill_takes = r.between(50, 2000) * us;
     if (s.has(trouble::slow_death) && r.chance(250)) {
-      // Within the margin that the guardian keeps before the end of a lease, mostly all of it.
+      // Mostly all of the script lies within the margin that the guardian keeps before the end of a lease.
       const instant margin = std::min<instant>(s.lease.count() / 10, 2000) * ms;
       p.kill_takes = r.chance(700) ? margin - r.between(5, 30) * ms : r.between(margin / 2, margin - 30 * ms);
     }
@@ -59,7 +59,7 @@ inline task_script script_of(const scenario& s, const operation_id& id, unsigned
   for (auto n = r.chance(300) ? r.between(1, 3) : 0; n > 0; --n) {
     auto child = process();
     child.starts = r.between(0, leader.lasts);
-    child.lasts = r.long_tailed(1 * ms, 12 * seconds); // may outlive the leader
+    child.lasts = r.long_tailed(1 * ms, 12 * seconds); // can outlive the leader
     t.processes.push_back(child);
   }
   if (depth < 4)

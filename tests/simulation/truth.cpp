@@ -1,4 +1,4 @@
-// Looking at the truth, and what must hold when everything has come to rest.
+// Queries of the true state, and the checks at rest.
 #include "tests/simulation/truth.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ bool oracle::below(const scope_path& scope, const scope_path& above) {
          (text.size() > prefix.size() && text[prefix.size()] == '/' && text.compare(0, prefix.size(), prefix) == 0);
 }
 
-/// The definition of what a cancel covers (DESIGN 2), along the edges that are not detached.
+/// The definition of a cancel's coverage (DESIGN 2), along the edges that are not detached.
 bool oracle::covers(const cancel_row& c, const row& x) const {
   const auto& target = c.record.target;
   if (x.record.seq >= c.record.seq) return false;
@@ -55,7 +55,7 @@ bool oracle::covers(const cancel_row& c, const row& x) const {
   }
 }
 
-/// What a stop message says by itself of a START.
+/// True if a stop message alone covers a START.
 bool oracle::stop_names(const wire::stop& s, const wire::start& start) const {
   const auto named = [&](const operation_id& id) {
     return std::find(s.operations.begin(), s.operations.end(), id) != s.operations.end();
@@ -64,7 +64,7 @@ bool oracle::stop_names(const wire::stop& s, const wire::start& start) const {
   return s.scope && start.as_of <= s.cutoff && below(start.scope, *s.scope);
 }
 
-/// As above, and what lies below something that it names.
+/// True if a stop message covers the operation, or one above it.
 bool oracle::stop_covers(const wire::stop& s, const row& x) const {
   for (const row* at = &x;;) {
     if (at->start && stop_names(s, *at->start)) return true;
@@ -106,7 +106,7 @@ void oracle::judge_the_end() {
   }
 }
 
-/// The status is the end of the work itself, or there is a reason why it is not.
+/// The status is the end of the work itself, or there is a reason for another one.
 void oracle::judge_result(const row& r) {
   const auto& hot = r.record.hot;
   const auto wrong = [&](const std::string& text) { world_.violate("result", name(r) + " " + text); };
@@ -116,12 +116,12 @@ void oracle::judge_result(const row& r) {
     if (r.exit->code != 0) return wrong("completed with a code that is not 0");
   }
   if (hot.now == status::cancelled && !hot.stop) return wrong("is cancelled without a stop");
-  // Who won is decided where the work is: what still had processes when its worker applied the stop was stopped.
+  // The worker decides who won: an operation that still had processes when its worker applied the stop was stopped.
   const bool was_stopped = r.ended_by && hot.stop && hot.stop->how != receipt::declared;
   const bool says_so = hot.stop && hot.stop->how != receipt::already_finished && hot.now != status::completed;
   if (was_stopped && !says_so && !writes_failed_)
     world_.violate("who won", name(r) + " had processes when its stop was applied and keeps an end of its own");
-  // A cancel that could not be written is forgotten by a restart; its workers have obeyed it.
+  // A restart forgets a cancel that could not be written; its workers have obeyed it.
   if (hot.stop || writes_failed_) return;
   const std::string code = hot.error ? hot.error->code : "";
   if (hot.now == status::failed && code == "error" && r.exit && r.exit->code == 0) return wrong("failed with code 0");

@@ -1,7 +1,7 @@
-// What is true in the simulated cluster, kept apart from the code under test, and the invariants that judge it: the
-// rows that are on disk, the processes that live, what left the controller, what each worker has applied.
+// The true state of the simulated cluster, kept apart from the code under test, and the invariants that judge it: the
+// rows on disk, the live processes, the messages that left the controller, the stops that each worker has applied.
 //
-// Each invariant has a short name; README.md says what each means and which guarantee of the design it stands for.
+// Each invariant has a short name; README.md describes each of them and the guarantee of the design that it stands for.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,7 @@ class oracle {
   // ---- the disk
   void committed(const std::vector<records::entry>& rows);
   void not_written(const std::vector<records::entry>& rows);
-  /// These may or may not have arrived: the power went.
-  /// As one transaction, or each on its own.
+  /// The power failed: these rows may or may not be on disk, as one transaction or one by one.
   void uncertain(std::vector<storage::pending_batch> group, bool one_by_one);
   void recovered(const records::recovered_state& state);
 
@@ -61,7 +60,7 @@ class oracle {
   void executed(std::size_t worker, const operation_id& id, std::uint32_t slots);
   void process_born(std::size_t worker, const operation_id& id);
   void process_gone(std::size_t worker, const operation_id& id);
-  /// Its guardian is killed while it lives.
+  /// Its guardian is killed while the task lives.
   void cut_off(std::size_t worker, const operation_id& id);
   void signalled(std::size_t worker, const operation_id& id);
   void leader_exited(const operation_id& id, const exit_state& how);
@@ -69,15 +68,15 @@ class oracle {
   // ---- looking
   /// By whole segments; not with the product's own comparison.
   static bool below(const scope_path& scope, const scope_path& above);
-  /// As they are on disk; nullptr: not there.
+  /// The row on disk; nullptr if there is none.
   const records::operation_record* record_of(const operation_id& id) const;
   const records::cancel_record* cancel_of(const cancel_id& id) const;
   /// When the first cancel that covers it was on disk.
   std::optional<instant> closed_since(const operation_id& id) const;
   void each_live_in(const scope_path& scope, const std::function<void(const records::operation_record&)>& what) const;
-  /// Something of this person lived there, or below, at or after this instant.
+  /// True if an operation of this person lived there, or below, at or after this instant.
   bool had_live_of(const std::string& owner, const scope_path& scope, instant since) const;
-  /// Something that this cancel covers and that has processes that could run.
+  /// An operation that this cancel covers and that has processes that could run.
   std::optional<operation_id> living_below(const cancel_id& id) const;
   bool writes_failed() const { return writes_failed_; }
   bool stands(const operation_id& id) const { return by_id_.contains(id); }
@@ -89,7 +88,7 @@ class oracle {
   bool all_over() const;
   std::uint64_t operations() const { return rows_.size(); }
   std::uint64_t runs() const { return runs_; }
-  /// After everything has come to rest.
+  /// The checks after everything has come to rest.
   void judge_the_end();
 
  private:

@@ -1,4 +1,4 @@
-// What leaves the controller is judged against what is on disk at that instant: nothing uncommitted leaves.
+// Messages that leave the controller, compared with the disk at that instant: nothing uncommitted leaves.
 #include <algorithm>
 
 #include "tests/simulation/world.hpp"
@@ -38,7 +38,7 @@ void oracle::frame_leaves(const outgoing_frame& f) {
 
 void oracle::lease_leaves(const std::string& worker, milliseconds length, const char* what) {
   const auto at = worker_rows_.find(worker);
-  // Removed (and perhaps enrolled again) with the same commit: it is told so next.
+  // Removed (and possibly enrolled again) in the same commit: the worker is told next.
   if (at == worker_rows_.end() || !at->second.joined_at) return;
   if (at->second.lease < length)
     world_.violate("order", std::string(what) + " of " + std::to_string(length.count()) + " ms leaves for " + worker +
@@ -48,12 +48,13 @@ void oracle::lease_leaves(const std::string& worker, milliseconds length, const 
 void oracle::start_leaves(const outgoing_frame& f, const wire::start& s) {
   const row* r = find(s.operation);
   if (!r) return world_.violate("order", "a START leaves for an operation that is not on disk");
-  if (!starts_sent_.emplace(f.frame.session, f.frame.number).second) return; // a repeat of what was on its way
-  // A worker that leaves begins nothing: its farewell may be here already, and what it was sent placed elsewhere.
+  if (!starts_sent_.emplace(f.frame.session, f.frame.number).second) return; // a resend of a frame that was in flight
+  // A leaving worker begins nothing: its farewell may have arrived already, and its unstarted tasks may be placed
+  // elsewhere.
   bool is_read = false;
   for (std::size_t w = 0; w < workers_.size(); ++w)
     is_read = is_read || (world_.workers[w]->session() == f.frame.session && !workers_[w].leaves);
-  if (!is_read) return; // its session is over: it was made before, and is dropped unread
+  if (!is_read) return; // its session is over: the frame was sent before, and is dropped unread
   if (!r->record.hot.worker)
     return world_.violate("order", "the START of " + name(*r) + " leaves, its assignment is not on disk");
   if (is_terminal_row(*r)) return world_.violate("no escape", "the START of " + name(*r) + " leaves, and it is over");
@@ -156,7 +157,7 @@ void oracle::cancel_answered(const cancel_order& order, const outcome<cancel_vie
   highest_seq_told_ = std::max(highest_seq_told_, record.seq);
 }
 
-/// Capacity is held as long as something lives that uses it.
+/// Capacity is in use as long as a process that uses it lives.
 void oracle::controller_turned(commit_gate& core) {
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (workers_[w].used == 0) continue;

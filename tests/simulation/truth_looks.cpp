@@ -1,4 +1,4 @@
-// What others than the invariants of this class want to know of the rows.
+// Queries of the rows for code outside this class.
 #include <algorithm>
 
 #include "tests/simulation/world.hpp"

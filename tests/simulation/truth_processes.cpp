@@ -1,4 +1,5 @@
-// Processes: none is let go below what is closed, none runs twice, none outlives its bound, and slots are real.
+// Processes: none is let go below a closed scope or operation, none runs twice, none outlives its bound, and slots are
+// real.
 #include <algorithm>
 
 #include "tests/simulation/world.hpp"
@@ -6,7 +7,7 @@
 namespace quell::simulation {
 
 namespace {
-/// From the kill to gone: the slowest death, entrants, and the guardian's pauses.
+/// From the kill until all processes are gone: the slowest death, entrants, and the guardian's pauses.
 constexpr instant bound = 2500 * ms;
 } // namespace
 
@@ -16,14 +17,14 @@ void oracle::worker_started(std::size_t worker) {
 }
 
 void oracle::worker_gave_up(std::size_t worker, const std::string& why) {
-  // Only a removed worker has a reason.
+  // Only a removed worker may give up.
   if (why.find("removed") == std::string::npos) world_.violate("liveness", world_.name(worker) + " gives up: " + why);
 }
 
 void oracle::machine_rebooted(std::size_t worker) {
   workers_[worker].applied.clear();
   for (auto& r : rows_)
-    if (r.worker == worker) r.is_cut_off = false; // no process outlives that
+    if (r.worker == worker) r.is_cut_off = false; // no process survives that
 }
 
 void oracle::start_arrived(std::size_t worker, const wire::start& s) {
@@ -58,7 +59,7 @@ void oracle::check_gone(const operation_id& id) {
                                        " although its stop, grace and bound are over");
 }
 
-/// What is over here and lives there is killed as soon as its worker is back.
+/// An operation that has ended here and lives there is killed as soon as its worker is back.
 void oracle::strays_must_go(const std::string& called) {
   const auto& plan = world_.plan;
   for (const auto t :
@@ -129,7 +130,7 @@ void oracle::cut_off(std::size_t worker, const operation_id& id) {
   if (row* r = find(id)) r->is_cut_off = level == containment::group || level == containment::cgroup;
 }
 
-/// Only what was meant: a signal has an order behind it that covers the task.
+/// Only intended signals: each has an order behind it that covers the task.
 void oracle::signalled(std::size_t worker, const operation_id& id) {
   const row* r = find(id);
   const auto& w = workers_[worker];

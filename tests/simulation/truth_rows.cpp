@@ -1,5 +1,5 @@
-// Rows as they reach the disk: legal moves, final ends with proof, stops that were meant, sums, numbers; and whether a
-// restart finds exactly what was written.
+// Rows as they reach the disk: legal moves, final ends with proof, intended stops, sums, numbers; and that a restart
+// finds exactly the written rows.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@
 namespace quell::simulation {
 
 void oracle::committed(const std::vector<records::entry>& rows) {
-  for (const auto& e : rows) // one transaction: the order within it is nobody's business
+  for (const auto& e : rows) // one transaction: the order within it does not matter
     if (const auto* s = std::get_if<records::reserve_seq>(&e)) seq_limit_ = std::max(seq_limit_, s->limit);
   for (const auto& e : rows) {
     if (world_.failed()) return;
@@ -74,7 +74,7 @@ void oracle::put(const records::operation_record& r) {
     if (below(r.scope, scope) && r.as_of <= cutoff.cutoff)
       wrong("no escape", "is not above the cutoff of " + scope.text());
   for (const auto& c : cancels_) {
-    if (writes_failed_ && c.record.status == cancel_status::settled) continue; // its cutoff may be written nowhere
+    if (writes_failed_ && c.record.status == cancel_status::settled) continue; // its cutoff may never have been written
     if (const auto* s = std::get_if<records::target_scope>(&c.record.target))
       if (c.record.seq < r.seq && r.as_of <= c.record.cutoff && below(r.scope, s->scope))
         wrong("no escape", "is not newer than " + world_.label(c.record.id));
@@ -83,7 +83,7 @@ void oracle::put(const records::operation_record& r) {
     const row* above = find(*r.parent);
     if (!above) return wrong("store", "hangs on a parent that is not there");
     fresh.parent = static_cast<int>(index_of(*above));
-    // A detached one may supersede the very parent that it names: the order closes it.
+    // A detached operation can supersede the very parent that it names: the order closes it.
     const bool supersedes = r.detached && r.supersede && r.supersede == above->record.supersede;
     if (supersedes) return keep(std::move(fresh));
     if (is_terminal_row(*above)) wrong("no escape", "is the child of " + name(*above) + ", which is over");
@@ -130,7 +130,7 @@ void oracle::judge_move(const row& r, const records::operation_hot& to) {
             "was " + std::string(name_of(from.now)) + " and became " + std::string(name_of(to.now)));
     return;
   }
-  // With a full disk, states in between may have been written nowhere.
+  // With a full disk, intermediate states may never have been written.
   if (from.now != to.now && !may_move(from.now, to.now) && !writes_failed_)
     wrong("legal moves", "went from " + std::string(name_of(from.now)) + " to " + std::string(name_of(to.now)));
   if (from.stop && (!to.stop || to.stop->seq != from.stop->seq))
@@ -143,7 +143,7 @@ void oracle::judge_move(const row& r, const records::operation_hot& to) {
     wrong("seq grows", "ended with a number that is taken");
 }
 
-/// Only what was meant: the cause of a stop must be true.
+/// Only intended stops: the cause of a stop must be true.
 void oracle::judge_stop(const row& r, const records::stop_state& stop) {
   const auto wrong = [&](const std::string& text) { world_.violate("only what was meant", name(r) + " " + text); };
   switch (stop.cause) {
@@ -162,7 +162,7 @@ void oracle::judge_stop(const row& r, const records::stop_state& stop) {
     if (r.parent < 0 || r.record.detached) wrong("is stopped by the end of a parent that it does not have");
     return;
   case stop_cause::timeout:
-    // The time of a call is its turn's business.
+    // The time of a call is checked with its turn.
     if (r.record.timeout.count() == 0 && r.record.kind != kind::tool_call) wrong("timed out and has no timeout");
     return;
   case stop_cause::superseded:
@@ -188,13 +188,13 @@ void oracle::judge_end(const row& r, const records::operation_hot& to) {
     world_.violate(invariant, name(r) + " " + text);
   };
   if (r.living > 0) {
-    // What is killed and stuck in the kernel runs nothing; a lease calls it dead by rule.
+    // A killed process that is stuck in the kernel runs nothing; by the rule of the lease it counts as dead.
     const bool by_rule = !world_.workers[r.worker]->host().could_run(r.record.id);
     if (!by_rule)
       wrong("end with proof",
             "is over on disk while " + std::to_string(r.living) + " of its processes live on " + world_.name(r.worker));
   }
-  // A lease is a rule and asks for no witness. An end that came before the stop keeps its evidence in memory only.
+  // A lease needs no witness. An end that came before the stop keeps its evidence in memory only.
   const bool seen = to.stop && to.stop->evidence && *to.stop->evidence != proof::none &&
                     *to.stop->evidence != proof::lease_expired && to.stop->how != receipt::already_finished;
   if (r.is_cut_off && seen)
@@ -242,7 +242,7 @@ void oracle::put(const records::cancel_record& c) {
 
 void oracle::judge_settled(const cancel_row& c) {
   for (const auto& r : rows_) {
-    // An end that a full disk refused is over all the same; its processes are gone.
+    // An end that a full disk refused is an end nevertheless; its processes are gone.
     const bool is_over = is_terminal_row(r) || r.was_declared || (writes_failed_ && r.living == 0);
     if (!is_over && covers(c, r))
       return world_.violate("settled", world_.label(c.record.id) + " is settled while " + name(r) + " is " +

@@ -1,5 +1,5 @@
-// Whoever must act on a cancel has been told of it, with the nearest grace that was answered: workers that come back,
-// and the owners of external operations. And what is settled stands on disk as a whole.
+// Everyone who must act on a cancel has been notified of it, with the shortest grace that was answered: workers that
+// come back, and the owners of external operations. A settled cancel is complete on disk.
 #include <algorithm>
 #include <cstdlib>
 
@@ -17,7 +17,7 @@ void oracle::controller_started() {
   welcomed_.clear();
 }
 
-/// One of these stops is of this cancel, reaches it and is near enough.
+/// True if one of these stops belongs to this cancel, covers the operation and is early enough.
 bool oracle::is_told(const std::vector<wire::stop>& stops, const cancel_row& c, const row& x) const {
   milliseconds nearest = c.first_grace.value_or(x.record.grace);
   if (c.nearest_grace) nearest = std::min(nearest, *c.nearest_grace);
@@ -26,11 +26,11 @@ bool oracle::is_told(const std::vector<wire::stop>& stops, const cancel_row& c, 
   });
 }
 
-/// Everything that this worker holds and a fenced cancel covers: its session has been sent the stop.
+/// The session of this worker has been sent the stop for everything that it holds and a fenced cancel covers.
 void oracle::judge_told(std::size_t worker) {
   const std::string called = world_.name(worker);
   const auto session = welcomed_.find(called);
-  // After a write that failed the rows are not what the ledger knows.
+  // After a failed write the rows differ from the ledger's knowledge.
   if (session == welcomed_.end() || writes_failed_ || !world_.controller.gate()) return;
   const auto& fleet = world_.controller.gate()->workers();
   if (fleet.session_of_key(world_.workers[worker]->key()) != session->second) return; // over, or about to be replaced
@@ -40,7 +40,7 @@ void oracle::judge_told(std::size_t worker) {
     const bool has_ended_there = r.executions > 0 && r.living == 0; // its result is on its way
     const auto& sent = stops_left_[session->second];
     const auto is_stop = [&](const wire::stop& s) {
-      return s.seq == hot.stop->seq || stop_covers(s, r); // one that reaches it says enough
+      return s.seq == hot.stop->seq || stop_covers(s, r); // any stop that covers it is enough
     };
     if (!has_ended_there && r.start && r.stop_told && hot.stop && !hot.stop->cancel &&
         std::none_of(sent.begin(), sent.end(), is_stop))
@@ -60,11 +60,11 @@ void oracle::owner_told(const controller::external_signal& s) {
   r->owner_told_at = world_.events.now();
 }
 
-/// A cancel with this grace was answered: owners that were told to stop know that the end has come nearer.
+/// A cancel with this grace was answered: owners that were told to stop know that the deadline has moved closer.
 void oracle::judge_owners(const cancel_row& c, milliseconds grace) {
   if (writes_failed_) return;
-  // Instants of the wall are told from those of the boot, and the two clocks drift apart from when it was told, which
-  // is at most so long after it was reckoned.
+  // Instants of the wall clock are computed from those of the boot clock, and the two clocks drift apart from the
+  // moment of the notification, which is at most this long after the computation.
   constexpr instant longest_commit = 10 * seconds;
   constexpr milliseconds rounding{2};
   const auto ppm = std::abs(world_.plan.ppm[0]);

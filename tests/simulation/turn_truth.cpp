@@ -56,7 +56,7 @@ void turn_truth::put(const records::call_record& c) {
   if (c.outcome && !call.outcome) call.outcome = c.outcome;
 }
 
-/// Guarantee 13: the transaction that closes a call has its result.
+/// Guarantee 13: the transaction that closes a call contains its result.
 void turn_truth::judge_calls(const std::vector<records::entry>& rows) {
   if (world_.failed() || world_.truth.writes_failed()) return;
   for (const auto& e : rows) {
@@ -76,7 +76,7 @@ void turn_truth::judge_calls(const std::vector<records::entry>& rows) {
   }
 }
 
-/// A call runs what it runs once, and after a human's yes where one is needed.
+/// A call starts its work once, and after a human's approval if it needs one.
 void turn_truth::judge_new_operation(const records::operation_record& r) {
   if (!r.parent || (r.kind != kind::task && r.kind != kind::sub_agent)) return;
   const auto at = calls_.find(*r.parent);
@@ -111,7 +111,7 @@ void turn_truth::put(const records::event_record& e) {
   if (e.type == "approval_resolved") judge_resolved(e);
 }
 
-/// One turn after the other in each scope, in the order of what was said.
+/// One turn after the other in each scope, in the order of the messages.
 void turn_truth::judge_turn_start(const operation_id& turn) {
   auto& mine = turns_[turn];
   if (++mine.starts > 1) return world_.violate("one turn at a time", world_.label(turn) + " begins twice");
@@ -145,7 +145,7 @@ std::string turn_truth::forgotten() const {
   return {};
 }
 
-/// The calls and messages that a crash found on their way are on disk or not: the disk is asked.
+/// Calls and messages that a crash interrupted are on disk or not: the oracle reads the disk.
 void turn_truth::recovered() {
   auto* database = world_.disk.database();
   if (!world_.plan.chats || !database) return;
@@ -173,10 +173,10 @@ void turn_truth::recovered() {
   }
 }
 
-/// Everything is at rest: each answer with calls has its results behind it, and each message its one end.
+/// Everything is at rest: each answer with calls is followed by its results, and each message has its one end.
 void turn_truth::judge_the_end() {
   if (world_.truth.writes_failed()) return;
-  recovered(); // what was told is what is there
+  recovered(); // announced messages must be on disk
   for (const auto& [seq, m] : messages_) {
     if (m.role != records::message_role::assistant) continue;
     std::vector<const call_truth*> mine;

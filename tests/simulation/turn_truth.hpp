@@ -1,4 +1,4 @@
-// What is true of messages, turns, calls and approvals, and the invariants that judge them. Fed like `oracle`, which
+// The true state of messages, turns, calls and approvals, and the invariants that judge them. Fed like `oracle`, which
 // knows the operations; README.md lists the invariants.
 #pragma once
 
@@ -20,14 +20,14 @@ class turn_truth {
  public:
   explicit turn_truth(world& w) : world_(w) {}
 
-  // ---- the disk, behind `oracle`
+  // ---- the disk, after `oracle`
   void committed(const std::vector<records::entry>& rows);
-  /// A restart: what is on disk decides.
+  /// A restart: the rows on disk decide.
   void recovered();
   void published(const records::event_record& e);
 
   // ---- people
-  /// What is certain when a message is sent.
+  /// Facts that are certain when a message is sent.
   struct look {
     std::set<operation_id> live_in_scope;
   };
@@ -38,10 +38,10 @@ class turn_truth {
   void decided(const said_decision& d, bool is_taken);
 
   // ---- models
-  /// A model is about to be asked this.
+  /// Called before a model gets this request.
   void asked_model(const model_request& request);
 
-  /// A turn that waits although nothing is before it; "" = none.
+  /// A turn that waits although none is before it; "" = none.
   std::string forgotten() const;
   void judge_the_end();
 

@@ -1,4 +1,4 @@
-// Words that stop, approvals, what people are told after a stop, and what a model is given to read.
+// Cancel words, approvals, acknowledgements after a stop, and the conversation that a model gets.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace quell::controller::turns;
 
 namespace {
 
-/// Longer than any message between the controller and an agent takes, and what waits before it.
+/// An upper bound for the time of any message between the controller and an agent, with everything queued before it.
 constexpr instant reaction_time = 50 * ms;
 
 bool is_addressed(const said_message& m) { return m.order.addressed.value_or(m.names_bot); }
@@ -51,14 +51,14 @@ void turn_truth::answered(const said_message& m, const look& sent, const outcome
   judge_same(m, a);
   if (is_cancel && !m.is_stop) return wrong("stops, and says something else");
   if (is_cancel) return judge_stop_said(m, a);
-  // A stop that counts whoever said it: something lives there, before and after.
+  // A stop that counts for every author: work lives there, before and after.
   const bool counts_always = m.order.modality == modality::text || is_addressed(m);
   if (!m.is_stop || !m.order.is_final || !counts_always || a.is_duplicate || world_.truth.writes_failed()) return;
   for (const auto& id : sent.live_in_scope)
     if (!world_.truth.is_over(id)) return wrong("does not stop " + world_.label(id) + ", which lives there: " + a.why);
 }
 
-/// It came from somebody with standing, and stops the place where it was said.
+/// A stop comes from an author with standing, and stops the place where it was said.
 void turn_truth::judge_stop_said(const said_message& m, const message_answer& a) {
   const auto wrong = [&](const std::string& text) {
     world_.violate("words that stop", "\"" + m.order.text + "\" of " + m.order.author.id + " in " +
@@ -72,12 +72,12 @@ void turn_truth::judge_stop_said(const said_message& m, const message_answer& a)
     if (!target || target->scope != m.order.scope) return wrong("stops something else than its place");
   }
   if (m.order.modality == modality::text || is_addressed(m) || m.order.humans_present == 1U || a.is_duplicate) return;
-  // Only whose own work runs there may have stopped it.
+  // Only an author whose own work runs there may have stopped it.
   if (!world_.truth.had_live_of(m.order.author.id, m.order.scope, *m.first_at))
     wrong("stops, and nothing of theirs ran there");
 }
 
-/// Whatever comes twice is decided once.
+/// A repeated message is decided once.
 void turn_truth::judge_same(const said_message& m, const message_answer& a) {
   if (m.order.client_id.empty() || a.decision == message_answer::decided::ignored || !a.durable) return;
   const auto [at, is_first] = answers_.emplace(m.number, a);
@@ -111,7 +111,7 @@ void turn_truth::published(const records::event_record& e) {
   if (e.type == "approval_required" && e.operation) world_.chat.asked(*e.operation);
 }
 
-/// "Stopped" is told with proof only; a model's words claim the same.
+/// "Stopped" is sent with proof only; a model's words claim the same.
 void turn_truth::judge_acknowledgement(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);
   if (!data.is_object() || !e.cancel || world_.truth.writes_failed()) return;
@@ -136,7 +136,7 @@ void turn_truth::asked_model(const model_request& request) {
   if (!world_.failed()) judge_requests(request.messages);
 }
 
-/// Each answer with calls has the results of exactly these behind it.
+/// Each answer with calls is followed by the results of exactly these calls.
 void turn_truth::judge_whole(const conversation& messages) const {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto wrong = [&](const std::string& text) {
@@ -157,7 +157,7 @@ void turn_truth::judge_whole(const conversation& messages) const {
     world_.violate("one result per call", "a model is asked with a call that has no result");
 }
 
-/// The request that is to be answered is not stopped, and stopped ones are marked as that.
+/// The request to be answered is not stopped, and stopped ones are marked as stopped.
 void turn_truth::judge_requests(const conversation& messages) const {
   std::optional<std::size_t> own;
   for (std::size_t i = 0; i < messages.size(); ++i)

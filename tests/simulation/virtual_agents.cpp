@@ -1,4 +1,4 @@
-// Mirrors actors/agent_actor.cpp and actors/tool_actor.cpp: a mailbox, and one line per message.
+// Mirrors actors/agent_actor.cpp and actors/tool_actor.cpp: a mailbox, and one line of code per message.
 #include "tests/simulation/virtual_agents.hpp"
 
 #include <deque>
@@ -15,7 +15,7 @@ namespace {
 
 enum class urgency_of_mail { normal, urgent };
 
-/// Takes one message after the other; each takes a moment. Closed, it drops all.
+/// Takes one message after the other; each takes a moment. After close it drops all messages.
 class virtual_mailbox : public std::enable_shared_from_this<virtual_mailbox> {
  public:
   explicit virtual_mailbox(std::shared_ptr<swarm_life> life) : life_(std::move(life)) {}
@@ -58,7 +58,7 @@ class virtual_agent final : public agent_loop, public std::enable_shared_from_th
     life_->closers.push_back([weak = weak_from_this()] { // it and its port hold each other
       if (const auto self = weak.lock()) self->it_.reset(), self->start_ = {};
     });
-    // Before everything else, also before what is urgent.
+    // Overtakes everything, also urgent messages.
     mail_->put(
         [self = shared_from_this()] {
           if (self->start_.resumes)

@@ -1,5 +1,5 @@
-// Agents and tool runs in virtual time: the production code that behaves (actors/agent), with mailboxes instead of
-// actors. A stop is urgent and overtakes what waits there, as in actors/agent_actor.cpp.
+// Agents and tool runs in virtual time: the production behaviour (actors/agent), with mailboxes instead of actors. A
+// stop is urgent and overtakes the waiting messages, as in actors/agent_actor.cpp.
 #pragma once
 
 #include <memory>

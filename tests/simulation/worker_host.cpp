@@ -1,4 +1,4 @@
-// The worker's turn. What stands here mirrors worker/session_loop.cpp; everything that it decides is production code.
+// The worker's loop. This code mirrors worker/session_loop.cpp; all decisions are production code.
 #include "tests/simulation/worker_host.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ void worker_host::turn() {
   arm();
 }
 
-/// The next turn that time alone brings.
+/// Schedules the next turn of the loop that time alone triggers.
 void worker_host::arm() {
   if (!life_ || frozen_) return;
   boot_time until = life_->session.next_tick();

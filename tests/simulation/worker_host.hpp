@@ -1,5 +1,5 @@
-// A worker process in virtual time: the production session and task table, fed as worker/session_loop does it (one
-// turn: guardian, frames, bulk, spawns, timers, sends), on a simulated machine and network.
+// A worker process in virtual time: the production session and task table, fed as worker/session_loop feeds them (one
+// turn of the loop: guardian, frames, bulk, spawns, timers, sends), on a simulated machine and network.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ class worker_host {
 
   // ---- from outside
   void receive(std::string bytes);
-  /// Something is there to be looked at: a turn follows soon.
+  /// Wakes the loop: a turn follows soon.
   void wake();
 
   // ---- the life of the process
@@ -31,12 +31,12 @@ class worker_host {
   void leave(bool at_once);
   void freeze(bool is);
   void reboot(instant down_for);
-  /// A supervisor starts it again after this pause, whenever it ends.
+  /// A supervisor restarts the process after this pause, whenever it ends.
   void restart_after(instant pause) { pause_ = pause; }
 
   bool is_up() const { return life_ != nullptr; }
   bool idle() const;
-  /// The slots of what is being executed there now.
+  /// The machine on which the tasks execute.
   const machine& host() const { return machine_; }
   machine& host() { return machine_; }
   const std::string& key() const { return key_; }

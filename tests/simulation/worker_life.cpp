@@ -1,4 +1,4 @@
-// A worker's rarer moments: hello, a dead guardian, leaving, dying and coming back. Mirrors
+// Rare events of a worker: hello, a dead guardian, leaving, dying and coming back. Mirrors
 // worker/session_loop_life.cpp.
 #include <algorithm>
 
@@ -19,7 +19,7 @@ worker_host::worker_host(world& w, std::size_t number)
 
 void worker_host::start() {
   if (life_ || rebooting_) return;
-  if (!machine_.empty()) { // the guardian that it launches clears first what an earlier life left
+  if (!machine_.empty()) { // the guardian that it launches first clears the leftovers of an earlier life
     machine_.sweep();
     world_.events.after(20 * ms, [this] { start(); });
     return;
@@ -110,7 +110,7 @@ void worker_host::renew_guardian(int tries) {
   }
   machine_.sweep();
   if (!machine_.empty()) {
-    if (tries > 500) { // cannot be swept: it gives up, and its next life sweeps again
+    if (tries > 500) { // the sweep does not succeed: the worker gives up, and its next life sweeps again
       machine_.worker_died();
       return process_ended();
     }
@@ -205,7 +205,7 @@ void worker_host::reboot(instant down_for) {
 }
 
 bool worker_host::idle() const {
-  // Who was removed keeps its results for ever: nobody listens.
+  // A removed worker keeps its results forever: no controller accepts them.
   if (!world_.controller.lets_in(number_)) return machine_.empty();
   return life_ && !frozen_ && life_->table.live() == 0 && life_->table.unstored() == 0 && machine_.empty();
 }

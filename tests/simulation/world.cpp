@@ -1,5 +1,5 @@
-// One scenario from its beginning to rest: the schedule is played, then everything is healed, and what was accepted
-// must settle.
+// One scenario from its beginning to rest: the schedule is played, then all faults end, and every accepted cancel must
+// settle.
 #include "tests/simulation/world.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The whole cluster of one scenario: controller, workers, network, store, clients, and the truth that judges them.
+// The whole cluster of one scenario: controller, workers, network, store, clients, and the oracle that judges them.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ struct world {
   /// The first broken invariant ends the run.
   void violate(std::string invariant, std::string what);
   bool failed() const { return broken.has_value(); }
-  /// A line of the trace; `text` is called only when somebody reads it.
+  /// A line of the trace; `text` is called only if the trace is printed.
   template <class Text>
   void note(const std::string& who, const Text& text) {
     if (tracing) add_note(who, text());
@@ -53,7 +53,7 @@ struct world {
   std::string label(const operation_id& id);
   std::string label(const cancel_id& id);
 
-  /// The one that lives; fresh ids come from it.
+  /// The world that is running; fresh ids come from it.
   static inline world* playing = nullptr;
 
   scenario plan;

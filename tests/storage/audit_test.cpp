@@ -1,4 +1,4 @@
-// The audit: a chain that grows with the events of that type, and forgets by time alone.
+// The audit: a chain that grows with the events of that type, and drops entries by age alone.
 #include <catch2/catch.hpp>
 
 #include "storage/audit.hpp"
@@ -70,12 +70,12 @@ TEST_CASE("entries go by their own time, and numbers go on", "[audit]") {
   REQUIRE(keep_audit(directory.path(), 10s));
   for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE_FALSE(s.write({put_event{said(i, noon + i * 1s)}}));
   CHECK(all(directory.path()).size() == 5);
-  REQUIRE_FALSE(s.write({drop_events{1'000}})); // the events' own retention changes nothing here
+  REQUIRE_FALSE(s.write({drop_events{1'000}})); // the events' own retention has no effect here
   CHECK(all(directory.path()).size() == 5);
   REQUIRE_FALSE(s.write({put_event{said(6, noon + 13s)}}));
   const auto found = all(directory.path());
   REQUIRE(found.size() == 4);
-  CHECK(found.front().n == 3); // exactly as old as is kept
+  CHECK(found.front().n == 3); // exactly at the age limit
   REQUIRE(keep_audit(directory.path(), 0ms));
   REQUIRE_FALSE(s.write({put_event{said(7, noon + 99h)}}));
   CHECK(all(directory.path()).size() == 5);

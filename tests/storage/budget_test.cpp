@@ -1,5 +1,5 @@
-// What reading may cost: a list whose time is over says how far it came, and what takes too long or is not wanted any
-// more ends in the middle of a statement.
+// Cost limits of reads: a list whose time is over returns its position, and a statement that takes too long or is no
+// longer wanted is interrupted.
 #include <catch2/catch.hpp>
 
 #include "storage/queries.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t rows = 6'000;
 
-/// Every 500th operation is called "rare"; no index leads to a name.
+/// Every 500th operation is called "rare"; no index covers the name.
 struct long_store {
   temp_directory directory;
   store s{directory.path()};

@@ -1,4 +1,4 @@
-// Work in a forked child process: what would end, confine or un-privilege the test program itself.
+// Work in a forked child process: for steps that would end, confine or un-privilege the test program itself.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace quell::storage::test {
 
-/// Runs `body` in a child and gives back what it returned. A child that dies says how.
+/// Runs `body` in a child and returns its result. If the child dies, the result says how.
 std::string in_child(const std::function<std::string()>& body);
 
 } // namespace quell::storage::test

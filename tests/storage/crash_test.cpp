@@ -1,5 +1,5 @@
-// kill -9 of a process that writes as fast as it can: what it was told is on disk is on disk, and nothing is half
-// there.
+// kill -9 of a process that writes as fast as it can: every batch that was announced as stored is on disk, and none is
+// partly there.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ Id id_of(std::uint64_t seq) {
 }
 
 /// Batch n: three operations, an event, an answer with two calls, the end of the first operation of batch n - 1, the
-/// results of that batch's calls, and each a second time.
+/// results of that batch's calls, and each of these a second time.
 std::vector<entry> batch_of(std::uint64_t n) {
   std::vector<entry> batch;
   const auto first = 1 + n * 10;
@@ -59,7 +59,7 @@ std::vector<entry> batch_of(std::uint64_t n) {
   return batch;
 }
 
-/// Never returns. Writes 8 bytes to `out` for each notice: the number of batches that are on disk.
+/// Never returns. Writes 8 bytes to `out` for each notice: the number of batches on disk.
 [[noreturn]] void write_for_ever(const std::string& directory, std::uint64_t next, int out) {
   auto log = journal::open({.directory = directory});
   if (!log) _exit(3);

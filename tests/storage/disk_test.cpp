@@ -1,4 +1,4 @@
-// A disk that is full: a real small file system, mounted for one child process only.
+// A full disk: a real small file system, mounted for one child process only.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -16,7 +16,7 @@ using namespace quell::storage::test;
 
 namespace {
 
-/// Says what was wrong first; "" = all is well.
+/// Keeps the first failure; "" = none.
 class findings {
  public:
   void expect(bool ok, const std::string& what) {
@@ -28,7 +28,7 @@ class findings {
   std::string first_;
 };
 
-/// Writes until there is no room at all.
+/// Writes until no space is left.
 void fill(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const std::string block(4096, 'f');
@@ -51,7 +51,7 @@ std::vector<entry> big_batch(std::uint64_t first_seq, int kilobytes) {
   return batch;
 }
 
-/// Runs `body` with a tmpfs of `mebibytes` in a mount namespace of its own; false if that is not permitted.
+/// Runs `body` with a tmpfs of `mebibytes` in its own mount namespace; false if that is not permitted.
 bool on_small_disk(int mebibytes, const std::function<std::string(const std::string&)>& body) {
   temp_directory mount_point;
   const auto said = in_child([&]() -> std::string {
@@ -92,7 +92,7 @@ TEST_CASE("on a full disk cancels and ends are still written, large batches fail
     f.expect(s.log->is_low(), "a full disk is not said to be low");
     f.expect(!s.write({ended(running, ++seq, status::cancelled)}), "an end is not written");
 
-    // One too large and a small one beside it: they may share a transaction, but not their fate.
+    // A batch that is too large, and a small one beside it: they may share a transaction, but not the failure.
     const auto large = s.log->submit(big_batch(1'000, 12 << 10));
     const auto small = s.log->submit({put_cancel{cancel_of(target_everything{}, ++seq)}});
     f.expect(!s.heard.outcome(small), "a cancel fails with its neighbour");
@@ -161,7 +161,7 @@ TEST_CASE("writes that fail at any point leave no half batch") {
       ++failures;
       f.expect(failed->code == "disk_full", failed->code + ": " + failed->detail);
       f.expect(ask(state, "SELECT count(*) FROM operation") == "1", "a part of the failed batch is there");
-      fill(disk + "/fill"); // what SQLite took before it failed is left to it
+      fill(disk + "/fill"); // pages that SQLite took before it failed stay available to it
       stat((disk + "/fill").c_str(), &filled);
       if (failures > 500) return std::string("never passes");
     }

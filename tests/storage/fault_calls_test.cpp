@@ -1,5 +1,6 @@
-// The n-th open, read, truncate or shared map fails, for n = 1, 2, 3 … until no call is hit any more: when a store is
-// made and migrated, when it is opened and recovered, and while it is written. No row that was told is missing.
+// The n-th open, read, truncate or shared map fails, for n = 1, 2, 3 … until no call fails any more: when a store is
+// made and migrated, when it is opened and recovered, and while it is written. No row that was announced as stored is
+// missing.
 #include <catch2/catch.hpp>
 
 #include "tests/storage/faulty_disk.hpp"
@@ -52,7 +53,7 @@ const char* name(disk_calls calls) {
   return "";
 }
 
-/// Every fault that a person reads says where and what to do.
+/// Every fault for people names the place and a remedy.
 void check_fault(const fault& f, const std::string& directory) {
   INFO(f.code << ": " << f.detail);
   CHECK(f.code != "store_mismatch");

@@ -1,5 +1,5 @@
-// The n-th write or sync fails, for n = 1, 2, 3 … until the run passes. Each time: no batch is half there, and what was
-// told is true.
+// The n-th write or sync fails, for n = 1, 2, 3 … until the run passes. Each time: no batch is partly on disk, and
+// every notice is true.
 #include <catch2/catch.hpp>
 
 #include "tests/storage/faulty_disk.hpp"
@@ -28,7 +28,7 @@ std::uint64_t rows_of(const std::string& directory, std::uint64_t n) {
   return std::stoull(ask(directory, "SELECT count(*) FROM operation WHERE seq / 100 = " + std::to_string(n)));
 }
 
-/// Writes the batches, one commit each; which of them were told to be on disk?
+/// Writes the batches, one commit each; returns which of them were announced as stored.
 std::vector<bool> write_all(store& s) {
   std::vector<bool> written;
   for (std::uint64_t n = 1; n <= batches; ++n) written.push_back(!s.write(batch_of(n)));
@@ -71,7 +71,7 @@ TEST_CASE("after an error of the disk nothing is written until the next start, w
       disk.heal();
       if (std::count(written.begin(), written.end(), false) > 0) {
         const auto refused = s.write({reserve_seq{9'999}});
-        REQUIRE(refused); // healed, but only a start can tell what is true
+        REQUIRE(refused); // the disk works again, but only a restart can tell the true state
         CHECK(refused->code != "store_mismatch");
       }
     }
@@ -82,7 +82,7 @@ TEST_CASE("after an error of the disk nothing is written until the next start, w
       const auto found = rows_of(directory.path(), n);
       CHECK((found == 0 || found == rows));
       if (written[n - 1]) CHECK(found == rows);
-      CHECK((before || !written[n - 1])); // once it failed, nothing later is told as written
+      CHECK((before || !written[n - 1])); // after a failure no later batch is announced as stored
       before = written[n - 1];
     }
     CHECK(again.recovered.next_seq != 9'999);

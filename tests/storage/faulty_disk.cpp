@@ -21,7 +21,7 @@ bool counts(disk_calls call) {
   return counted == disk_calls::changes && call == disk_calls::truncates;
 }
 
-/// SQLITE_OK, or the error that this call is to fail with.
+/// SQLITE_OK, or the error with which this call must fail.
 int trouble(disk_calls call, int when_broken) {
   const std::lock_guard guard(arming);
   if (armed == disk_trouble::none || !counts(call)) return SQLITE_OK;
@@ -29,7 +29,7 @@ int trouble(disk_calls call, int when_broken) {
   failed = true;
   if (armed == disk_trouble::broken) return when_broken;
   const bool full = armed == disk_trouble::full;
-  armed = disk_trouble::none; // one call failed; the next may not
+  armed = disk_trouble::none; // one call failed; the next one may succeed
   return full ? SQLITE_FULL : when_broken;
 }
 
@@ -50,7 +50,7 @@ int read(sqlite3_file* f, void* to, int size, sqlite3_int64 at) {
 }
 int write(sqlite3_file* f, const void* from, int size, sqlite3_int64 at) {
   if (const int code = trouble(disk_calls::changes, SQLITE_IOERR_WRITE)) {
-    // As a real disk may: a part arrives.
+    // As on a real disk: a part of it is written.
     real(f)->pMethods->xWrite(real(f), from, size / 2, at);
     return code;
   }
@@ -105,7 +105,7 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
 
 faulty_disk::faulty_disk() {
   under = sqlite3_vfs_find(nullptr);
-  layer = *under; // everything that is not about an open file goes straight to the real one
+  layer = *under; // calls that do not concern an open file go straight to the real one
   layer.zName = "faulty";
   layer.szOsFile = sizeof(file);
   layer.xOpen = open;

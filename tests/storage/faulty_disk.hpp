@@ -1,24 +1,24 @@
-// A disk that fails on demand: SQLite's own file layer with a counter in front of what changes a file.
+// A disk that fails on demand: SQLite's own file layer with a counter in front of the calls that change a file.
 #pragma once
 
 #include <cstdint>
 
 namespace quell::storage::test {
 
-/// `full`: one call finds no room. `broken`: it fails, and every later one too. `once`: it alone fails.
+/// `full`: one call finds no space. `broken`: it fails, and every later one too. `once`: it alone fails.
 enum class disk_trouble { none, full, broken, once };
 
-/// Which calls are counted and may fail. `changes`: what changes a file (write, sync, truncate).
+/// The calls that are counted and can fail. `changes`: calls that change a file (write, sync, truncate).
 enum class disk_calls { changes, opens, reads, truncates, shared_maps, all };
 
-/// Becomes SQLite's default file layer for as long as it lives. One at a time.
+/// Is SQLite's default file layer during its lifetime. One at a time.
 class faulty_disk {
  public:
   faulty_disk();
   ~faulty_disk();
   faulty_disk(const faulty_disk&) = delete;
 
-  /// The `nth` (1 = the next) of `calls` fails. Any thread.
+  /// The `nth` (1 = the next) of `calls` will fail. Any thread.
   void fail(disk_trouble trouble, std::uint64_t nth, disk_calls calls = disk_calls::changes);
   void heal() { fail(disk_trouble::none, 0); }
   /// True if the armed failure has happened.

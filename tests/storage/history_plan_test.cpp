@@ -1,4 +1,5 @@
-// A page of a long conversation costs what the page costs: SQLite's own plan is asked, and its steps are counted.
+// The cost of a page of a long conversation depends on the page only: the test reads SQLite's own plan and counts its
+// steps.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t messages = 100'000;
 
-/// One scope with 100,000 messages: each second four are a sub-agent's, and some have a client's id.
+/// One scope with 100,000 messages: four in each second belong to a sub-agent, and some have a client's id.
 struct long_history {
   temp_directory directory{"/dev/shm"};
   store s{directory.path()};
@@ -56,7 +57,7 @@ struct long_history {
     return plan;
   }
 
-  /// The plan of a page; it takes as many steps of SQLite's machine as its rows do, wherever it lies.
+  /// The plan of a page; at every position it takes as many steps of SQLite's machine as it has rows.
   std::string page(const message_filter& f) {
     const auto walk = walk_statement(search_for(f), plan(database, search_for(f)).index);
     sqlite3_stmt* raw = nullptr;
@@ -110,7 +111,7 @@ TEST_CASE("a page of a conversation of 100,000 messages is read without a scan, 
   f.ascending = false;
   const auto newest = (*reader)->messages(f).value();
   REQUIRE(newest.size() == 100);
-  CHECK(newest.front().message.seq == 99'996); // the last four are aside, as each second four
+  CHECK(newest.front().message.seq == 99'996); // the last four belong to a sub-agent, as four in each second do
   CHECK(newest.back().message.seq == 99'801);
   CHECK((*reader)->message_of_client(f.scope, "50001").value()->seq == 50'001);
 

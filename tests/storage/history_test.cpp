@@ -1,4 +1,5 @@
-// Conversations: what is written is read back, a call has one result, pages are whole, and none sees another's.
+// Conversations: written rows are read back, a call has one result, pages are whole, and no conversation sees another's
+// rows.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -86,7 +87,7 @@ TEST_CASE("every field of a message and of a call comes back as it was written, 
   h.reader = std::move(open_reader(h.directory.path()).value());
   CHECK((h.read(in("team/a.b/c")) == expected));
   CHECK((h.read(beside) == std::vector<kept_message>{{aside, {}}}));
-  CHECK(again.recovered.next_seq == 15); // no number of a message comes again
+  CHECK(again.recovered.next_seq == 15); // no message number is used again
   CHECK(integrity(h.directory.path()) == "ok");
 }
 
@@ -160,7 +161,7 @@ TEST_CASE("an answer and the results behind it carry the same calls, in their or
     for (std::uint32_t i = 0; i < 3; ++i) calls.push_back(call(answer, i));
     for (const auto i : {2U, 0U, 1U}) batch.push_back(put_call{calls[i]});
     expected.push_back({answer, calls});
-    ++seq; // another conversation in between changes nothing
+    ++seq; // another conversation in between has no effect
     batch.push_back(put_message{message(seq, round % 2 ? "a/b" : "ab", message_role::user)});
     expected.push_back({message(++seq, "a", message_role::tool), calls});
     expected.push_back({message(++seq, "a", message_role::assistant), {}});
@@ -198,7 +199,7 @@ TEST_CASE("only newer messages are given above a seq, in both orders and with a 
   CHECK(h.seqs_of(f) == list{80, 90, 100});
   f.after_seq = 85;
   CHECK(h.seqs_of(f) == list{90, 100});
-  f.after_seq = 20; // the stricter of the two
+  f.after_seq = 20; // the stricter limit applies
   CHECK(h.seqs_of(f) == list{80, 90, 100});
   f.ascending = false;
   f.after_seq = 0;
@@ -251,7 +252,7 @@ TEST_CASE("a sub-agent's conversation is apart from its scope's, from other sub-
   f = in("a");
   f.aside_of = two;
   CHECK(h.seqs_of(f) == list{5});
-  f.aside_of = turn; // that one speaks in the scope's own conversation
+  f.aside_of = turn; // that turn writes to the scope's own conversation
   CHECK(h.seqs_of(f).empty());
   f.aside_of = one;
   f.scope = scope("a/b");

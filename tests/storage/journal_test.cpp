@@ -1,4 +1,4 @@
-// Batches: all or nothing, in order, told in order.
+// Batches: all or nothing, in order, with notices in order.
 #include <catch2/catch.hpp>
 #include <mutex>
 #include <thread>
@@ -129,5 +129,6 @@ TEST_CASE("only what has ended and is nobody's parent can be dropped, and only s
   REQUIRE_FALSE(s.write({drop_events{4}}));
   CHECK(ask(directory.path(), "SELECT min(id) FROM event") == "5");
   REQUIRE_FALSE(s.write({drop_events{1'000}}));
-  CHECK(ask(directory.path(), "SELECT group_concat(id) FROM event") == "10"); // the newest tells the next number
+  // The newest event determines the next number.
+  CHECK(ask(directory.path(), "SELECT group_concat(id) FROM event") == "10");
 }

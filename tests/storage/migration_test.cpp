@@ -1,4 +1,4 @@
-// Stores of older versions: brought up to date with what is in them, also when the disk fails in the middle of that.
+// Stores of older versions: upgraded with their contents, also when the disk fails in the middle of the upgrade.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
@@ -14,7 +14,7 @@ using namespace quell::storage::test;
 
 namespace {
 
-/// Packed parts as version 1 wrote them: another first byte, and nothing behind the task.
+/// Packed parts as version 1 wrote them: another first byte, and nothing after the task.
 void unpack_to_version_1(SQLite::Database& database, const std::string& table) {
   SQLite::Statement rows(database, "SELECT seq, cold FROM " + table + " WHERE cold IS NOT NULL");
   SQLite::Statement change(database, "UPDATE " + table + " SET cold = ? WHERE seq = ?");
@@ -31,7 +31,7 @@ void unpack_to_version_1(SQLite::Database& database, const std::string& table) {
   }
 }
 
-/// Makes of a store of this version what an older build would have left.
+/// Turns a store of this version into one of an older build.
 void take_back_to(int version, const std::string& directory) {
   SQLite::Database database(directory + "/" + database_file, SQLite::OPEN_READWRITE);
   database.exec("DROP TABLE message");
@@ -63,7 +63,7 @@ struct old_store {
     kept[0].via_token_id.clear(); // what no older version knew
   }
 
-  /// Everything is there, and what the older version did not know works.
+  /// Every row is there, and the features that the older version lacked work.
   void check_up_to_date() {
     store s(directory.path());
     CHECK(s.recovered.live == kept);
@@ -93,7 +93,7 @@ struct old_store {
 TEST_CASE("a store of version 3 keeps its messages, and what it could not know of them is nothing") {
   temp_directory directory{"/dev/shm"};
   auto said = message(100, "team/a", message_role::user);
-  said.decision = "f00d"; // of a body, in those days
+  said.decision = "f00d"; // the hash of a body in that version
   said.acknowledged.reset();
   {
     store s(directory.path());

@@ -1,4 +1,4 @@
-// Every filter against a model that looks at all rows one by one, on random trees, scopes, ends and cancels.
+// Every filter against a model that checks all rows one by one, on random trees, scopes, ends and cancels.
 #include <SQLiteCpp/Database.h>
 
 #include <algorithm>
@@ -220,7 +220,7 @@ struct world {
   }
 };
 
-/// All pages of a list, one behind the other.
+/// All pages of a list, concatenated.
 template <class Record, class Filter, class Page, class Key>
 std::vector<std::uint64_t> all_pages(Filter f, std::uint64_t Filter::*cursor, Page page, Key key) {
   std::vector<std::uint64_t> keys;

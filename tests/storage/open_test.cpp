@@ -1,4 +1,4 @@
-// What keeps a store from opening, and what the fault says then.
+// Reasons for which a store does not open, and the faults that report them.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -185,7 +185,7 @@ TEST_CASE("each start raises the epoch, and a restored one jumps far ahead") {
   third.log->close();
   store fourth(directory.path());
   CHECK(fourth.recovered.next_seq == third.recovered.next_seq);
-  CHECK(fourth.recovered.restored_below == third.recovered.restored_below); // a crash right after it forgets nothing
+  CHECK(fourth.recovered.restored_below == third.recovered.restored_below); // a crash right after it keeps the mark
 }
 
 TEST_CASE("the next number is above every row's even when nothing was reserved") {

@@ -1,4 +1,4 @@
-// Ends, and what is only true because of them, keep their order on disk also when one of them is refused.
+// Ends, and rows that depend on them, keep their order on disk also when one of them is refused.
 #include <catch2/catch.hpp>
 
 #include "tests/storage/fixture.hpp"
@@ -25,7 +25,7 @@ struct refusing_store {
     settled.report.operations = 1;
     REQUIRE_FALSE(s.write({reserve_seq{100}, put_operation{one}, put_operation{two}}));
   }
-  /// A row that is there already: the whole batch fails, and with it the end of `one`.
+  /// Submits a row that exists already: the whole batch fails, and with it the end of `one`.
   std::uint64_t refused_end() {
     const auto ticket = s.log->submit({ended(one, 50), put_operation{two}});
     REQUIRE(s.heard.outcome(ticket));
@@ -40,13 +40,13 @@ TEST_CASE("a cancel does not settle on disk behind an end that was refused, unti
   refusing_store r(true);
   const auto ticket = r.refused_end();
   CHECK(r.settle());
-  CHECK(r.s.write({ended(r.two, 51)})); // perhaps the parent of what has not ended
-  // A start, and a cancel that is only accepted, build on nothing.
+  CHECK(r.s.write({ended(r.two, 51)})); // can be the parent of an operation that has not ended
+  // A start, and a cancel that is only accepted, depend on no end.
   CHECK_FALSE(r.s.write({put_operation{operation(4, "team/a")}}));
   auto accepted = cancel_of(target_scope{scope("team/b")}, 5);
   accepted.status = cancel_status::fenced;
   CHECK_FALSE(r.s.write({put_cancel{accepted}}));
-  // Only the newest refusal counts: those above were refused after it.
+  // Only the newest refusal counts: the batches above were refused after it.
   r.s.log->refusal_known(ticket);
   CHECK(r.settle());
   r.s.log->refusal_known(r.s.heard.all().back().ticket);

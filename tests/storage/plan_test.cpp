@@ -1,4 +1,4 @@
-// Lists of few rows from a large store go through an index: SQLite's own plan is asked.
+// Lists of few rows from a large store use an index: the test reads SQLite's own plan.
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
@@ -16,7 +16,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// A store with 6,000 operations in the way: too many to be a way in, so that a plan shows what a large table would.
+/// A store with 6,000 other operations: too many for a full scan, so that the plan is that of a large table.
 struct large_store {
   temp_directory directory;
   store s{directory.path()};
@@ -51,7 +51,7 @@ struct large_store {
     return *made;
   }
 
-  /// The plan of the first way in of a filter.
+  /// The plan of the first query of a filter.
   std::string way_in(const operation_filter& f, const std::optional<cancel_record>& covering = {}) {
     for (const auto& c : searched(f, covering).conditions)
       if (!c.way_in.sql.empty()) return explained(c.way_in);

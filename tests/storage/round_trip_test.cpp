@@ -1,4 +1,4 @@
-// What is written is read back as it was: by recovery, and by the queries.
+// Written rows are read back unchanged: by recovery, and by the queries.
 #include <catch2/catch.hpp>
 
 #include "tests/storage/fixture.hpp"

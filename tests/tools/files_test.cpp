@@ -29,7 +29,7 @@ TEST_CASE("what cannot be read says why", "[tools]") {
   CHECK(p.code("read", {{"path", "nowhere"}}) == "not_found");
   CHECK(p.code("read", {{"path", "folder"}}) == "not_a_file");
   CHECK(p.code("read", {{"path", "binary"}}) == "not_text");
-  CHECK(p.code("read", {{"path", "pipe"}}) == "not_a_file"); // and does not hang
+  CHECK(p.code("read", {{"path", "pipe"}}) == "not_a_file"); // and the call does not hang
   CHECK(p.code("read", {{"path", "binary"}}, {{"file_bytes", 2}}) == "too_large");
   CHECK(p.code("read", json::object()) == "invalid_input");
   CHECK(p.code("read", {{"path", 5}}) == "invalid_input");

@@ -1,4 +1,4 @@
-// A workspace in a fresh folder, with a neighbour outside of it that no tool may reach.
+// A workspace in a fresh folder, with a neighbouring folder outside of it that no tool may reach.
 #pragma once
 
 #include <cstdlib>

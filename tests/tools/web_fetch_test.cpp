@@ -1,4 +1,4 @@
-// A page from a real server on loopback, and the addresses that are refused.
+// A page from a real server on loopback, and refused addresses.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <thread>

@@ -1,4 +1,4 @@
-// Sessions on a clock that the test turns: hello, welcome, refusal, beats, silence, gaps.
+// Sessions on a clock that the test sets: hello, welcome, refusal, beats, silence, gaps.
 #include "worker/controller_session.hpp"
 
 #include <catch2/catch.hpp>

@@ -25,7 +25,7 @@ class fake_controller {
   void welcoming(bool yes);
   void answering_heartbeats(bool yes);
   void storing_results(bool yes);
-  /// What the welcome says.
+  /// Sets the welcome's values.
   void lease(std::chrono::milliseconds length, std::chrono::milliseconds heartbeat);
   void epoch(std::uint64_t number);
 
@@ -34,22 +34,22 @@ class fake_controller {
 
   /// A numbered frame in the current session.
   void tell(wire::message body);
-  /// A frame of an arbitrary session.
+  /// A frame of any session.
   void tell_raw(wire::envelope frame);
   void tell_bulk(wire::bulk_message m);
   session_id session();
 
-  /// Waits (bounded) until `test` is true of everything heard so far.
+  /// Waits (bounded) until `test` is true of all received frames.
   bool until(const std::function<bool()>& test, std::chrono::milliseconds limit = std::chrono::seconds{10});
 
-  /// What `look` returns, seen while nothing more is heard.
+  /// The result of `look`, computed while no frame is received.
   template <class Look>
   auto see(Look look) {
     const std::lock_guard lock(mutex_);
     return look();
   }
 
-  // What was heard, on other threads: look at it only inside `until` or `see`.
+  // Received frames, written by other threads: read them only inside `until` or `see`.
   std::vector<wire::hello> hellos;
   std::vector<wire::message> messages;
   std::vector<std::string> order; ///< "ack:N", "stopping", … as they came, for questions of order

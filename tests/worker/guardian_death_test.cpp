@@ -1,4 +1,4 @@
-// Deaths: of the worker, of the guardian, of a keeper. Whoever dies, the tasks do not outlive it.
+// Deaths: of the worker, of the guardian, of a keeper. The tasks outlive none of them.
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ using namespace quell::worker::test;
 
 namespace {
 
-/// What ignores every polite signal, left its session, and has children.
+/// A tree that ignores every signal but SIGKILL, has left its session, and has children.
 std::string stubborn(const std::string& mark) {
   return "trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM HUP INT; sleep 1000." + mark + "; :' " + mark +
          " &); sleep 1000." + mark + "; :";
@@ -73,7 +73,7 @@ TEST_CASE("when the worker is frozen, its tasks are dead by the end of the lease
       REQUIRE(::kill(worker, SIGSTOP) == 0);
       eventually(
           "the tasks dead", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).empty(); },
-          1500ms + 5s); // a busy machine may look late; how near the end it is, is in guardian_lease_test
+          1500ms + 5s); // a busy machine can delay the check; guardian_lease_test checks the exact time
       REQUIRE(::kill(worker, SIGKILL) == 0);
       ::waitpid(worker, nullptr, 0);
       eventually("the guardian gone", [&] { return living(mark).empty(); });
@@ -174,7 +174,7 @@ TEST_CASE("a worker that starts again finds nothing of the life before, however 
 }
 
 TEST_CASE("a process that the kernel does not let die is reported every second, and proven when it goes") {
-  // A v1 freezer, where there is one, holds a process so that not even SIGKILL gets through.
+  // A v1 freezer, if the machine has one, holds a process so that not even SIGKILL takes effect.
   const std::string freezer = "/sys/fs/cgroup/freezer/quell-test-" + fresh_mark();
   if (::mkdir(freezer.c_str(), 0755) != 0) return;
   const auto write_to = [&](const std::string& file, const std::string& text) {
@@ -210,7 +210,7 @@ TEST_CASE("a process that the kernel does not let die is reported every second, 
 
 TEST_CASE("a keeper that is killed or stopped by its own task does not set the task free") {
   for (const auto level : levels_here()) {
-    if (level == containment::pidns || level == containment::cgroup_pidns) continue; // out of reach there
+    if (level == containment::pidns || level == containment::cgroup_pidns) continue; // out of reach at these levels
     for (const auto* how : {"KILL", "STOP"}) {
       DYNAMIC_SECTION(name_of(level) << " " << how) {
         ward w(level);
@@ -221,7 +221,7 @@ TEST_CASE("a keeper that is killed or stopped by its own task does not set the t
                                    " &) ; sleep 1000." + mark + " & kill -" + how + " $PPID; trap '' TERM; wait; wait";
         const auto id = w.spawn({.command = {"/bin/sh", "-c", script, mark}});
         w.await_held(id);
-        REQUIRE(w.go(id)); // a keeper that is stopped early does not say any more that the task executes
+        REQUIRE(w.go(id)); // a keeper that is stopped early never reports that the task executes
         if (how == std::string("STOP")) {
           eventually("the tree", [&] { return living(mark).size() == 4; });
           w.stop(id, 100ms);

@@ -1,4 +1,4 @@
-// A guardian that ends by itself says so to the next one; one that was killed cannot.
+// A guardian that ends by itself leaves a notice for the next one; a killed one cannot.
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -33,7 +33,7 @@ TEST_CASE("the next guardian is told whether the last one ended by itself") {
   ::kill(second->pid(), SIGKILL);
   second.reset();
   CHECK_FALSE(w.next()->report().earlier_ended);
-  CHECK(w.next()->report().earlier_ended); // whoever was told of it keeps it (leftovers.hpp)
+  CHECK(w.next()->report().earlier_ended); // the reader of the notice keeps it (leftovers.hpp)
 }
 
 TEST_CASE("a guardian killed in an earlier boot left nothing") {

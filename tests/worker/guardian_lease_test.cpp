@@ -1,4 +1,4 @@
-// The lease in the guardian's hands: nothing starts without it, and all is killed by its end.
+// The guardian's enforcement of the lease: nothing starts without it, and everything is killed by its end.
 #include <catch2/catch.hpp>
 
 #include <csignal>
@@ -83,7 +83,7 @@ TEST_CASE("a task's own lease ends it by the margin before its end, not at its e
       const auto& story = w.end_of(longer, own * 2);
       CHECK(story.ended->sent == task_ended_here::force::killed);
       CHECK(story.ended_at >= base + own - kill_margin(own));
-      CHECK(story.ended_at < base + own); // killing is done, not begun, by the end
+      CHECK(story.ended_at < base + own); // the kill is complete, not begun, by the end
       w.client->lease(now(), 60s);
       w.close();
     }

@@ -1,4 +1,4 @@
-// How tasks begin and end by themselves under the guardian, at each level of containment that this machine has.
+// Starts and ordinary ends of tasks under the guardian, at each level of containment that this machine has.
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ TEST_CASE("the probe finds the strongest level that a guardian then has, and say
   CHECK(found.level == levels_here().back());
   CHECK(!found.limits.empty());
   for (const auto& limit : found.limits) CHECK(limit.ends_with("."));
-  // As the owner of the machine all four must be there; elsewhere this test only says what is.
+  // The machine's owner must have all four; elsewhere this test only prints the available levels.
   const auto own = own_cgroup();
   const auto status = file_text("/proc/self/status");
   const auto at = status.find("CapEff:");
@@ -186,7 +186,7 @@ TEST_CASE("when the leader exits while children live, the task ends with the las
       const auto child = [&] { return living(std::string("sleep") + '\0' + "1000." + mark); };
       eventually("the child", [&] { return child().size() == 1; });
       CHECK(!w.stories[id].ended);
-      // Again and again: in the middle of its exec a process has no command line to be found by.
+      // Repeated: in the middle of its exec a process has no command line by which it could be found.
       w.until("the end with the child's", [&] {
         for (const int pid : child()) ::kill(pid, SIGTERM);
         return w.stories[id].ended.has_value();

@@ -1,4 +1,4 @@
-// Stop, at each level of containment that this machine has: what is sent, in which order, and that nothing survives it.
+// Stop, at each level of containment that this machine has: the signals, their order, and that nothing survives it.
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 std::string temporary_path() { return "/tmp/quell-guardian-test-" + fresh_mark(); }
 
-/// Stops with no grace, and checks that nobody with the mark lives and nothing is left of the task.
+/// Stops without grace, and checks that no process with the mark lives and nothing is left of the task.
 void stop_at_once(ward& w, const operation_id& id, const std::string& mark) {
   w.stop(id, 0ms);
   const auto& story = w.end_of(id);
@@ -92,7 +92,7 @@ TEST_CASE("SIGTERM that is honoured: the task ends as signalled, long before its
     ward w(level);
     const auto mark = fresh_mark();
     const auto id = w.shell("trap 'exit 4' TERM; sleep 1000." + mark + " & wait", mark);
-    // Not the shell's fork before its exec: a signal that comes just then is swallowed by the shell's handler.
+    // Not the shell's fork before its exec: the shell's handler swallows a signal that comes just then.
     eventually("the child", [&] { return living(std::string("sleep") + '\0' + "1000." + mark).size() == 1; });
     w.stop(id, 30s);
     const auto& story = w.end_of(id, 3s);
@@ -189,7 +189,7 @@ TEST_CASE("a process that respawns itself without end is caught") {
   AT_EACH_LEVEL(level) {
     ward w(level);
     const auto mark = fresh_mark();
-    // Each generation forks the next one, changes its session and dies: no pid lives for long.
+    // Each generation forks the next one, changes its session and dies: no pid lives long.
     const auto id = w.run({.command = {"perl", "-e",
                                        "use POSIX; $SIG{TERM}='IGNORE'; while(1){ my $p = fork(); if (!defined $p || "
                                        "$p) { exit 0 } POSIX::setsid(); }",

@@ -1,4 +1,4 @@
-// The ward of the guardian's tests.
+// Implementation of the ward of the guardian's tests.
 #include "tests/worker/guardian_ward.hpp"
 
 #include <catch2/catch.hpp>
@@ -49,7 +49,7 @@ pid_t in_another_process(const std::function<void()>& work) {
   if (child == 0) {
     try {
       work();
-    } catch (...) { // a failed check; the parent finds out by what is missing
+    } catch (...) { // a failed check; the parent detects it by the missing result
     }
     ::_exit(1);
   }

@@ -1,5 +1,4 @@
-// A guardian with real tasks for tests: starts them, waits for what is said about them, and looks for survivors in
-// /proc.
+// A guardian with real tasks for tests: starts them, waits for their events, and looks for survivors in /proc.
 #pragma once
 
 #include <chrono>
@@ -18,16 +17,16 @@ using namespace std::chrono_literals;
 
 /// The guardian under test: QUELL_TEST_GUARDIAN, else the one of this build.
 std::string guardian_program();
-/// The levels that this machine has, weakest first. Fails the test run if there is none.
+/// The levels that this machine has, weakest first. Fails the test run if there are none.
 const std::vector<containment>& levels_here();
 
 boot_time now();
-/// A number that occurs in no other process's command line: `sleep 1000.<it>` can be looked up.
+/// A number that occurs in no other process's command line: `sleep 1000.<it>` can be found by it.
 std::string fresh_mark();
-/// Pids of the living processes (no zombies) with `mark` in their command line, this process and its own helpers left
-/// out.
+/// Pids of the living processes (not zombies) with `mark` in their command line, without this process and its own
+/// helpers.
 std::vector<int> living(const std::string& mark);
-/// Waits until `condition`; on the deadline the test fails and says what it waited for.
+/// Waits until `condition`; at the deadline the test fails and names the awaited event.
 void eventually(const std::string& what, const std::function<bool()>& condition, std::chrono::milliseconds limit = 10s);
 /// Zombies whose parent is this process.
 int own_zombies();
@@ -37,8 +36,8 @@ bool subtree_exists(const std::string& subtree);
 /// The life lock of a ward's guardian.
 std::string lock_of(const std::string& subtree);
 std::string file_text(const std::string& path);
-/// Runs `work` in a forked process, which ends with it, also when it fails: a failed check must never carry on with the
-/// tests there.
+/// Runs `work` in a forked process, which always ends after it: a failed check must never continue with the other tests
+/// there.
 pid_t in_another_process(const std::function<void()>& work);
 
 struct task_story {

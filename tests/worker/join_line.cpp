@@ -1,4 +1,4 @@
-// The join line: there and back, and what is said of a damaged one.
+// The join line: the round trip, and the faults of a damaged one.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 

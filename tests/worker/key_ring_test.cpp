@@ -1,4 +1,4 @@
-// Which keys a worker uses, over changes on both sides, crashes and a new enrolment.
+// The keys that a worker uses, over changes on both sides, crashes and a new enrolment.
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@ struct ring_world {
   std::string controller = key_pair::generate().public_key;
   key_ring ring = key_ring::read("", given, controller).value();
 
-  /// As after a restart of the worker.
+  /// The ring after a restart of the worker.
   key_ring again(const std::string& text) const { return key_ring::read(text, given, controller).value(); }
 };
 
@@ -38,13 +38,13 @@ TEST_CASE("a next key is offered until it is used, and only then the old one goe
   w.ring.prepare(key_pair::generate()); // one change at a time
   CHECK(w.ring.offer() == next.public_key);
   CHECK(w.ring.own().public_key == w.given.public_key);
-  CHECK_FALSE(w.ring.worked()); // under the old one
+  CHECK_FALSE(w.ring.worked()); // the connection used the old key
   auto later = w.again(w.ring.text());
   CHECK(later.offer() == next.public_key);
   CHECK(later.own().public_key == w.given.public_key);
   later.use_next();
   CHECK(later.own().public_key == next.public_key);
-  CHECK(w.again(later.text()).own().public_key == w.given.public_key); // it may not have been taken
+  CHECK(w.again(later.text()).own().public_key == w.given.public_key); // the controller may not have accepted it
   CHECK(later.worked());
   CHECK_FALSE(later.offer());
   const auto text = later.text();
@@ -100,7 +100,7 @@ TEST_CASE("the controller's next key is kept beside the present one until one of
   CHECK_FALSE(w.ring.learn_controller("no key"));
   CHECK_FALSE(w.ring.learn_controller(w.controller));
   CHECK(w.ring.learn_controller(next));
-  CHECK_FALSE(w.ring.learn_controller(next)); // told twice
+  CHECK_FALSE(w.ring.learn_controller(next)); // a repeat
   auto later = w.again(w.ring.text());
   CHECK(later.controller() == w.controller);
   CHECK(later.try_next_controller());

@@ -1,4 +1,4 @@
-// What a worker believes of the lives before it, over any deaths.
+// A worker's knowledge of the lives before it, over any deaths.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ TEST_CASE("absence proves after guardians that ended by themselves", "[leftovers
 
 TEST_CASE("a doubt lasts until a session has begun with it, however many lives that takes", "[leftovers]") {
   scratch_directory state;
-  CHECK_FALSE(life(state, false).absence_is_proof()); // and dies before it has a session
+  CHECK_FALSE(life(state, false).absence_is_proof()); // and it dies before it has a session
   CHECK_FALSE(life(state, true).absence_is_proof());  // its guardian ended well, the one before did not
   {
     life third(state, true);
@@ -72,7 +72,7 @@ TEST_CASE("a guardian that dies before the first session leaves both doubts", "[
   {
     life first(state, false);
     first.guardian_died({operation_id::fresh()});
-    first.forgotten(all); // and what an earlier life left is told to nobody yet
+    first.forgotten(all); // and the leftovers of an earlier life are not reported yet
   }
   CHECK_FALSE(life(state, true).absence_is_proof());
 }

@@ -1,4 +1,4 @@
-// One stream's output: window, back-pressure, stall, holes, sending again.
+// One stream's output: window, back-pressure, stall, holes, resends.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
@@ -155,7 +155,7 @@ TEST_CASE("under any writes, sends, acknowledgements and rewinds every kept byte
   const bool held = rc::check("random streams", [] {
     output_budget budget{400, 0};
     output_buffer buffer({.limit = 200, .stall = 50ms}, budget);
-    std::string written, arrived; // arrived: '?' where nothing came
+    std::string written, arrived; // arrived: '?' for bytes that are missing
     std::uint64_t acknowledged = 0;
     boot_time now{1};
     const auto send = [&] {
@@ -216,7 +216,7 @@ TEST_CASE("input is taken once and in order, acknowledged when it was handed ove
   in.offer({id, 0, "abc", false});
   in.offer({id, 0, "abc", false});  // a repeat
   in.offer({id, 2, "cd", false});   // overlaps
-  in.offer({id, 10, "gap", false}); // a gap: to be sent again from 4
+  in.offer({id, 10, "gap", false}); // a gap: must be resent from 4 on
   CHECK(in.waiting() == "abcd");
   CHECK(in.drained() == 0);
   in.written(3);

@@ -1,4 +1,4 @@
-// Who may use the relay.
+// Rights to use the relay.
 #include <catch2/catch.hpp>
 
 #include "worker/relay_gate.hpp"
@@ -34,7 +34,7 @@ TEST_CASE("the relay refuses everybody else", "[relay]") {
     CAPTURE(headers);
     CHECK(g.judge(request(headers)) == verdict::refuse);
   }
-  // In the body, where the sender of a form could put it.
+  // In the body, where the sender of a form could have put it.
   CHECK(g.judge(request("") + "\r\nAuthorization: Bearer qt_secret\r\n\r\n") == verdict::refuse);
 }
 

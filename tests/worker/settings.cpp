@@ -1,4 +1,4 @@
-// Configuration: file, environment, flags, and what is said of a wrong one. And the environment of a task.
+// Configuration: file, environment, flags, and the faults of a wrong one. Also the environment of a task.
 #include "worker/settings.hpp"
 
 #include <catch2/catch.hpp>
@@ -156,6 +156,6 @@ TEST_CASE("a task's environment is the base, its own over it, and ours on top", 
   for (const auto& line : list) {
     CHECK(line.find("SECRET=") != 0);
     CHECK(line.find("BAD=") != 0);
-    CHECK(line.find("QUELL_TOKEN=") != 0); // it was given none
+    CHECK(line.find("QUELL_TOKEN=") != 0); // it was given no token
   }
 }

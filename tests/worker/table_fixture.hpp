@@ -1,4 +1,4 @@
-// A task table with a guardian that the test plays: speaks of starts, stops, holds and ends. Time is handed in.
+// A task table with a guardian that the test plays, in terms of starts, stops, holds and ends. Time is passed in.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The limits and secrets that one task gets.
+// The limits and secrets of one task.
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <unistd.h>

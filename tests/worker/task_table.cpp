@@ -249,7 +249,7 @@ TEST_CASE("what has not begun under its lease does not begin under the next one"
   f.start_arrives(patient);
   f.gone.clear();
 
-  f.pass(11s); // frozen: nobody looked at the queue meanwhile
+  f.pass(11s); // frozen: the queue was not read meanwhile
   worker::effects list;
   f.table.expire_unstarted(f.now, list);
   f.perform(std::move(list));

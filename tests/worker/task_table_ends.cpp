@@ -1,4 +1,4 @@
-// The task table: ends that nobody asked for: lease over, failed starts, a dead guardian, a leaving worker.
+// The task table: ends without an order: lease over, failed starts, a dead guardian, a leaving worker.
 #include <catch2/catch.hpp>
 
 #include "tests/worker/table_fixture.hpp"
@@ -106,7 +106,7 @@ TEST_CASE("after the guardian's death everything that lived is dead, stopped or 
   CHECK(f.end_of("stopped")->stop_seq == 9);
   CHECK(f.end_of("stopped")->how == receipt::killed);
   CHECK(f.end_of("unborn")->evidence == proof::never_ran);
-  f.dies("lost"); // late words of the dead guardian
+  f.dies("lost"); // late events of the dead guardian
   CHECK(f.ends_told("lost") == 1);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("where only parentage says who belonged to a task, the guardian's deat
     for (const char* name : {"lost", "stopped", "unborn"}) f.output_read(name);
     CHECK(f.end_of("lost")->error_code == "worker_lost");
     CHECK(f.end_of("lost")->evidence == proof::none);
-    CHECK(f.end_of("lost")->how == receipt::unconfirmed); // for a stop that is on its way
+    CHECK(f.end_of("lost")->how == receipt::unconfirmed); // for a stop that is in flight
     CHECK(f.end_of("stopped")->how == receipt::unconfirmed);
     CHECK(f.end_of("stopped")->evidence == proof::none);
     CHECK(f.end_of("unborn")->how == receipt::never_started);
@@ -152,7 +152,7 @@ TEST_CASE("what was never let go is given back by a worker that cannot start tas
   wire::hello h;
   f.table.describe(h);
   CHECK(h.inventory.size() == 1);
-  f.start_arrives("failed", 2); // placed here again later: it is no repeat
+  f.start_arrives("failed", 2); // placed here again later: it is not a repeat
   CHECK(f.table.knows(f.id("failed")));
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("the book of stops forgets the oldest first and stays bounded", "[tabl
 TEST_CASE("what had its go and was not executed never started: not in a hello, not in its result", "[table]") {
   table_fixture f;
   f.start_arrives("a", 1);
-  f.held("a"); // it has its go; the guardian has not said that it executes
+  f.held("a"); // it has its go; the guardian has not reported that it executes
   REQUIRE(f.gone.size() == 1);
   REQUIRE(f.hello().inventory.size() == 1);
   CHECK(f.hello().inventory[0].started_at == wall_time{});
@@ -215,7 +215,7 @@ TEST_CASE("the silence of a lease that ran out is not counted from a controller 
   table_fixture f;
   f.runs("a", 1);
   f.pass(12s);
-  f.lease.welcomed(f.now.boot, 10s); // heard again, before the guardian's word on the kill was read
+  f.lease.welcomed(f.now.boot, 10s); // the session is back before the guardian's report of the kill was read
   f.dies("a", {std::nullopt, "KILL"}, table_fixture::force::killed);
   CHECK(f.end_of("a")->error_code == "worker_lost");
   CHECK(f.end_of("a")->error_message == "the lease ran out before the controller was heard again");

@@ -1,4 +1,4 @@
-// The task table under random interleavings: what must hold whatever comes in whatever order.
+// The task table under random interleavings: the invariants in every order of events.
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 #include <set>
@@ -125,7 +125,7 @@ struct random_life {
     for (const auto& name : sent) {
       RC_ASSERT(f.ends_told(name) <= 1U);
       RC_ASSERT(std::count(f.spawned.begin(), f.spawned.end(), f.id(name)) <= 1);
-      // Everything that was ever taken is in every hello until its result is stored.
+      // Every task that was ever accepted is in every hello until its result is stored.
       RC_ASSERT(known.contains(f.id(name)) != stored.contains(name));
       const auto* e = f.end_of(name);
       if (e && covered.contains(name)) RC_ASSERT(e->stop_seq != 0U);

@@ -23,7 +23,7 @@ struct cluster {
   std::unique_ptr<worker_process> worker;
   std::uint64_t seq = 0;
 
-  /// A short heartbeat makes a lost session show soon; a long one does not mind a busy machine.
+  /// With a short heartbeat a lost session is noticed soon; a long one tolerates a busy machine.
   explicit cluster(milliseconds heartbeat = 1000ms, milliseconds lease = 10s) {
     controller.lease(lease, heartbeat);
     start_worker();
@@ -211,7 +211,7 @@ TEST_CASE("after a lost session the worker comes back, its task lives, its resul
   c.controller.storing_results(true);
   c.stop("team", 0ms);
   CHECK(c.controller.ended(sleeper).how == receipt::killed);
-  c.controller.tell(wire::results_stored{{quick}}); // else the worker rightly waits for it before it leaves
+  c.controller.tell(wire::results_stored{{quick}}); // else the worker correctly waits for it before it leaves
 }
 
 TEST_CASE("frames of another session are dropped unread", "[program]") {
@@ -268,7 +268,7 @@ TEST_CASE("a worker refuses a lower epoch than it has seen", "[program]") {
   const std::vector<std::string> arguments{"--join", controller.join_text(), "--state", state.path};
   {
     worker_process first(arguments);
-    REQUIRE(controller.until([&] { return controller.order.size() > 1; })); // it beats, so it was welcomed
+    REQUIRE(controller.until([&] { return controller.order.size() > 1; })); // it sends heartbeats, so it was welcomed
   }
   controller.epoch(6);
   const auto before = controller.see([&] { return controller.hellos.size(); });
