@@ -1,10 +1,9 @@
-// Uses an ACP agent from the command line and prints what it tells, one event a line: for tests against other people's
-// agents.
+// Uses an ACP agent from the command line and prints its events, one per line: for tests against other people's agents.
 //
 // acp_probe COMMAND WORDS...
 //
-// Then commands on standard input, one a line; it ends when that does: "prompt TEXT", "cancel", "permit NUMBER OPTION",
-// "stop".
+// Then commands on standard input, one per line; it ends when standard input does: "prompt TEXT", "cancel", "permit
+// NUMBER OPTION", "stop".
 #include <cstdio>
 #include <iostream>
 #include <mutex>

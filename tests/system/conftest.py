@@ -1,4 +1,4 @@
-"""Puts the harness on the path; every test gets its own cluster from `Cluster`. What a sanitizer says in any program fails the test."""
+"""Puts the harness on the path; every test gets its own cluster from `Cluster`. A sanitizer's report from any program fails the test."""
 import os
 import shutil
 import sys
@@ -15,16 +15,16 @@ SANITIZED = bool(sanitizers(os.path.join(BIN, "quelld")))
 
 @pytest.fixture(scope="session", autouse=True)
 def reports():
-    """A program's own stderr may go anywhere and nobody may look at its exit code, so its sanitizer writes into a folder that is looked at."""
+    """A program's stderr can go anywhere and its exit code can be ignored, so its sanitizer writes into a folder that this fixture checks."""
     if not SANITIZED:
         yield None
         return
     folder = tempfile.mkdtemp(prefix="quell-test-reports-")
-    os.chmod(folder, 0o1777)  # for programs that run as somebody else
+    os.chmod(folder, 0o1777)  # for programs that run as another user
     for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
         os.environ[name] = f"{os.environ.get(name, '')}:log_path={folder}/report".lstrip(":")
     yield folder
-    said = taken_from(folder)  # by clusters that lived longer than a test
+    said = taken_from(folder)  # reports of clusters that outlived their tests
     shutil.rmtree(folder)
     assert not said, said
 
@@ -40,6 +40,6 @@ def taken_from(folder):
     said = ""
     for entry in os.scandir(folder):
         with open(entry.path, errors="replace") as report:
-            said += f"{entry.name}:\n" + "".join(line[:240].rstrip("\n") + "\n" for line in report)[:30000]  # templates have long names
+            said += f"{entry.name}:\n" + "".join(line[:240].rstrip("\n") + "\n" for line in report)[:30000]  # names of templates are long
         os.unlink(entry.path)
     return said

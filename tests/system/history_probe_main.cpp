@@ -1,7 +1,7 @@
-// Conversations as GET /v1/messages shows them, one JSON a line on stdin: each becomes what a model would be asked
-// next, through the production code; it must be whole, and both providers' request bodies must keep their rules.
+// Conversations as GET /v1/messages shows them, one JSON per line on stdin: each becomes the next request to a model,
+// through the production code; it must be whole, and both providers' request bodies must keep their rules.
 //
-// Prints a line for each: `ok N` (messages shown to the model), or what is wrong. For tests.
+// Prints a line for each: `ok N` (messages shown to the model), or the violation. For tests.
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -52,7 +52,7 @@ std::vector<records::kept_message> read(const json& shown) {
   return kept;
 }
 
-/// The translation mends what it is given, so that is judged before it: each call has its result, at once and in order.
+/// The translation repairs its input, so the input is judged first: each call has its result, immediately and in order.
 std::string broken_conversation(const conversation& messages) {
   const assistant_message* open = nullptr;
   for (const auto& m : messages) {

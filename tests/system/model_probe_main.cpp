@@ -92,7 +92,7 @@ int main(int count, char** words) {
   std::unique_lock lock(guard);
   changed.wait(lock, [&] { return ended || (cancel_after >= 0 && texts >= cancel_after); });
   if (!ended) {
-    lock.unlock(); // a listener that runs now takes it, and cancel waits for the listener
+    lock.unlock(); // a running listener takes the lock, and cancel waits for the listener
     call->cancel([&] {
       const std::lock_guard inside(guard);
       closed = true;

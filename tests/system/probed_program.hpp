@@ -43,7 +43,7 @@ class probed_program {
   ~probed_program() {
     {
       const std::lock_guard lock(guard_); // the reading thread answers
-      ::close(std::exchange(to_, -1));    // some servers go on for as long as their work does
+      ::close(std::exchange(to_, -1));    // some servers run until their work ends
     }
     if (pid_ > 0) ::kill(pid_, SIGTERM);
     if (pid_ > 0) ::waitpid(pid_, nullptr, 0);

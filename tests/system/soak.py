@@ -1,7 +1,7 @@
 """The soak: random load, faults and cancels from one seed for QUELL_SOAK_SECONDS (1200), then an audit. `make soak` runs it.
 
-Phases take turns. In a rough one programs are killed, frozen, cut off, their disks fail and their clocks jump. In a steady one nothing is killed, so that
-what each program holds can be compared between its begin and its end: descriptors, threads, memory. After each phase all must settle."""
+Phases alternate. In a rough phase programs are killed, frozen and cut off, their disks fail and their clocks jump. In a steady phase nothing is killed, so that
+the resources of each program at its start and at its end can be compared: descriptors, threads, memory. After each phase everything must settle."""
 import argparse
 import errno
 import http.client
@@ -29,7 +29,7 @@ def say(text):
 
 
 class SoakLoad(Load):
-    """Also what is loud, short-lived, timed out, deep, or ends by itself in a hurry."""
+    """Includes tasks that are loud, short-lived, timed out, deep, or end immediately by themselves."""
 
     def command(self, r):
         note = f"echo $QUELL_OPERATION >> {self.runs}; "
@@ -105,7 +105,7 @@ class Soak:
         assert not leak, leak
 
     def revive(self):
-        """What a fault has ended starts again, as under a supervisor."""
+        """Restarts the programs that a fault has ended, as a supervisor does."""
         c = self.cluster
         if has_ended(c.controller):
             self.machine.disarm()
@@ -148,7 +148,7 @@ class Soak:
             try:
                 self.cluster.api("POST", "/v1/cancels", {"scope": "chaos"}, timeout=20)
             except (OSError, http.client.HTTPException):
-                load.more(5)  # it has just met an error of its disk, or is slow to begin
+                load.more(5)  # it has just had a disk error, or is slow to start
 
         def half_open(load):
             relay.set(mute=r.random() < 0.5)
@@ -202,14 +202,14 @@ def send(pid, sig):
 
 
 def has_ended(process):
-    """Also one whose first thread is gone and whose others are going."""
+    """True also for a process whose first thread is gone and whose other threads are ending."""
     if not processes.alive(process.pid):
         process.wait(timeout=30)
     return process.poll() is not None
 
 
 def until_at_rest(look, seconds=15):
-    """The last finding, once nothing changes for the better any more: connections close a moment after their clients."""
+    """The last finding, after nothing improves any more: connections close a moment after their clients."""
     end, found = time.monotonic() + seconds, look()
     until(lambda: time.monotonic() > end or look() is None, "the programs to come to rest", seconds + 5)
     return look() if found else None

@@ -1,4 +1,4 @@
-"""An ACP agent on the official SDK (npm): text in pieces, permissions, cancels and what becomes of them."""
+"""An ACP agent on the official SDK (npm): text in pieces, permissions, cancels and their outcomes."""
 import os
 
 import pytest
@@ -52,7 +52,7 @@ def test_a_cancel_answers_the_permission_that_the_agent_waits_for(agent):
     agent.say("prompt ask")
     agent.line("permission")
     agent.say("cancel")
-    # It goes on with "nobody chose" and an ordinary end: the stop reason alone proves nothing.
+    # It continues with "nobody chose" and an ordinary end: the stop reason alone proves nothing.
     assert agent.line("late") == "late too_late"
     assert not agent.all("text") and not agent.all("finished")
 

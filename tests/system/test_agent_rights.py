@@ -1,4 +1,4 @@
-"""Nobody gets an agent that was not given: by name in a message, through spawn_agent, or in a webhook's body."""
+"""Nobody reaches an agent without permission: by name in a message, through spawn_agent, or in a webhook's body."""
 import os
 import pwd
 import subprocess
@@ -10,7 +10,7 @@ from harness.odd_cluster import OddCluster, tool
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-# `main` serves all; `ops` is for scope ops alone, and has what the others have not.
+# `main` serves all scopes; `ops` is for scope ops alone, and has tools that the others lack.
 AGENT = 'tools = ["read", "list", "spawn_agent"]'
 CONFIG = """
 [[agents]]
@@ -99,7 +99,7 @@ def clean(cluster):
 @pytest.mark.parametrize("text", ["dig", "stop the dig"])
 def test_a_message_names_only_an_agent_that_serves_its_scope(cluster, scope, agent, text):
     c = cluster
-    for token in (c.chat, None) if scope.startswith("chat") else (None,):  # not even the bootstrap token: the scope counts
+    for token in (c.chat, None) if scope.startswith("chat") else (None,):  # applies to the bootstrap token, too: the scope decides
         answer = c.post(scope, text, token=token, agent=agent)
         assert answer.status == 422 and answer.json["errors"][0]["pointer"] == "/agent", answer.body
         assert f"agent {agent} does not serve scope {scope}" in answer.json["detail"], answer.body
@@ -179,7 +179,7 @@ def test_a_sub_agent_has_no_other_user_than_its_parent(cluster):
     result, = c.results("guest/3", turn)
     assert not result["ok"] and "runs as user daemon" in str(result["result"]) and "may_spawn" in str(result["result"]), result
     assert not [o for o in c.below(turn) if o["kind"] in ("sub_agent", "task")]
-    # What names no user takes the parent's, although it is root's by itself.
+    # An agent without a user gets the parent's, although the worker would run it as root.
     assert ran_as(c, c.say("guest/4", "reach anybody", agent="guest")) == ["nobody", "nobody"]
 
 

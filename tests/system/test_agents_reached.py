@@ -1,4 +1,4 @@
-"""Which agent a scope reaches: the example of the documentation answers, and what nobody can reach is said by --check-config."""
+"""Agents that a scope reaches: the documentation's example answers, and --check-config reports unreachable agents."""
 import os
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Who did it, through what, when: one audit event for each cancel, decision, token, worker and resolve, for unscoped admins only."""
+"""The audit: one event with author, token and target for each cancel, decision, token, worker and resolve, for unscoped admins only."""
 import json
 
 import pytest
@@ -32,7 +32,7 @@ def audits(c, token=None, after="0"):
 
 
 def told(c, action, target):
-    """The one audit of this action on this target, once it is there."""
+    """The one audit event of this action on this target, as soon as it exists."""
     def look():
         found = [e for e in audits(c) if e["data"]["action"] == action and e["data"]["target"] == target]
         assert len(found) < 2, found

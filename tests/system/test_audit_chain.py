@@ -1,4 +1,4 @@
-"""The audit is kept apart from the events and by time, hangs together by hashes, and can be copied as a stream that only grows."""
+"""The audit is stored apart from the events, dropped by age, chained by hashes, and can be copied as a stream that only grows."""
 import hashlib
 import http.client
 import json
@@ -14,7 +14,7 @@ from harness.waiting import until
 
 
 def lines(c, after=0, follow=False, token=None):
-    """Entries as they come, without an end if `follow`."""
+    """Entries as they arrive, without an end if `follow`."""
     url = urllib.parse.urlsplit(c.url)
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
     connection.request("GET", f"/v1/audit?after={after}" + ("&follow=true" if follow else ""),
@@ -31,7 +31,7 @@ def rows(c):
 
 
 def check_chain(found):
-    """Who has only a copy can check it: each hash is that of what stands in the row."""
+    """A copy alone can be checked: each hash is that of the row's contents."""
     for i, (n, at, data, previous, hash) in enumerate(found):
         assert hashlib.sha256(f"{previous}\n{n}\n{at}\n{data}".encode()).hexdigest() == hash, n
         if i:
@@ -51,7 +51,7 @@ def test_the_audit_outlives_other_peoples_events_and_restarts():
         assert found[0]["data"]["action"] == "token_create" and found[-1]["data"]["action"] == "token_create"
         assert [e["data"]["reason"] for e in found[1:101]] == [f"reason {i}" for i in range(100)] and all(e["cancel"] for e in found[1:101])
         kept = c.api("GET", "/v1/events?after=0&types=audit&limit=1000")
-        assert kept.status == 410 or len(kept.json["events"]) < 60  # those went by number
+        assert kept.status == 410 or len(kept.json["events"]) < 60  # the events were dropped by number
         check_chain(rows(c))
         assert [(e["n"], e["previous"], e["hash"]) for e in found] == [(r[0], r[3], r[4]) for r in rows(c)]
         pages, cursor = [], None
@@ -117,5 +117,5 @@ def test_tokens_are_told_by_their_ids():
         made = [c.api("POST", "/v1/tokens", {"name": "admin", "role": "admin"}).json for _ in range(2)]
         c.api("DELETE", f"/v1/tokens/{made[1]['id']}", token=made[0]["token"])
         created, revoked = (["token " + t["id"] + " admin" for t in made], "token " + made[1]["id"] + " admin")
-        found = list(lines(c))  # what was answered stands there
+        found = list(lines(c))  # the answered requests are in it
         assert [e["data"]["target"] for e in found] == [*created, revoked]

@@ -1,4 +1,4 @@
-"""`quell audit`: a table, a copy that only grows, and a chain that shows what was changed."""
+"""`quell audit`: a table, a copy that only grows, and a chain that reveals changes."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input and bad surroundings: a clear error (what, where, what to do), and nothing lost or half done."""
+"""Bad input and bad environments: a clear error (what, where, what to do), and nothing lost or half done."""
 import json
 import os
 import signal
@@ -138,7 +138,7 @@ def test_an_unknown_key_is_refused_and_harms_nothing(cluster):
     try:
         other.start_controller()
         other.enrol("stranger")
-        # The stranger's line names the other controller's key; pointed at ours, the handshake fails on both sides.
+        # The stranger's line has the other controller's key; at our address, the handshake fails on both sides.
         forged = subprocess.run([f"{BIN}/quell-worker", "keygen", "--state", os.path.join(other.directory, "kg")], capture_output=True)
         assert forged.returncode == 0, forged.stderr
     finally:

@@ -1,4 +1,4 @@
-"""Any program killed or frozen at random while starts and cancels run: nothing accepted is lost, nothing runs twice, nothing is left."""
+"""Any program killed or frozen at random while starts and cancels run: no accepted request is lost, nothing runs twice, nothing is left."""
 import http.client
 import os
 import random
@@ -32,7 +32,7 @@ def guardian_of(worker):
 
 
 class Load:
-    """Three clients that start and cancel with ids of their own choice and remember what was accepted."""
+    """Three clients that start and cancel with ids of their own choice and remember the accepted requests."""
 
     def __init__(self, cluster, m, seed, runs=None):
         self.cluster, self.marker, self.seed = cluster, m, seed
@@ -71,7 +71,7 @@ class Load:
                     target = {"scope": f"chaos/{n}"} if kind < 0.75 or not known else {"operation": known}
                     answer = self.cluster.api("POST", "/v1/cancels", dict(target, wait="fenced", grace_ms=r.choice([None, 0, 100])), timeout=20)
                     if answer.status in (200, 202):
-                        if answer.json["durable"]:  # else it is performed, and nothing is promised for a restart
+                        if answer.json["durable"]:  # else it is performed, but may be forgotten by a restart
                             with self.lock:
                                 self.cancels.add(answer.json["id"])
                     elif answer.status != 503:
@@ -80,7 +80,7 @@ class Load:
                 until(lambda: self.stop.is_set() or self.cluster.healthy(), "the controller to come back", 30)
 
     def more(self, count):
-        """Waits until this many further requests were begun, or (with a controller that is frozen) a moment has passed."""
+        """Waits until this many more requests have begun, or (with a frozen controller) for a moment."""
         target, end = self.requests + count, time.monotonic() + 4
         until(lambda: self.requests >= target or time.monotonic() > end, "the load to go on")
 
@@ -90,7 +90,7 @@ class Load:
             t.join()
 
     def check(self, m):
-        """With the load and the faults over: all settles, all that was accepted is known, nothing ran twice, nothing is left."""
+        """After load and faults: everything settles, every accepted request is known, nothing ran twice, nothing is left."""
         c = self.cluster
         until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 40)
         last = c.cancel(scope="chaos", wait_ms=60000)

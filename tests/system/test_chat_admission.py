@@ -1,4 +1,4 @@
-"""Chats are closed until they are opened, approvals are for approvers, and the default agent asks when it is reached by chat."""
+"""Chats are closed until they are opened, only approvers approve, and the default agent asks for approval when it is reached by chat."""
 import os
 
 import pytest
@@ -107,7 +107,7 @@ def test_the_default_agent_asks_before_a_command_when_it_is_reached_by_chat():
         until(lambda: question(d), "the question")
         assert not processes.marked(m)
         c.cancel(scope=SCOPE)
-        # A chat bot of somebody's own is a chat too; whoever uses a token of their own is not.
+        # A chat bot with a token of its own counts as a chat; a person with their own token does not.
         bot = c.api("POST", "/v1/tokens", {"name": "bot", "role": "chat", "scope": "mine"}).json["token"]
         turn = c.post("mine/1", "runs", token=bot).json["turn"]["id"]
         c.call(turn, "exec", "paused")

@@ -69,7 +69,7 @@ def test_editing_and_history(world):
         t.type("\x03")
         try:
             t.prompt(seconds=5)
-        except TimedOut:  # it came before the client had heard of the turn's end, and stopped that
+        except TimedOut:  # the Ctrl-C came before the client had learned of the turn's end, and stopped the turn
             t.type("\x03")
             t.prompt()
         t.type("x" * 250)

@@ -45,7 +45,7 @@ api_url = "{discord.api}"
 
     def start_controller(self, *flags, **options):
         started = super().start_controller(*flags, **options)
-        second = int(time.time())  # what is signed in the second of the start is refused
+        second = int(time.time())  # requests signed in the second of the start are refused
         until(lambda: int(time.time()) > second, "the next second")
         return started
 
@@ -91,7 +91,7 @@ def test_a_message_is_answered_by_a_reply_that_is_edited(world):
 def test_who_is_meant(world):
     c, d, _ = world
     d.message("not to you", mention=False)
-    d.message("stop", mention=False)  # to somebody else: nothing runs here
+    d.message("stop", mention=False)  # meant for somebody else: nothing runs here
     d.message("from a bot", author={"id": "6", "username": "b", "bot": True})
     d.message("from a webhook", webhook_id="12")
     d.message("somebody came", type=7)
@@ -124,7 +124,7 @@ def test_stop_in_the_middle_of_a_reply(world):
     c, d, m = world
     d.message("runs")
     until(lambda: processes.marked(m), "the command to run")
-    d.message("stop!", mention=False, type=19, referenced_message={"author": {"id": "77"}})  # to somebody else
+    d.message("stop!", mention=False, type=19, referenced_message={"author": {"id": "77"}})  # meant for somebody else
     d.message("directly", direct=True)
     wait_text(d, "You said directly.")
     assert processes.marked(m)
@@ -171,14 +171,14 @@ def test_the_button_stops_its_turn_and_no_other(world):
     d.message("endless")
     first = d.see("REST", method="POST", path="/channels/7/messages")
     button = first["body"]["components"][0]["components"][0]["custom_id"]
-    d.message("hello")  # waits behind
+    d.message("hello")  # waits behind the first turn
     turn = button.split(":")[1]
     until(lambda: len(c.live()) >= 2, "the second message to wait")
     answer = d.interact(c, interaction(3, custom_id=button, component_type=2))
     assert answer["status"] == 200 and answer["json"]["data"]["flags"] == 64, answer
     assert c.ended(turn)["status"] == "cancelled"
     wait_text(d, "You said hello.")
-    # Of somebody else's scope, or of nobody's:
+    # In another scope, or in none:
     other = c.say("elsewhere", "endless")
     answer = d.interact(c, interaction(3, custom_id=f"stop:{other}", component_type=2))
     assert answer["json"]["data"]["content"] == "It had finished already.", answer
@@ -194,7 +194,7 @@ def test_only_what_discord_signed_just_now_comes_in_and_only_once(world):
     for wrong in ({"signature": "00" * 64}, {"signature": "zz"}, {"signature": ""}, {"signed": "{}"}, {"skew": -400}, {"skew": 400}):
         answer = d.interact(c, interaction(name="stop", type=1), **wrong)
         assert answer["status"] == 401, (wrong, answer)
-        assert answer["judge"] == ("skew" in wrong), (wrong, answer)  # Discord's library looks at no clock
+        assert answer["judge"] == ("skew" in wrong), (wrong, answer)  # Discord's library does not check the time
     assert d.interact(c, "{", )["status"] == 400
     assert d.interact(c, {"type": 2})["status"] == 400
     assert processes.marked(m) and c.live()
@@ -205,7 +205,7 @@ def test_only_what_discord_signed_just_now_comes_in_and_only_once(world):
     until(lambda: c.live(), "the next turn")
     again = d.replay(c, good)
     assert again["status"] == 409, again
-    # Also a restart remembers: whatever was signed before it is refused.
+    # Also after a restart: every request signed before it is refused.
     c.restart()
     again = d.replay(c, good)
     assert again["status"] == 401, again
@@ -217,7 +217,7 @@ def test_a_gateway_that_breaks_off_is_resumed_without_loss_or_repetition(world):
     d.message("one")
     wait_text(d, "You said one.")
     d.do("drop")
-    d.message("two")  # nobody is connected: the session keeps it
+    d.message("two")  # no connection: the session queues it
     d.see("RESUME", known=True)
     wait_text(d, "You said two.")
     d.do("send", frame={"op": 7, "d": None})

@@ -1,4 +1,4 @@
-"""Discord without losses: 5xx, restarts, what is queued, attached, edited, deleted, and said while quelld was away."""
+"""Discord without losses: 5xx, restarts, and messages that are queued, have attachments, are edited, deleted, or sent while quelld is away."""
 import json
 import os
 
@@ -21,7 +21,7 @@ def world():
 
 
 def stands(d, text, seconds=30):
-    """The message of quelld's that holds the text and carries no button any more."""
+    """The message of quelld that contains the text and has no button any more."""
     return until(lambda: next((s for s in d.all_standing() if text in s["content"] and not s["components"]), None),
                  f"a final message with {text!r}; there are {d.all_standing()}", seconds)
 
@@ -38,7 +38,7 @@ def test_a_reply_survives_more_errors_than_a_few_and_comes_once(world):
     _, d, _ = world
     for _ in range(2):
         d.do("plan", method="POST", status=502)
-    d.do("plan", method="POST", cut=True)  # done, and nobody hears of it
+    d.do("plan", method="POST", cut=True)  # performed, but the answer is lost
     d.do("plan", method="POST", status=503)
     d.message("hello")
     stands(d, "You said hello.", 60)
@@ -68,7 +68,7 @@ def test_what_is_attached_is_said(world):
     d.message("", message_snapshots=[{"message": {"content": "old words", "attachments": []}}])
     until(lambda: len(c.said()) == 3, "three messages")
     assert c.said() == ["look\n[attached: a.pdf (application/pdf, 12 bytes) https://cdn.example/a.pdf]", "[sticker: wave]", "[forwarded: old words]"]
-    # A word to stop is one, whatever hangs on it.
+    # A cancel word counts with any attachment.
     d.message("endless")
     until(lambda: any(o["status"] == "running" and o["title"] == "endless" for o in c.live()), "the endless reply")
     d.message("stop", attachments=[{"id": "3", "filename": "b.png", "size": 1, "url": "https://cdn.example/b.png"}])
@@ -123,12 +123,12 @@ def test_an_edit_takes_the_place_of_what_was_said(world):
     c, d, _ = world
     id = d.message("endless")
     d.see("MADE")
-    d.do("edit", id=id, fields={"embeds": [{"type": "link"}]})  # a preview: no word is another
+    d.do("edit", id=id, fields={"embeds": [{"type": "link"}]})  # a preview: no word has changed
     d.edit(id, "hello")
     stands(d, "You said hello.")
     until(lambda: not c.live(), "the first reply to be over")
     assert c.said() == ["endless", "hello"]
-    d.edit(id, "hello again", "2026-01-01T00:00:01.000000+00:00")  # has been answered: it stays as it is
+    d.edit(id, "hello again", "2026-01-01T00:00:01.000000+00:00")  # is already answered: the answer stays
     other = d.message("endless")
     until(lambda: c.live(), "the next turn")
     d.edit(other, "stop")
@@ -185,6 +185,6 @@ def test_a_session_that_was_forgotten_loses_nothing(world):
     until(lambda: remembered(c).get("heard", {}).get(SCOPE), "the channel to be remembered")
     d.do("drop")
     d.do("forget")
-    d.message("two")  # no session hears it
+    d.message("two")  # no session receives it
     stands(d, "You said two.", 60)
     assert c.said() == ["one", "two"]

@@ -1,4 +1,4 @@
-"""quelld on a real IRC server: questions are answered in lines, a stop stops the answer, and it comes back after every kind of loss."""
+"""quelld on a real IRC server: questions are answered in lines, a stop stops the answer, and it reconnects after every kind of loss."""
 import os
 
 import pytest
@@ -7,7 +7,7 @@ from harness.network import Relay
 from harness.turns import TurnCluster
 from harness.waiting import until
 
-ACKNOWLEDGE = "interrupted"  # what only the instructions of an acknowledgement say
+ACKNOWLEDGE = "interrupted"  # occurs only in the instructions of an acknowledgement
 SCRIPT = [{"when": {"system": ACKNOWLEDGE}, "text": "🛑 All right."},
           {"when": {"user": "tell all"}, "steps": [{"endless": "old line\n", "delay_ms": 20}]},
           {"when": {"user": "list"}, "text": "\n".join(f"item {i} ö€🛑 x" + "x" * 30 * i for i in range(20))},
@@ -31,7 +31,7 @@ def wait_log(cluster, words, count=1):
 
 
 def wait_in(person, channel="#dev", since=0):
-    """Until clanky has come into the channel."""
+    """Waits until clanky has joined the channel."""
     until(lambda: any(line.startswith(":clanky!") and " JOIN " in line and channel in line for line in person.lines[since:]),
           f"clanky to join {channel}; there is {person.lines[-10:]}")
 
@@ -47,7 +47,7 @@ def irc(tmp_path):
 def test_questions_are_answered_where_they_were_asked(irc):
     server, c, mia = irc
     mia.say("#dev", "nobody is meant")
-    mia.say("#dev", "stop")  # to somebody else: nothing runs here
+    mia.say("#dev", "stop")  # meant for somebody else: nothing runs here
     mia.say("#DEV", "Clanky: hello")
     assert mia.wait_text("You said") == "You said hello."
     mia.say("clanky", "hi there")
@@ -164,7 +164,7 @@ def test_a_cut_in_the_net_is_noticed_and_survived(tmp_path):
                 relay.heal()
                 since = len(mia.lines)
                 wait_in(mia, since=since)
-                mia.say("#dev", "clanky: hello")  # perhaps it is called clanky_ now: the old connection may still hold the nick
+                mia.say("#dev", "clanky: hello")  # its nick can be clanky_ now, if the old connection still has the nick
                 mia.wait("You said hello.", since=since)
         finally:
             relay.close()

@@ -30,7 +30,7 @@ SCRIPT = [
 
 class SlackCluster(TurnCluster):
     def __init__(self, slack, acknowledged_by="none", more="", manners=""):
-        # Without a model for it, a stop is acknowledged by a reaction.
+        # Without a model for acknowledgements, a reaction acknowledges a stop.
         super().__init__(SCRIPT, config=f'[chat]\nacknowledgement_model = "{acknowledged_by}"\n{manners}\n' + CONFIG.format(url=slack.url) + more, workers=0)
 
     def start_controller(self, flags=(), **options):
@@ -62,7 +62,7 @@ def test_what_is_not_addressed_to_the_bot_is_no_message_but_a_thread_of_its_is(w
     slack, c = world
     slack.say(c, "hello everybody")
     slack.say(c, "stop the music")
-    slack.say(c, "stop")  # to somebody else: nothing runs here
+    slack.say(c, "stop")  # meant for somebody else: nothing runs here
     ts = slack.say(c, "<@UBOT> hi")
     slack.see(lambda all: len(all) == 1, "the answer", thread=ts)
     slack.say(c, "and now?", thread=ts)
@@ -84,7 +84,7 @@ def test_stop_ends_the_reply_at_once_and_is_acknowledged_first(world):
     assert c.ended(turn["id"])["status"] == "cancelled"
     [reply] = slack.see(lambda all: "stopped" in all[0]["text"], "the mark of the end", thread=ts)
     assert not slack.buttons(reply)
-    # From the decision on nothing of the old reply is added: what is shown is what was on its way.
+    # After the decision nothing is added to the old reply: it shows only the text that was already in flight.
     shown = [t.split("\n⏹")[0] for t in reply["texts"]]
     assert len(shown[-1]) <= max(map(len, shown[:-1])), shown[-3:]
     sent = [(path.rsplit("/", 1)[-1], body) for _, path, body in slack.requests[before:]]
@@ -98,7 +98,7 @@ def test_the_models_own_word_answers_the_message_that_said_stop():
         ts = slack.say(c, "<@UBOT> endless")
         slack.see(lambda all: all and len(all[0]["text"]) > 30, "some of the endless reply", thread=ts)
         slack.say(c, "ok, stop it", thread=ts)
-        # The mark is quell's own: what a model says proves nothing.
+        # The mark is quell's own: a model's text proves nothing.
         slack.see(lambda all: all[-1]["text"] == "🛑 stopped\nRight, I have stopped.", "the acknowledgement", thread=ts)
         slack.say(c, "hello", thread=ts)
         slack.see(lambda all: all[-1]["text"] == "You said hello.", "the next answer", thread=ts)
@@ -139,7 +139,7 @@ def test_a_delivery_that_comes_again_does_nothing_again(world):
     for retry in range(3):
         more = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": "http_timeout"} if retry else {}
         assert slack.send(c, "events", body, {**signed(body), **more}).status == 200
-    # The same words come as a message and as a mention of the app, under ids of their own.
+    # The same message also arrives as a mention of the app, under another id.
     event["event"]["type"], event["event_id"] = "app_mention", "EvOther"
     body = json.dumps(event)
     assert slack.send(c, "events", body, signed(body)).status == 200
@@ -163,7 +163,7 @@ def test_wrong_signatures_and_old_timestamps_are_refused(world):
     assert c.api("POST", "/v1/chat/%73lack/events", raw=body.encode(), headers={**good, "Authorization": None}).status == 404
     assert c.api("POST", "/v1/chat/discord/events", raw=b"{}").status == 404
     assert slack.send(c, "events", "x" * (1 << 21), good).status == 413
-    # The Unix socket is the way of tasks, through their worker: there is no chat service behind it.
+    # Tasks use the Unix socket, through their worker: it serves no chat service.
     with socket.socket(socket.AF_UNIX) as relay:
         relay.connect(os.path.join(c.state, "http.sock"))
         head = "".join(f"{k}: {v}\r\n" for k, v in good.items())
@@ -223,7 +223,7 @@ def test_a_stop_command_that_is_replayed_after_a_restart_stops_nothing(world):
     slack.see(lambda all: all, "the reply to begin", thread=second)
     assert slack.send(c, "commands", body, headers, form).json["text"] == "That was done already."
     assert [t["status"] for t in c.turns(f"slack/T1/C1/{second}")] == ["running"]
-    # One that no earlier life has seen is performed, whenever it was signed.
+    # A message that no earlier life has seen is performed, whenever it was signed.
     later = body.replace("t1", "t2")
     assert "Stopping" in slack.send(c, "commands", later, signed(later, at=time.time() - 100), form).json["text"]
     until(lambda: not c.operations(scope="slack", status="live"), "the reply to be over")
@@ -297,7 +297,7 @@ def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_n
     ts = slack.say(c, "<@UBOT> endless")
     slack.see(lambda all: all, "the reply to begin", thread=ts)
     body = json.dumps(slack.event("stop", thread=ts))
-    slack.stop()  # nothing can be told
+    slack.stop()  # no message can be sent
     assert slack.send(c, "events", body, signed(body)).status == 200
     if dies != "at once":
         with closing(sqlite3.connect(f"file:{c.state}/quell.db?mode=ro", uri=True)) as store:
@@ -305,7 +305,7 @@ def test_a_stop_that_quelld_did_not_live_to_acknowledge_is_acknowledged_by_the_n
     c.kill_controller()
     slack.start()
     c.start_controller()
-    assert slack.send(c, "events", body, signed(body)).status == 200  # Slack has seen no answer, or wants to be sure
+    assert slack.send(c, "events", body, signed(body)).status == 200  # Slack repeats an event without a visible answer
     [turn] = c.turns()
     assert c.ended(turn["id"])["status"] == "cancelled"
 

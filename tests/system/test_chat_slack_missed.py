@@ -1,4 +1,4 @@
-"""What was said in Slack while quelld was away: asked for, a stop first, once and in order."""
+"""Messages of Slack while quelld was away: fetched, a stop first, once and in order."""
 import json
 import os
 
@@ -17,7 +17,7 @@ def world():
 
 
 def heard(c):
-    """How far each channel and thread was heard, as the next life will know it."""
+    """The position read in each channel and thread, as the next life will know it."""
     try:
         with open(os.path.join(c.state, "chat", "slack.json")) as f:
             more = json.loads(json.load(f)["more"])
@@ -27,7 +27,7 @@ def heard(c):
 
 
 def say(slack, c, text, **more):
-    """Said, kept by Slack, and delivered."""
+    """A message that Slack stores and delivers."""
     ts = slack.keep(text, **{k: v for k, v in more.items() if k != "expect"})
     slack.say(c, text, ts=ts, **more)
     return ts
@@ -54,7 +54,7 @@ def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world
     c.kill_controller()
     slack.keep("<@UBOT> two")
     slack.keep("not to you")
-    slack.keep("three", thread=first)  # the bot speaks in this thread
+    slack.keep("three", thread=first)  # the bot takes part in this thread
     new = slack.keep("<@UBOT> four")
     slack.keep("<@UBOT> five", thread=new)
     slack.keep("a bot of its own", user="UBOT")
@@ -70,7 +70,7 @@ def test_what_was_said_while_quelld_was_away_is_answered_once_and_in_order(world
 def test_a_stop_said_meanwhile_goes_first_and_what_came_before_it_is_not_begun():
     with FakeSlack() as slack, SlackCluster(slack, more='[[approval]]\ntool = "exec"\n') as c:
         ts = say(slack, c, "<@UBOT> asks")
-        slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)  # it survives a restart
+        slack.see(lambda all: len(all) == 2 and slack.buttons(all[1]), "the question", thread=ts)  # the question survives a restart
         until(lambda: heard(c).get("slack/T1/C1") == ts, "the channel to be remembered")
         c.kill_controller()
         slack.keep("<@UBOT> delete everything")
@@ -92,7 +92,7 @@ def test_a_stop_that_is_said_while_the_past_is_fetched_waits_for_nothing(world):
     slack.scripted["conversations.history"].append((429, {"Retry-After": "3"}, {"ok": False, "error": "ratelimited"}))
     c.start_controller()
     until(lambda: slack.calls("conversations.history"), "the past to be asked for")
-    say(slack, c, "<@UBOT> hello")  # waits: a stop may have been said
+    say(slack, c, "<@UBOT> hello")  # waits: a missed stop may precede it
     say(slack, c, "stop")
     say(slack, c, "<@UBOT> goodbye")
     slack.see(lambda all: any(m["text"] == "You said goodbye." for m in all), "the answer to what came after", seconds=60)

@@ -1,4 +1,4 @@
-"""Telegram: real quelld, a Telegram on loopback with Telegram's rules, one of somebody else's, and grammy as judge of the first."""
+"""Telegram: real quelld, a Telegram on loopback with Telegram's rules, another one of a third party, and grammy as judge of the first."""
 import json
 import os
 
@@ -53,7 +53,7 @@ def test_a_message_is_answered_by_edits_of_one_message_that_answers_it(world):
 def test_in_groups_only_what_is_addressed_counts_and_stops_do_always(world):
     telegram, c = world
     telegram.say("hello everybody", chat=-100)
-    telegram.say("stop", chat=-100)  # to somebody else: nothing runs here
+    telegram.say("stop", chat=-100)  # meant for somebody else: nothing runs here
     telegram.say("@clanky_bot hello", chat=-100, topic=9)
     telegram.see(lambda all: all and all[0]["text"] == "You said hello.", "the answer in the topic", chat=-100, topic=9)
     telegram.say("/ask endless", chat=-100)
@@ -187,7 +187,7 @@ def test_it_works_with_a_telegram_of_somebody_elses():
             until(lambda: len(shown()[-1]["text"]) > 30 and "on and" in shown()[-1]["text"], "the reply to grow")
             api.say(json.dumps({"say": "/stop"}))
             until(lambda: all(t["status"] in ("completed", "cancelled") for t in c.turns()), "the reply to be stopped")
-            # It knows no reactions, so the acknowledgement is a text.
+            # It has no reactions, so the acknowledgement is a text.
             until(lambda: any("🛑" in m["text"] for m in shown()), "the acknowledgement")
             assert sorted(t["status"] for t in c.turns()) == ["cancelled", "completed"]
 

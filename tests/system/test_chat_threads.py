@@ -1,4 +1,4 @@
-"""One rule for every service: a stop covers the place where it was said and the threads and topics below it, and no place above or beside it."""
+"""One rule for every service: a stop covers its place and the threads and topics below it, and no place above or beside it."""
 from harness.cluster import marker
 from harness.discord import FakeDiscord, interaction
 from harness.slack import FakeSlack
@@ -10,7 +10,7 @@ from test_chat_telegram import TelegramCluster
 
 
 def running(c, scope):
-    """How many replies run in this very place."""
+    """The number of running replies in exactly this place."""
     return len([t for t in c.operations(scope=scope, kind="turn", status="running") if t["scope"] == scope])
 
 
@@ -29,14 +29,14 @@ def test_discord_a_stop_in_a_channel_stops_its_threads():
         d.message("stop", mention=False)
         until(lambda: running(c, places["7"]) == running(c, places["70"]) == 0, "the channel and its thread to be stopped")
         assert running(c, places["80"]) == 1, "a thread of another channel"
-        # Only a thread is at work: whoever says stop in the channel means it, and reads what becomes of it.
+        # Only a thread is active: a stop in the channel covers it, and the acknowledgement appears in the channel.
         d.message("endless", channel_id="70")
         until(lambda: len([m for m in d.found("MADE", channel="70") if m["content"].startswith("on")]) == 2, "the second reply in the thread")
         before = len(d.found("MADE", channel="7"))
         d.message("stop", mention=False)
         until(lambda: running(c, places["70"]) == 0, "the thread to be stopped")
         until(lambda: any("stopped" in d.standing(m["id"])["content"] for m in d.found("MADE", channel="7")[before:]), "the channel to be told")
-        # The command, too.
+        # So does the command.
         d.message("endless", channel_id="70")
         until(lambda: running(c, places["70"]) == 1, "the reply in the thread")
         d.interact(c, interaction(name="stop", type=1))

@@ -1,4 +1,4 @@
-"""quelld as a component of a real XMPP server: rooms and people, a stop that stops, and the way back after every kind of loss."""
+"""quelld as a component of a real XMPP server: rooms and people, a stop that stops, and recovery after every kind of loss."""
 import json
 import os
 
@@ -7,7 +7,7 @@ from harness.turns import TurnCluster
 from harness.waiting import until
 from harness.xmpp import Person, Prosody
 
-ACKNOWLEDGE = "interrupted"  # what only the instructions of an acknowledgement say
+ACKNOWLEDGE = "interrupted"  # occurs only in the instructions of an acknowledgement
 SCRIPT = [{"when": {"system": ACKNOWLEDGE}, "text": "🛑 All right."},
           {"when": {"user": "tell all"}, "steps": [{"endless": "old words and ", "delay_ms": 5}]},
           {"when": {"user": "list"}, "text": "\n".join(f"item {i} <ö> & 🛑 " + "x" * 30 * i for i in range(30))},
@@ -136,7 +136,7 @@ def test_it_comes_back_after_the_server_did(xmpp):
 
 def test_kicked_it_comes_back(xmpp):
     server, c, mia = xmpp
-    # Who came first owns the room.
+    # The first occupant owns the room.
     mia.send(f"<iq type='set' id='kick' to='{ROOM}'><query xmlns='http://jabber.org/protocol/muc#admin'><item nick='clanky' role='none'/></query></iq>")
     wait_log(c, f"not in {ROOM}: kicked")
     until(lambda: log_of(c).rindex(f", in {ROOM}") > log_of(c).rindex("kicked"), "clanky to be back")
@@ -151,7 +151,7 @@ def test_a_kill_of_quelld_ends_the_answer_and_the_next_question_is_taken(xmpp):
     c.kill_controller()
     since = len(mia.bodies(IN_ROOM))
     c.start_controller()
-    # The room has not noticed: components' occupants stay until they are said to be gone.
+    # The room has not noticed: a component's occupants stay until the component reports their leave.
     until(lambda: log_of(c).count(f"as {BOT}, in {ROOM}") == 2, "clanky to be in the room again")
     mia.say_in(ROOM, "clanky: hello")
     mia.wait_body(IN_ROOM, "You said hello.", since=since)

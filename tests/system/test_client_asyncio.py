@@ -1,4 +1,4 @@
-"""The Python client (clients/python) with the real controller, in asyncio: interrupts, crashes of the controller, many at once, races."""
+"""The Python client (clients/python) with the real controller, in asyncio: interrupts, crashes of the controller, many operations at once, races."""
 import asyncio
 import os
 import threading
@@ -23,7 +23,7 @@ def test_a_cancel_reaches_asyncio_and_only_the_body_is_interrupted(cluster, clie
                 canceller = asyncio.create_task(cancel_soon(op))
                 await asyncio.sleep(60)
         assert asyncio.current_task().cancelling() == 0
-        await asyncio.sleep(0)  # our own task lives on
+        await asyncio.sleep(0)  # the calling task is not cancelled
         return op, await canceller
     op, cancel = asyncio.run(main())
     assert op.status == "cancelled" and cancel["report"]["receipts"]["cooperative"] == 1
@@ -99,14 +99,14 @@ def test_a_controller_that_is_killed_and_comes_back_keeps_the_operations_and_the
             tasks = [asyncio.create_task(work(i)) for i in range(6)]
             await asyncio.wait_for(everybody.wait(), 60)
             await asyncio.to_thread(c.kill_controller)
-            ended.set()  # three end while it is down: their reports wait for it
+            ended.set()  # three end while the controller is down: their reports wait for it
             await asyncio.sleep(0)
             await asyncio.to_thread(c.start_controller)
             for i in range(3, 6):
                 await asyncio.to_thread(client.cancel, scope=f"py/crash/{i}", reason="after the crash")
             await asyncio.gather(*tasks)
             return begun, outcomes
-        # start_controller makes a process that dies with the thread that made it: so the loop gets a thread, and this one the programs.
+        # start_controller's process dies with the thread that started it: so the loop runs in its own thread, and this one starts the programs.
         begun, outcomes = in_main_thread(c, main)
         assert sorted(outcomes) == [(0, "returned"), (1, "returned"), (2, "returned")] + [(i, "after the crash") for i in (3, 4, 5)]
         for op in begun:
@@ -115,7 +115,7 @@ def test_a_controller_that_is_killed_and_comes_back_keeps_the_operations_and_the
 
 
 def in_main_thread(c, main):
-    """Runs the coroutine in a thread; kill_controller and start_controller that it asks for run here."""
+    """Runs the coroutine in a thread; its kill_controller and start_controller calls run here."""
     import queue
     asked, real = queue.Queue(), {name: getattr(c, name) for name in ("kill_controller", "start_controller")}
 
@@ -169,7 +169,7 @@ def test_a_cancel_that_races_an_end_leaves_one_terminal_status_that_both_sides_a
             try:
                 async with client.operation("race", scope=f"py/race/{i}", grace_ms=60000) as op:
                     asyncio.get_running_loop().run_in_executor(None, lambda: client.cancel(operation=op, wait="fenced"))
-                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * (i % 10))  # the work: from over at once to never
+                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * (i % 10))  # the work: from over at once to endless
             except quell.Cancelled:
                 cancelled = True
             return op, cancelled

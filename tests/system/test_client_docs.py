@@ -1,4 +1,4 @@
-"""What docs/clients.md shows runs as it stands there, and a program that hangs up on a turn through the Python client cancels it."""
+"""The examples of docs/clients.md run as they are, and a program that disconnects from a turn through the Python client cancels it."""
 import asyncio
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The Python client (clients/python) with the real controller, in threads: every end of an operation, every way in which a cancel can reach one."""
+"""The Python client (clients/python) with the real controller, in threads: every end of an operation, every way in which a cancel can reach it."""
 import os
 import signal
 import subprocess
@@ -82,7 +82,7 @@ def test_what_a_user_stopped_is_not_brought_back_by_a_retry_loop(cluster, client
                     tries.append(1)
                     op.cancelled.wait(20)
                     op.raise_if_cancelled()
-                except Exception:  # what frameworks do
+                except Exception:  # as frameworks do
                     continue
     thread = threading.Thread(target=lambda: pytest.raises(quell.Cancelled, work))
     thread.start()

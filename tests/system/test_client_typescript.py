@@ -1,4 +1,4 @@
-"""The TypeScript client (clients/typescript) with the real controller: its own tests under Node, and what needs somebody to kill programs."""
+"""The TypeScript client (clients/typescript) with the real controller: its own tests under Node, and the tests that must kill programs."""
 import os
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""Clocks that jump: the wall clock decides nothing but what is shown and when a token expires; the clock since boot decides the lease."""
+"""Clocks that jump: the wall clock decides only displayed times and the expiry of tokens; the clock since boot decides the lease."""
 import datetime
 import os
 import signal
@@ -30,7 +30,7 @@ def offset_of(operation):
 
 
 def round_of_work(c, m, last_seq):
-    """Something completes, something times out, something is cancelled; returns the last seq."""
+    """Completes one operation, lets one time out, cancels one; returns the last seq."""
     done, late, stopped = (c.start(*command, scope=f"jump/{what}", **fields) for what, command, fields in (
         ("done", ["true"], {}), ("late", ["bash", "-c", "while :; do sleep 1000; done", m], {"timeout_ms": 300}),
         ("stopped", ["bash", "-c", "while :; do sleep 1000; done", m], {})))
@@ -50,7 +50,7 @@ def round_of_work(c, m, last_seq):
 def test_the_wall_clock_may_jump_and_nothing_ends_early_late_or_out_of_order(clocks, who):
     controller, worker = clocks
     jumping = {"controller": [controller], "worker": [worker], "both": [controller, worker]}[who]
-    # What is old enough by the wall clock may be dropped: here nothing is.
+    # Rows that are old enough by the wall clock may be dropped: none is here.
     with FaultyCluster(controller, worker, workers=1, settings=[*SHORT_LEASE, "store.keep_operations=0"]) as c:
         m = marker()
         patient = c.start("bash", "-c", "while :; do sleep 1000; done", m, scope="patient", timeout_ms=3600 * 1000)
@@ -62,7 +62,7 @@ def test_the_wall_clock_may_jump_and_nothing_ends_early_late_or_out_of_order(clo
             seq = round_of_work(c, m, seq)
             if controller in jumping:
                 assert abs(offset_of(c.start("true", scope="jump/shown")) - jump / SECOND) < 60, "the jump did not arrive"
-        # More than one beat of each clock has passed since: the lease lives, the hour of the patient one is not over.
+        # More than one beat of each clock has passed: the lease is valid, and the hour of the patient task is not over.
         c.wait_status(c.start("true", scope="jump/tick", timeout_ms=0)["id"], "completed")
         assert c.worker("w1")["incarnation"] == before and c.worker("w1")["status"] == "ready"
         events = c.api("GET", "/v1/events?after=0&types=worker_unreachable&types=worker_lost&types=worker_joined").json["events"]
@@ -142,7 +142,7 @@ def test_a_token_expires_by_the_wall_clock_and_comes_back_with_it(clocks):
 
 
 def suspended(c, m, worker):
-    """All processes of the worker's machine stop, its clock since boot moves on, and they continue."""
+    """All processes of the worker's machine stop, its clock since boot moves forward, and they continue."""
     host = c.workers["w1"].process.pid
     everyone = [host, *processes.children_of(host), *processes.marked(m)]
     for pid in everyone:
@@ -196,7 +196,7 @@ def test_a_controller_that_slept_past_the_lease_settles_what_the_worker_killed(c
 
 
 def test_a_controller_whose_clock_alone_breaks_the_bound_leaves_no_process(clocks):
-    """The one case that no lease can cover: what it declares dead by its wrong clock is killed all the same when the worker speaks."""
+    """The one case that no lease covers: a task that the controller declares dead by its wrong clock is killed when the worker is heard again."""
     controller, _ = clocks
     with FaultyCluster(controller, workers=1, settings=SHORT_LEASE) as c:
         m = marker()

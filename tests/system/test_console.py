@@ -37,7 +37,7 @@ def one_browser(cluster):
 
 @pytest.fixture
 def browser(one_browser):
-    """As if it had never been here: nobody signed in, light and wide."""
+    """A browser without history: nobody signed in, light and wide."""
     one_browser.forget()
     yield one_browser
     assert one_browser("return wrong.splice(0)") == []

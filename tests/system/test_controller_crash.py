@@ -1,4 +1,4 @@
-"""kill -9 of the controller at random instants under load: no accepted operation or cancel is missing, the dead stay dead, the living are adopted."""
+"""kill -9 of the controller at random instants under load: no accepted operation or cancel is lost, ended operations stay ended, live ones are adopted."""
 import json
 import os
 import random
@@ -12,7 +12,7 @@ ROUNDS = int(os.environ.get("QUELL_CRASH_ROUNDS", "100"))
 
 
 class Load:
-    """Clients that start and cancel as fast as they can and remember every answer."""
+    """Clients that start and cancel as fast as they can and record every answer."""
 
     def __init__(self, cluster, m, seed):
         self.cluster, self.marker = cluster, m
@@ -64,7 +64,7 @@ class Load:
 def test_kill_9_at_random_instants_loses_and_resurrects_nothing():
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
-    # The lease outlives a controller that is slow to come back again and again: none is to run out here.
+    # The lease outlives a controller that is repeatedly slow to restart: none must expire here.
     lease = f"workers.lease={round(30 * PATIENCE)}s"
     with Cluster(workers=2, slots=32, settings=[lease, "workers.heartbeat=200ms"]) as c:
         m, kept = marker("load"), marker("kept")
@@ -115,7 +115,7 @@ def test_a_planned_stop_hands_over_and_loses_nothing():
         c.kill_controller(signal.SIGTERM)
         c.start_controller()
         until(lambda: c.worker("w1")["status"] == "ready", "the worker to be back")
-        # Just after a reconnect the input may be told to come again (429).
+        # Just after a reconnect the input can be refused with a retry (429).
         until(lambda: c.api("POST", f"/v1/operations/{op['id']}/input?offset=0&end=true", raw=b"upgrade\n").status < 300, "the input to be taken")
         c.wait_status(op["id"], "completed")
         assert c.output(op["id"]) == b"got upgrade\n"

@@ -1,4 +1,4 @@
-"""`[defaults] scope, timeout`: what a create leaves open."""
+"""`[defaults] scope, timeout`: fields that a create omits."""
 import subprocess
 
 import pytest

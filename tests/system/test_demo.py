@@ -1,4 +1,4 @@
-"""What a newcomer sees first: `make demo` runs to its end, and nothing of it lives on."""
+"""A newcomer's first run: `make demo` runs to its end, and none of its processes lives on."""
 import os
 import subprocess
 

@@ -1,6 +1,6 @@
-"""A disk that errs under the real quelld: at the n-th write, sync, open, truncate or read. What was answered is known after a restart, stops are performed.
+"""A disk that fails under the real quelld: at the n-th write, sync, open, truncate or read. Answered requests are known after a restart, and stops are performed.
 
-All of n = 1, 2, 3 … until no call is hit any more, for every kind, with QUELL_FAULTS_ALL=1; else a sample that differs each time (QUELL_FAULT_SEED)."""
+Tests all of n = 1, 2, 3 … until no call fails any more, for every kind, with QUELL_FAULTS_ALL=1; else a sample that differs each time (QUELL_FAULT_SEED)."""
 import errno
 import http.client
 import os
@@ -19,7 +19,7 @@ ALL = bool(os.environ.get("QUELL_FAULTS_ALL"))
 SAMPLES = 10**6 if ALL else int(os.environ.get("QUELL_FAULT_SAMPLES", "5"))
 SEED = int(os.environ.get("QUELL_FAULT_SEED", random.randrange(1 << 30)))
 
-# What fails, how, and whether it goes on failing.
+# The failing calls, the error, and whether it persists.
 TROUBLES = {
     "write finds no room once": (faults.WRITES, errno.ENOSPC, False),
     "nothing finds room any more": (faults.WRITES | faults.SIZES, errno.ENOSPC, True),
@@ -32,7 +32,7 @@ TROUBLES = {
 
 
 def numbers(r, most):
-    """Which n to try, out of 1 to `most`."""
+    """The n to try, out of 1 to `most`."""
     return list(range(1, most + 1)) if most <= SAMPLES else sorted(r.sample(range(1, most + 1), SAMPLES))
 
 
@@ -42,7 +42,7 @@ def integrity(state):
 
 
 class Told:
-    """What quelld has answered."""
+    """The answers of quelld."""
 
     def __init__(self, cluster, m):
         self.cluster, self.marker = cluster, m
@@ -52,7 +52,7 @@ class Told:
         try:
             answer = self.cluster.api("POST", path, body, timeout=20)
         except (OSError, http.client.HTTPException):
-            return None  # it ended, as it must when memory and disk may differ
+            return None  # it ended, as it must if memory and disk can differ
         if answer.status >= 500:
             assert answer.status == 503 and answer.json["code"] == "storage_unavailable" and answer.json["detail"], answer.body
             self.refused.append(answer.json)
@@ -104,7 +104,7 @@ def test_a_disk_error_loses_nothing_that_was_answered(trouble):
                 for o in (kept, gone):
                     c.wait_status(o["id"], "running")
                 machine.arm(n, kinds, error, stays)
-                if not stays and kinds == faults.READS:  # what the page cache holds is not read again: ask for what is not there
+                if not stays and kinds == faults.READS:  # cached pages are not read again: ask for uncached ones
                     c.api("GET", f"/v1/operations?scope=disk/{turn}&status=ended")
                 cancel = told.cancel(f"disk/{turn}/gone")
                 for i in range(3):
@@ -112,9 +112,9 @@ def test_a_disk_error_loses_nothing_that_was_answered(trouble):
                 told.cancel(f"disk/{turn}/more0")
                 if turn == 0:
                     until(machine.seen, "a call that the fault reaches")  # output is written a moment later
-                    most = min(most, machine.seen())  # so many calls there are to fail
+                    most = min(most, machine.seen())  # the number of calls that can fail
                 ended = c.controller.poll()
-                if cancel and ended is None:  # its end can perhaps not be written, and is not shown then
+                if cancel and ended is None:  # its end may be unwritable, and is then not shown
                     until(lambda: not [p for p in processes.marked(m) if f"disk/{turn}/gone" in scope_of(p)] or c.controller.poll() is not None,
                           "what was cancelled to be dead, whatever the disk says")
                     ended = c.controller.poll()
@@ -145,7 +145,7 @@ def scope_of(pid):
 def test_a_start_that_meets_a_disk_error_says_so_and_can_be_repeated(tmp_path):
     print("QUELL_FAULT_SEED =", SEED)
     r = random.Random(SEED)
-    c = FaultyCluster(None, workers=1, settings=["workers.lease=600s"])  # restarts so close together leave the worker no time to come back
+    c = FaultyCluster(None, workers=1, settings=["workers.lease=600s"])  # restarts so close together leave the worker no time to reconnect
     with c:
         m = marker("start")
         kept = c.start("bash", "-c", "while :; do sleep 1000; done", m, scope="start/kept")
@@ -196,7 +196,7 @@ def test_a_worker_whose_disk_errs_says_so_and_can_be_started_again():
         c.enrol("w1")
 
         def begin(n, stays):
-            """A first start, with nothing in the state directory. The machine is the worker's alone: its guardian is static."""
+            """A first start, with an empty state directory. The faults are in the worker only: its guardian is static."""
             shutil.rmtree(machine.directory, ignore_errors=True)
             machine.arm(n, kinds, r.choice([errno.EIO, errno.ENOSPC]), stays)
             before = len(processes.read(os.path.join(c.directory, "w1.log")))

@@ -155,7 +155,7 @@ def test_readyz_waits_for_the_books():
                 return False
 
         until(ready, "readyz")
-        # From then on orders are taken at once.
+        # From then on orders are accepted at once.
         began = time.monotonic()
         assert c.api("POST", "/v1/cancels", {"scope": "nobody/here"}).status == 200
         assert time.monotonic() - began < 5
@@ -182,7 +182,7 @@ def test_logs_since_goes_by_the_time_of_the_output():
 
 
 def test_input_survives_the_death_of_the_controller(tmp_path):
-    """What the task has not read yet is still the client's when quelld is killed."""
+    """Input that the task has not read yet stays with the client when quelld is killed."""
     data = os.urandom(1 << 20)
     gate = tmp_path / "gate"
     with Cluster(workers=1) as c:
@@ -208,7 +208,7 @@ def test_an_answer_to_input_says_what_the_task_was_handed(cluster):
     cluster.wait_status(o["id"], "running")
     answer = cluster.api("POST", f"/v1/operations/{o['id']}/input?offset=0", raw=b"abc")
     assert answer.status == 200 and answer.json["offset"] == 3
-    # More than a pipe holds: the answer says how far it came.
+    # More than a pipe holds: the answer contains the accepted offset.
     answer = cluster.api("POST", f"/v1/operations/{o['id']}/input?offset=3", raw=b"x" * 200_000)
     assert answer.status == 200 and 3 <= answer.json["offset"] < 200_003
     cluster.cancel(scope="handed")

@@ -10,7 +10,7 @@ from harness.externals import ExternalCluster, SignalStream, c, code, new_id  # 
 from harness.waiting import until
 
 
-# now: (start, complete, fail, stopped), each (what it answers, the status afterwards)
+# now: (start, complete, fail, stopped), each (the answer, the status afterwards)
 TABLE = {
     "pending": [(200, "running"), ("not_started", "pending"), (200, "failed"), ("not_cancelling", "pending")],
     "running": [(200, "running"), (200, "completed"), (200, "failed"), ("not_cancelling", "running")],
@@ -44,7 +44,7 @@ def test_every_cell_of_the_owners_table(c):
                     assert after["error"] == {"code": "broken", "message": "it broke"}
             if now == "running" and word == "complete":
                 assert after["result"] == {"answer": [1, None]} and after["stop"] is None and after["error"] is None
-                assert code(c.say(id, word, BODIES[word])) == 200 and c.operation(id) == after  # said twice
+                assert code(c.say(id, word, BODIES[word])) == 200 and c.operation(id) == after  # a repeat
 
 
 def test_work_that_waited_behind_a_cancel_does_not_start(c):
@@ -56,13 +56,13 @@ def test_work_that_waited_behind_a_cancel_does_not_start(c):
     answer = c.say(queued["id"], "start")
     assert code(answer) == "stale_start" and answer.json["cancel"]["id"] == cancel["id"] and "wrong branch" in answer.json["detail"]
     assert answer.json["operation"]["stop"]["receipt"] == "never_started"
-    # Said before the cancel, registered after it; and what was said afterwards.
+    # Decided before the cancel, registered after it; and work decided afterwards.
     late = c.try_register("team/a", as_of_seq=decided)
     assert code(late) == "stale_start" and late.json["cancel"]["id"] == cancel["id"]
     assert c.try_register("team/b", as_of_seq=cancel["seq"]).status == 409
     assert c.register("team/a", as_of_seq=c.api("GET", "/v1/status").json["seq"])["status"] == "running"
     assert c.register("team/a")["status"] == "running"
-    # A child of what was cancelled, and of what has completed.
+    # A child of a cancelled operation, and of a completed one.
     parent = c.stage("cancelled", "x")
     assert code(c.try_register(parent=parent)) == "stale_start"
     parent = c.stage("completed", "x")
@@ -163,7 +163,7 @@ def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
     assert told["cancel"]["id"] == cancel["id"] and told["cancel"]["reason"] == "stop it" and told["cancel"]["cause"] == "cancel"
     until(lambda: len(stream.signals) == 2, "both signals on the stream of the session")
     assert sorted(stream.heard()) == sorted([a["id"], b["id"]]) and told in stream.signals
-    # Who dispatches by what it is needs no look-up.
+    # A client that dispatches by kind and name needs no look-up.
     assert [told[k] for k in ("kind", "name", "labels")] == ["external", "callLLM", {"pr": "4711", "team": "red"}], told
     assert next(s for s in stream.signals if s["operation"] == b["id"])["labels"] == {}
     until(lambda: single.heard() == [b["id"]], "the signal on the stream of one operation")
@@ -172,11 +172,11 @@ def test_signals_come_by_stream_by_long_poll_and_on_heartbeats(c):
     assert {x["operation"] for x in c.heart(session="r")["cancels"]} == {a["id"], b["id"]}
     many = c.heart(ids=[a["id"], other["id"], new_id()])
     assert [x["operation"] for x in many["cancels"]] == [a["id"]] and len(many["unknown"]) == 1 and many["renewed"] == 2
-    # A tighter cancel tells it again, with a nearer end.
+    # A tighter cancel sends the signal again, with an earlier deadline.
     c.cancel(scope="s", wait="fenced", grace_ms=100)
     until(lambda: len(stream.signals) == 4, "the nearer kill_at")
     assert all(s["kill_at"] < told["kill_at"] and s["grace_ms"] == 100 for s in stream.signals[2:])
-    # A stream that breaks and comes back hears what is still being stopped.
+    # A stream that reconnects gets the operations that are still being stopped.
     assert c.say(b["id"], "stopped").status == 200
     stream.close()
     back = c.listen("r")
@@ -222,7 +222,7 @@ def test_a_missed_lease_fails_the_work_and_cancels_what_is_below(c):
     lost = c.wait_status(parent, "failed")
     assert lost["error"]["code"] == "heartbeat_lost" and lost["stop"] is None
     assert c.operation(kept)["status"] == "running"
-    # What its owner says now is late: kept beside it.
+    # The owner's report is late now: it is kept beside the end.
     answer = c.say(parent, "complete", {"result": 7})
     assert code(answer) == "already_terminal" and answer.json["operation"]["status"] == "failed"
     until(lambda: (c.operation(parent)["late"] or {}).get("result") == 7, "the late report beside it")
@@ -243,7 +243,7 @@ def test_a_silent_owner_does_not_hold_up_a_cancel(c):
     assert 10000 <= settled["report"]["settled_ms"] < 14000, settled["report"]
     assert c.operation(id)["status"] == "cancelled"
     assert code(c.say(id, "complete", {"result": 1})) == "already_terminal"
-    assert c.say(id, "stopped").status == 200  # the state that it asks for
+    assert c.say(id, "stopped").status == 200  # the state that the report asks for
 
 
 def test_live_external_work_survives_a_killed_controller(c):
@@ -308,13 +308,13 @@ def test_a_scope_with_external_work_and_tasks_in_one_tree_stops_as_one():
         settled = c.api("GET", f"/v1/cancels/{cancel['id']}?wait=settled").json
         assert settled["report"]["operations"] == 3 and settled["report"]["proven"] and not processes.marked(m), settled
         assert {c.operation(i)["status"] for i in (agent, inner, task["id"])} == {"cancelled"}
-        # A normal end waits for what asked for that, and its task ends by itself.
+        # A normal end waits for the operations that requested that, and its task ends by itself.
         agent = c.register("job2", session="r")["id"]
         task = c.start("true", parent=agent, on_parent_end="wait")
         c.say(agent, "complete", {"result": 1})
         assert c.wait_status(agent, "completed")["result"] == 1 and c.operation(task["id"])["status"] == "completed"
         assert code(c.say(task["id"], "complete", {})) == code(c.say(task["id"], "heartbeat")) == code(c.say(task["id"], "start")) == "not_external"
-        # A task's own token registers below it, and nowhere else.
+        # A task's own token registers below it only.
         script = f"sleep 1000 #{m}"
         own = c.start("sh", "-c", 'printf "%s" "$QUELL_TOKEN"; ' + script)
         token = until(lambda: c.api("GET", f"/v1/operations/{own['id']}/output").body.decode(), "the token")

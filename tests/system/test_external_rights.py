@@ -1,4 +1,4 @@
-"""External operations: who may do what, bad input, and the command line."""
+"""External operations: rights, bad input, and the command line."""
 import json
 
 from harness.externals import SignalStream, c, code, new_id  # noqa: F401

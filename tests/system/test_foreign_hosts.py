@@ -1,4 +1,4 @@
-"""A request for somebody else's host is refused: a web page whose name is made to point here (DNS rebinding) says that name."""
+"""A request for a foreign host is refused: a web page whose name is made to point here (DNS rebinding) sends that name."""
 import http.client
 import json
 import os

@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get("QUELL_CHAOS_STEPS", "6"))
 
 
 class Frozen:
-    """Stops processes for as long as the block lasts; they may die meanwhile."""
+    """Freezes processes for the duration of the block; they can die meanwhile."""
 
     def __init__(self, *pids):
         self.pids = [p for p in pids if p]

@@ -1,4 +1,4 @@
-"""A full disk: starts are refused, cancels and ends are still written, and with space all is well again."""
+"""A full disk: starts are refused, cancels and ends are still written, and everything works again when there is space."""
 import os
 import subprocess
 

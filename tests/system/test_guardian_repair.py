@@ -1,4 +1,4 @@
-"""A worker whose guardian died and cannot be replaced at once goes on trying; it does not leave."""
+"""A worker whose guardian died and cannot be replaced at once retries; it does not leave."""
 import os
 import shutil
 import signal
@@ -39,7 +39,7 @@ def test_a_worker_whose_guardians_sweep_is_slow_offers_its_slots_again():
     with Cluster(workers=1) as c:
         worker = c.workers["w1"]
         guardian = next(p for p in processes.children_of(worker.process.pid) if "guardian" in processes.name_of(p))
-        # Whoever holds the life lock counts as something that an earlier guardian left: the sweep waits for it.
+        # The holder of the life lock counts as a leftover of an earlier guardian: the sweep waits for it.
         held = threading.Event()
         with open(os.path.join(worker.state, "life"), "rb") as life:
             taker = threading.Thread(target=lambda: (fcntl.flock(life, fcntl.LOCK_EX), held.set()), daemon=True)

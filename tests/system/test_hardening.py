@@ -1,4 +1,4 @@
-"""How the programs are linked and compiled: addresses and tables that an attacker could use are neither known nor writable, and copies are checked."""
+"""Link and compile options of the programs: addresses and tables that an attacker could use are neither known nor writable, and copies are checked."""
 import os
 import subprocess
 
@@ -14,7 +14,7 @@ def shown(program, *flags):
 
 
 def is_quick():
-    """Compiled without optimisation, where the checks of FORTIFY do not exist."""
+    """True for a build without optimisation, which lacks the checks of FORTIFY."""
     with open(os.path.join(BIN, "..", "CMakeCache.txt")) as f:
         cache = f.read()
     return any(f"{name}:BOOL=ON" in cache for name in ("QUELL_QUICK", "QUELL_ASAN", "QUELL_TSAN"))
@@ -30,7 +30,7 @@ def test_a_program_is_position_independent_and_bound_at_its_start(program):
     stack, = [line for line in segments.splitlines() if "GNU_STACK" in line]
     assert "E" not in stack.split("0x")[-2].split()[-1], stack
     if "NEEDED" in dynamic:
-        assert "NOW" in dynamic, dynamic  # a static program has nothing to bind later
+        assert "NOW" in dynamic, dynamic  # a static program has no symbols to bind later
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

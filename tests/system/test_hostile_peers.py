@@ -1,4 +1,4 @@
-"""Peers that send garbage, too much, too slowly, or for somebody else's work harm nothing but themselves."""
+"""Peers that send garbage, too much, too slowly, or for another worker's tasks harm only themselves."""
 import json
 import multiprocessing
 import os
@@ -25,7 +25,7 @@ def cluster():
 
 @pytest.fixture
 def evil(cluster):
-    """The keys of an enrolled worker that is not one of ours."""
+    """The keys of an enrolled worker that the test plays."""
     keys = zmq.curve_keypair()
     name = f"evil-{os.urandom(4).hex()}"
     assert cluster.api("POST", "/v1/workers", {"name": name, "key": keys[0].decode(), "labels": {}}).status == 201
@@ -40,7 +40,7 @@ def connected(cluster):
 
 
 def is_closed(s):
-    """The other side has ended the connection (what it sent before is thrown away)."""
+    """Waits until the other side has closed the connection (bytes before that are dropped)."""
     try:
         while select.select([s], [], [], 0)[0]:
             if not s.recv(65536):
@@ -66,7 +66,7 @@ def works(cluster):
 
 
 def stops_at_once(cluster, scope):
-    """A task of the honest worker is started and cancelled; the seconds that the cancel took."""
+    """Starts and cancels a task of the honest worker; returns the seconds that the cancel took."""
     m = marker()
     cluster.start(*trees.sleeper(m), scope=scope)
     until(lambda: processes.marked(m), "the victim to run")
@@ -188,7 +188,7 @@ def test_requests_that_are_none(cluster, head):
 # ---- workers' sockets ------------------------------------------------------------------------------------------------
 
 def flood(cluster_state, ports, keys, kind, ready, over):
-    """Runs in a process of its own: sends as fast as the socket takes it."""
+    """Runs in its own process: sends as fast as the socket accepts."""
     class Place:
         state = cluster_state
     place = Place()
@@ -266,11 +266,11 @@ def test_nobody_ends_or_writes_for_the_work_of_another(cluster, evil):
     until(lambda: b"first" in cluster.api("GET", f"/v1/operations/{victim['id']}/output").body, "the victim's first line")
     with Peer(cluster, evil) as p, Peer(cluster, evil, bulk=True) as b:
         session = p.joins()
-        # In a live session of its own: the victim has started elsewhere, has ended, has written nothing.
+        # In its own live session: the victim's task has started elsewhere, has ended, has written nothing.
         p.send(session, 1, peer.TASK_STARTED, [id, 1, 1, 0], ack=1)
         p.send(session, 2, peer.TASK_ENDED, [id, 0, None, 0, [0, None], "", "", 1, 1, [0, 0, 0]], ack=1)
         p.send(session, 0, peer.HEARTBEAT, [1, 1], ack=1)
-        p.receive_tag(peer.LEASE_GRANTED)  # the lease: everything before it has been read
+        p.receive_tag(peer.LEASE_GRANTED)  # the lease: every frame before it has been read
         b.send_bulk(peer.BULK_HELLO, [session])
         b.send_bulk(peer.OUTPUT, [id, 0, 6, b"forged\n", True])
         ack = b.receive_tag(peer.OUTPUT_ACK)[1]

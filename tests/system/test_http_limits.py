@@ -1,4 +1,4 @@
-"""What keeps one client from harming the others: rates of tokens, origins of web pages, TLS; and that no cancel is ever refused for load."""
+"""Limits that protect clients from each other: rates of tokens, origins of web pages, TLS; and no cancel is ever refused for load."""
 import concurrent.futures
 import http.client
 import ssl
@@ -22,7 +22,7 @@ def cluster():
 
 
 def exhausted(c, token):
-    """Asks until the token has no request left."""
+    """Sends requests until the token's rate is exhausted."""
     return until(lambda: (lambda a: a if a.status == 429 else None)(c.api("GET", "/v1/status", token=token)), "the token to have asked too often")
 
 

@@ -1,4 +1,4 @@
-"""Lists: stable under inserts, in order, with every filter; idempotent creates and cancels; sizes that are refused."""
+"""Lists: stable under inserts, in order, with every filter; idempotent creates and cancels; refused sizes."""
 import json
 import time
 import urllib.parse
@@ -9,7 +9,7 @@ import pytest
 from harness.cluster import Cluster
 from harness.waiting import until
 
-NOWHERE = {"task_on": {"bench": "nobody-has-this"}}  # waits for ever, costs no process
+NOWHERE = {"task_on": {"bench": "nobody-has-this"}}  # waits forever, costs no process
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_listing_that_was_begun_is_not_shifted_by_inserts(cluster, order):
     ids, seqs = [o["id"] for o in found], [o["seq"] for o in found]
     assert len(set(ids)) == len(ids) and seqs == sorted(seqs, reverse=order == "desc")
     if order == "desc":
-        assert ids == before[::-1]  # what came later is before the first page
+        assert ids == before[::-1]  # later operations are before the first page
     else:
         assert ids[:23] == before and set(ids) <= set(before + added)
     c.cancel(scope=scope)

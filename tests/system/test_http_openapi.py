@@ -1,4 +1,4 @@
-"""The OpenAPI document and the running quelld say the same: each route and each error that can be caused, through real answers."""
+"""The OpenAPI document and the running quelld agree: each route and each error that can be caused, through real answers."""
 import http.client
 import json
 import os
@@ -38,7 +38,7 @@ def uuid7():
 
 
 def work(c):
-    """A task, a turn that streams, one that waits for a human, cancels of each kind."""
+    """Creates a task, a turn that streams, one that waits for a human, and cancels of each kind."""
     task = c.start("bash", "-c", "echo hello; " + STAY, scope="doc/work", title="stays", labels={"pr": "1"}, task_stdin=True)
     c.wait_status(task["id"], "running")
     until(lambda: c.api("GET", f"/v1/operations/{task['id']}/output").body == b"hello\n", "its output")
@@ -178,7 +178,7 @@ def test_the_document_is_served_as_it_is(world):
 
 def test_errors(world):
     c, document = world
-    task = c.start("bash", "-c", STAY, scope="doc/errors", task_worker="w1")  # not on one that was lost above
+    task = c.start("bash", "-c", STAY, scope="doc/errors", task_worker="w1")  # not on the worker that was lost above
     ended = c.start("true", scope="doc/errors", task_worker="w1")
     c.wait_status(ended["id"], "completed")
     c.wait_status(task["id"], "running")
@@ -275,6 +275,6 @@ def test_nothing_in_the_document_went_unseen(world):
     """The last test of this file: every route was answered with success above. A new route needs a line here."""
     c, document = world
     succeeded = {route for route, statuses in document.seen.items() if any(s < 300 for s in statuses)}
-    # What chat services call has the answers that they want; the tests of each service look at those.
+    # Routes for chat services have the answers that the services require; the tests of each service check them.
     unseen = sorted((m, p) for m, p in document.operations() - succeeded if not p.startswith("/v1/chat/"))
     assert not unseen, "no test above got a good answer from these routes: drive them here"

@@ -1,4 +1,4 @@
-"""The turn routes of existing clients: /api/turns/active and /api/turns/{id}/abort, in exactly their words."""
+"""The turn routes of existing clients: /api/turns/active and /api/turns/{id}/abort, with exactly their fields."""
 import time
 
 import pytest
@@ -59,7 +59,7 @@ def test_abort_says_ok_now_again_and_afterwards(cluster):
     done = c.ended(turn)
     assert done["status"] == "cancelled"
     assert abort(c, turn).json == {"ok": True, "turnId": turn}
-    # Clients send what they like as a body.
+    # Clients send any body.
     assert abort(c, turn, raw=b"reason=none", headers={"Content-Type": "application/x-www-form-urlencoded"}).status == 200
     [stop] = c.api("GET", f"/v1/cancels?operation={turn}").json["cancels"]
     assert stop["id"] == done["stop"]["cancel"] and stop["target"] == {"operation": turn}

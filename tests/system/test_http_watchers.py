@@ -1,4 +1,4 @@
-"""Watchers of events: thousands at once, and resumed again and again without a loss or a repetition."""
+"""Watchers of events: thousands at once, and resumed repeatedly without a loss or a repetition."""
 import contextlib
 import http.client
 import json
@@ -50,14 +50,14 @@ def test_thousands_of_watchers_each_see_every_event_once_and_in_order(cluster):
     wanted = kept(c, scope="crowd", types="operation_created,operation_cancelled")
     assert len(wanted) == 20 and all(ids == wanted for ids in watchers.ids)
     assert not watchers.closed
-    # Requests are answered meanwhile, cancels too.
+    # Requests are answered meanwhile, including cancels.
     assert c.cancel(scope="crowd/idle", wait="fenced")["status"] == "settled"
     watchers.close()
     until(lambda: b"quell_http_event_streams 0\n" in c.api("GET", "/metrics").body, "quelld to notice that they are gone")
 
 
 def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_twice(cluster):
-    """As a page that is refreshed, or a phone in a tunnel: it comes back with the last id that it saw."""
+    """As a page that is reloaded, or a phone in a tunnel: it reconnects with the last id that it saw."""
     c = cluster
     url = urllib.parse.urlsplit(c.url)
     chance = random.Random(11)
@@ -103,7 +103,7 @@ def test_a_watcher_that_is_cut_again_and_again_misses_nothing_and_sees_nothing_t
 
 
 def test_a_stream_that_lacks_an_event_fails_a_test_and_does_not_hang_it():
-    """As a quelld would that lost one on resume: the stream goes on for ever, and all it says is that it is there."""
+    """Plays a quelld that lost an event on resume: the stream never ends, and contains only comments."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def lose():

@@ -1,4 +1,4 @@
-"""What a report promises at every moment, looked at while the cancel runs; and cancels that overlap."""
+"""Invariants of a report at every moment, checked while the cancel runs; and overlapping cancels."""
 import threading
 import time
 import uuid

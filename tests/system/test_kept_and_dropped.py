@@ -1,4 +1,4 @@
-"""store.keep_operations: ended work goes after a while, in slices, and never what something kept still needs."""
+"""store.keep_operations: ended operations are dropped later, in slices, but never one that a kept row still needs."""
 import os
 import signal
 import time
@@ -11,7 +11,7 @@ HALF_A_DAY_MS = 12 * 3600 * 1000
 
 
 def old_id(seconds_left):
-    """An id that a create may still carry for so long: what has it is kept until then, because a repeat must be harmless."""
+    """An id that a create can carry for that many more seconds: its row is kept until then, because a repeat must be idempotent."""
     ms = int(time.time() * 1000) - HALF_A_DAY_MS + int(seconds_left * 1000)
     n = (ms << 80) | (7 << 76) | ((uuid.uuid4().int & 0xFFF) << 64) | (2 << 62) | (uuid.uuid4().int & ((1 << 62) - 1))
     return str(uuid.UUID(int=n))

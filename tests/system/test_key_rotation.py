@@ -60,7 +60,7 @@ def ready(cluster, name="w1"):
 
 
 def restart_killed(cluster, name="w1"):
-    """SIGKILL, and the next life: the controller shows the dead one as ready until it hears of the next."""
+    """SIGKILL, and the next life: the controller shows the dead worker as ready until the next one reports."""
     w = cluster.workers[name]
     w.process.kill()
     w.process.wait()
@@ -94,7 +94,7 @@ def test_a_worker_changes_its_key_under_running_tasks(cluster):
     assert processes.marked(m) == pids and cluster.operation(task["id"])["status"] == "running"
     assert os.stat(os.path.join(w.state, "keys")).st_mode & 0o777 == 0o600
     is_refused(cluster, first)
-    # Twice: the key of the first change is refused after the second.
+    # The second change: the key of the first one is refused after it.
     second = pair_in_use(cluster, "w1")
     rotate(w)
     is_refused(cluster, second)
@@ -120,7 +120,7 @@ def test_output_goes_on_over_a_change_of_keys(cluster):
 
 
 def test_cancels_meet_no_gap_while_keys_change(cluster):
-    """Cancels come one after the other while the key changes again and again: each stops its task with proof, and soon."""
+    """Cancels come one after the other while the key changes repeatedly: each stops its task with proof, and soon."""
     w = cluster.workers["w1"]
     stop = threading.Event()
     failures, changes = [], []
@@ -129,14 +129,14 @@ def test_cancels_meet_no_gap_while_keys_change(cluster):
         while not stop.is_set():
             try:
                 changes.append(rotate(w))
-            except BaseException as e:  # shown by the test's own thread
+            except BaseException as e:  # the test's own thread raises it
                 failures.append(e)
                 return
 
     changing = threading.Thread(target=change)
     changing.start()
     try:
-        # The controller takes ten changes at once and then one a minute; cancels come during all of them.
+        # The controller accepts ten changes at once and then one per minute; cancels come during all of them.
         for _ in range(15):
             m = marker("keys")
             op = cluster.start(*trees.term_ignored(m), scope="keys/in/motion")
@@ -153,7 +153,7 @@ def test_cancels_meet_no_gap_while_keys_change(cluster):
 
 @pytest.mark.parametrize("who", ["worker", "quelld"])
 def test_whoever_dies_at_any_moment_of_a_change_comes_back(cluster, who):
-    """SIGKILL at growing distances from the beginning of a change."""
+    """SIGKILL at increasing times after the beginning of a change."""
     long_lived = cluster.start("sleep", "1000", scope="keys/kept") if who == "quelld" else None
     if long_lived:
         cluster.wait_status(long_lived["id"], "running")
@@ -162,7 +162,7 @@ def test_whoever_dies_at_any_moment_of_a_change_comes_back(cluster, who):
         old = pair_in_use(cluster, "w1")
         asking = subprocess.Popen([f"{BIN}/quell-worker", "rotate-key", "--state", w.state, "--wait", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wish = os.path.join(w.state, "change")
-        # Steps: as soon as the wish is there, granted, the next key stands, and a little later each time.
+        # Steps: as soon as the request is written, granted, the next key is stored, and a little later each time.
         if step < 2:
             until(lambda: os.path.exists(wish) or "next" in keys_of(w) or asking.poll() is not None, "the wish")
         else:
@@ -188,7 +188,7 @@ def test_whoever_dies_at_any_moment_of_a_change_comes_back(cluster, who):
 
 
 def test_a_crash_between_the_controllers_commit_and_the_workers_file_is_found_out(cluster):
-    """The state that is hardest to hit: the controller goes by the next key, the worker's file holds both."""
+    """The state that is hardest to reach: the controller uses the next key, the worker's file has both."""
     w = cluster.workers["w1"]
     first = given_pair(cluster, "w1")
     rotate(w)
@@ -229,7 +229,7 @@ def test_a_worker_that_does_not_run_changes_its_key_when_it_starts(cluster):
 
 
 def test_a_copy_of_the_key_cannot_change_it(cluster):
-    """Else it would lock the worker out for good."""
+    """Otherwise it would lock the worker out for good."""
     w = cluster.workers["w1"]
     w.process.kill()
     w.process.wait()
@@ -274,18 +274,18 @@ def test_quelld_changes_its_key_while_tasks_run(cluster):
     task = cluster.start("sleep", "1000", scope="keys/kept")
     cluster.wait_status(task["id"], "running")
     assert cluster.worker("w1")["knows_controller_key"] is None
-    # w2 is away when the next key is told.
+    # w2 is away when the next key is announced.
     cluster.workers["w2"].process.send_signal(signal.SIGSTOP)
     said = quelld(cluster, "--rotate-key")
     next = secret_in(cluster, "controller.key.next")
     assert zmq.curve_public(next).decode() in said and next.decode() not in said
-    assert quelld(cluster, "--rotate-key") == said  # once more changes nothing
+    assert quelld(cluster, "--rotate-key") == said  # idempotent
     until(lambda: cluster.worker("w1")["knows_controller_key"] is True, "w1 to know the next key")
     assert cluster.worker("w2")["knows_controller_key"] is False
     assert b"w2" in b"".join(line for line in cluster.quell("doctor").stdout.splitlines() if b"next key" in line)
     cluster.workers["w2"].process.send_signal(signal.SIGCONT)
     until(lambda: cluster.worker("w2")["knows_controller_key"] is True, "w2 to know the next key", 40)
-    # A crash of either before the end: both keys are known to the workers, and the old one is served.
+    # A crash of either side before the end: the workers know both keys, and the old one is served.
     cluster.kill_controller()
     cluster.start_controller()
     ready(cluster), ready(cluster, "w2")
@@ -294,14 +294,14 @@ def test_quelld_changes_its_key_while_tasks_run(cluster):
     quelld(cluster, "--finish-key")
     assert secret_in(cluster, "controller.key") == next != first
     until(lambda: "goes by the key " + zmq.curve_public(next).decode() in log_of(cluster, "quelld"), "quelld to take its new key")
-    report = cluster.cancel(scope="keys/kept")  # right in the change
+    report = cluster.cancel(scope="keys/kept")  # in the middle of the change
     assert report["status"] == "settled" and cluster.operation(task["id"])["status"] == "cancelled"
     for name in ("w1", "w2"):
         until(lambda: keys_of(cluster.workers[name]).get("controller") == zmq.curve_public(next).decode(), f"{name} to go by the new key")
         ready(cluster, name)
     assert cluster.worker("w1")["incarnation"] == before and cluster.controller.pid == pid and cluster.controller.poll() is None
     assert cluster.worker("w1")["knows_controller_key"] is None
-    # Whoever has the first key of quelld is nobody to the workers; new join lines have the new one.
+    # A server with quelld's first key is a stranger to the workers; new join lines contain the new key.
     with Peer(cluster, pair_in_use(cluster, "w1")) as good:
         good.events(zmq.Event.HANDSHAKE_SUCCEEDED)
     cluster.add_worker("w3")

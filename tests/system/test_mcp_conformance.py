@@ -1,5 +1,5 @@
 """The public conformance suite of MCP (npm), in both directions: our client against its servers, and its client against `quell mcp`.
-What is expected to fail stands in conformance_expected.yaml, with the reason: only what is not offered."""
+conformance_expected.yaml lists the expected failures with their reasons: only features that are not offered."""
 import os
 import subprocess
 
@@ -26,7 +26,7 @@ def suite():
 
 
 def passes(suite, folder, *words):
-    # stderr apart: a crash of the suite prints its whole source.
+    # stderr is separate: a crash of the suite prints its whole source.
     done = subprocess.run([*suite, *words, "--expected-failures", EXPECTED, "-o", str(folder)], capture_output=True, text=True, timeout=600,
                           env={**os.environ, "QUELL_BIN": BIN})
     assert done.returncode == 0, done.stdout[-6000:]

@@ -1,4 +1,4 @@
-"""`quell mcp login`: OAuth at MCP servers over HTTP, against an authorization server that is strict. The tokens are quelld's alone."""
+"""`quell mcp login`: OAuth at MCP servers over HTTP, against a strict authorization server. Only quelld has the tokens."""
 import json
 import os
 import stat
@@ -39,7 +39,7 @@ class Locked(TurnCluster):
         self.model.close()
 
     def begin(self):
-        """A login that waits for its browser: the program, and the address that it wants opened."""
+        """A login that waits for its browser: the program, and the address that the browser must open."""
         program = self.quell_background("mcp", "login", "locked", "--no-browser", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         for line in program.stderr:
@@ -121,7 +121,7 @@ def test_a_token_that_is_not_taken_any_more_is_renewed_once_and_the_call_goes_on
     cluster.used("one")
     server.expire()
     assert cluster.used("two")["ok"] and server.grants == ["authorization_code", "refresh_token"]
-    # Renewed tokens outlive quelld.
+    # Renewed tokens survive a restart of quelld.
     cluster.restart()
     assert cluster.used("three")["ok"] and server.grants == ["authorization_code", "refresh_token"]
     server.expire()
@@ -146,7 +146,7 @@ def test_a_token_is_renewed_before_its_end():
 def test_what_a_browser_brings_back_must_be_of_this_login_and_of_this_issuer(server, cluster):
     program, url = cluster.begin()
     back = browse(url)
-    # Somebody else's answer, or none: sent away, and the login goes on waiting.
+    # A foreign answer, or none: refused, and the login continues to wait.
     for wrong in (back.replace("state=", "state=x"), back.partition("?")[0], back.replace("/callback", "/other")):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(wrong, timeout=10)
@@ -157,7 +157,7 @@ def test_what_a_browser_brings_back_must_be_of_this_login_and_of_this_issuer(ser
     assert cluster.api("POST", "/v1/mcp/locked/login/finish", body).json["code"] == "login_not_found"
     urllib.request.urlopen(back, timeout=10).close()
     assert program.communicate(timeout=20)[0] == "logged in at MCP server locked\n"
-    # A state is good for once.
+    # A state is valid once.
     assert cluster.api("POST", "/v1/mcp/locked/login/finish", {**body, "state": state}).json["code"] == "login_not_found"
     server.iss = "https://evil.example"
     program, url = cluster.begin()

@@ -1,4 +1,4 @@
-"""Other people's MCP servers (npm), over stdio and HTTP: lists, calls, progress, cancels and what becomes of what was cancelled."""
+"""Other people's MCP servers (npm), over stdio and HTTP: lists, calls, progress, cancels and the outcome of cancelled calls."""
 import json
 import os
 
@@ -21,7 +21,7 @@ def home():
 
 
 class Probe(Program):
-    """The probe; its end is the end of its server's use."""
+    """The probe; its end ends the use of its server."""
 
     def __init__(self, *words):
         super().__init__(PROBE, *words)
@@ -30,7 +30,7 @@ class Probe(Program):
         self.say(f"call {name} {tool} {json.dumps(arguments)}")
 
     def result(self, name):
-        """The text of a call that went well."""
+        """The text of a call that must succeed."""
         how, value = self.line(f"finished {name} ").split(" ", 3)[2:]
         assert how == "ok", value
         return json.loads(value)["content"][0]["text"]
@@ -38,7 +38,7 @@ class Probe(Program):
 
 @pytest.fixture(scope="module")
 def web(home, tmp_path_factory):
-    """server-everything over HTTP, on loopback only: by itself it would listen on every address."""
+    """server-everything over HTTP, on loopback only: by default it listens on every address."""
     with everything_on_the_web(home, tmp_path_factory.mktemp("everything")) as server:
         yield server
 
@@ -86,7 +86,7 @@ def test_a_cancel_in_the_middle_is_over_at_once_and_nothing_more_is_told(everyth
     everything.say("cancel a the user said stop")
     everything.line("cancelled a")
     told = len(everything.all("progress a"))
-    # The server goes on all the same; another call of the same length shows that its time has passed.
+    # The server continues nevertheless; another call of the same length shows that its time has passed.
     everything.call("b", "trigger-long-running-operation", duration=1.8, steps=2)
     everything.result("b")
     assert len(everything.all("progress a")) == told
@@ -147,7 +147,7 @@ def test_hints_of_a_file_server_are_read(files):
 
 
 def test_a_write_that_is_cancelled_at_once_is_recorded_as_what_it_was(files):
-    """What PEERS saw: a write_file sent together with its cancel still wrote the file. Nothing is claimed but what was seen."""
+    """PEERS reports: a write_file sent together with its cancel still wrote the file. The test claims no more than that."""
     probe, folder = files
     probe.call("w", "write_file", path=str(folder / "first"), content="kept")
     probe.result("w")

@@ -117,7 +117,7 @@ def test_a_command_is_started_watched_read_and_listed(world, mcp):
     assert waited["structuredContent"]["exit"] == {"code": 3} and waited["isError"] is False
     assert "failed exit 3" in text(waited) and "quell_output" in text(waited), text(waited)
 
-    # Output comes on a socket of its own, and may be behind the end.
+    # Output has its own socket, and can arrive after the end.
     out = until(lambda: (lambda o: o if o["structuredContent"]["end"] else None)(mcp.call("quell_output", id=started["id"])), "all output")
     assert out["structuredContent"]["text"] == "out\nmore\n" and "more" in text(out)
     assert mcp.do("quell_output", id=started["id"], stream="stderr")["text"] == "err\n"
@@ -171,7 +171,7 @@ def test_a_cancel_by_id_says_that_it_is_proven(world, mcp):
     assert "stopped, proven" in text(done) and not processes.marked(mark)
     again = mcp.call("quell_cancel", id=started["id"])
     assert again["structuredContent"]["outcome"] == "already_finished" and again["isError"] is False
-    # What the agent stopped by itself is no word of the user.
+    # A stop by the agent itself is not reported as the user's.
     waited = mcp.call("quell_wait", id=started["id"])
     assert waited["isError"] is False and AGAIN not in text(waited)
 
@@ -196,10 +196,10 @@ def test_what_a_user_cancels_is_told_with_the_reason(world, mcp):
     world.cancel(operation=started["id"], reason="too expensive")
     result = mcp.answer(id)
     assert result["isError"] is True and text(result).startswith(stopped_text("too expensive"))
-    assert mcp.run("true", wait_ms=30000)["status"] == "completed"  # only that one was meant
+    assert mcp.run("true", wait_ms=30000)["status"] == "completed"  # only that operation was stopped
 
 
-# ---- its own and no further ----------------------------------------------------------------------------------------
+# ---- its own operations and no others ----------------------------------------------------------------------------
 def test_ids_outside_do_not_exist(world, mcp):
     other = world.start("sh", "-c", STAY, scope=mcp.own()["scope"])
     foreign = [other["id"], short(other["id"]), mcp.own()["id"], "01a1f869-3df9-7303-8207-dde70bee07dd", "07dd07dd"]

@@ -1,5 +1,5 @@
-"""`quell mcp` ends: its scope is stopped, its client goes, it is killed or sleeps; and it lives inside a task, and beside a controller that
-goes and comes."""
+"""Ends of `quell mcp`: its scope is stopped, its client disconnects, it is killed or sleeps; it also runs inside a task, and beside a controller that
+stops and restarts."""
 import json
 import signal
 
@@ -192,7 +192,7 @@ def test_in_a_task_it_works_with_the_tasks_own_rights(world):
     assert above["isError"] is True and "no operation" in text(above)
     assert "Stopped, proven: 1 operation." in text(all_mine)
     until(lambda: len(world.operations(parent=own["id"], status="running")) == 2, "both commands to run")
-    # The task's end takes everything along.
+    # The task's end ends the server, too.
     cancelled = world.cancel(operation=task["id"], reason="enough of this")
     assert cancelled["report"]["proven"] is True and cancelled["report"]["operations"] == 4
     assert not world.operations(below=task["id"], status="live")

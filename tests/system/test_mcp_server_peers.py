@@ -95,7 +95,7 @@ def test_a_turn_of_quells_own_runs_work_through_a_hosted_server(model):
         own = c.operation(answer["structuredContent"]["parent"])
         assert own["kind"] == "external" and own["parent"] == server["id"]
 
-        # The stop of the turn reaches the command that its call waits for, and nothing else.
+        # The stop of the turn reaches the command that its call waits for, and no other one.
         model.plan["stay"] = [[("mcp__swarm__quell_run", {"command": ["bash", "-c", f": {mark}; {STAY}"], "wait_ms": 55000})]]
         turn = c.say("chat", "stay", agent="swarm")
         until(lambda: processes.marked(mark), "the command to run")
@@ -104,7 +104,7 @@ def test_a_turn_of_quells_own_runs_work_through_a_hosted_server(model):
         assert c.operation(own["id"])["status"] == "running" and c.operation(server["id"])["status"] == "running"
         c.check_scope("chat")
 
-        # The server's own scope: everything.
+        # The server's own scope: everything below it stops.
         c.cancel(scope="quell/mcp/swarm")
         assert not c.operations(below=server["id"], status="live")
 
@@ -119,7 +119,7 @@ def test_a_hosted_server_keeps_to_the_scope_of_its_task(model):
         assert b"scope" in said and tried["exit"] == {"code": 2 if b"bad_scope" in said else 1}, (said, tried["exit"])
 
 
-# ---- what docs/mcp-server.md shows -----------------------------------------------------------------------------------
+# ---- the examples of docs/mcp-server.md ------------------------------------------------------------------------------
 def blocks(language):
     with open(os.path.join(DOCS, "mcp-server.md")) as f:
         return re.findall(rf"```{language}\n(.*?)```", f.read(), re.S)
@@ -134,7 +134,7 @@ def test_what_the_documentation_shows_works(tmp_path):
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         assert [a["id"] for a in answers] == [1, 2] and answers[1]["result"]["structuredContent"]["operations"] == [], done.stderr
 
-        # A client that reads the configuration as it stands, with the token that was just made.
+        # A client that reads the configuration as printed, with the token that was just made.
         server = json.loads(blocks("json")[0])["mcpServers"]["quell"]
         secret = next(word for word in made.stdout.split() if word.startswith("qk_"))
         (tmp_path / "token").write_text(secret)

@@ -1,4 +1,4 @@
-"""Words that stop: what counts as one, who may say it, what it stops, what is said afterwards, and what goes on all the same."""
+"""Cancel words: their recognition, who may use them, their effect, the acknowledgement, and the work that continues."""
 import concurrent.futures
 
 import pytest
@@ -134,7 +134,7 @@ def test_speaking_twice_makes_nobody_an_owner(world):
         refused = c.post("voice/room", "stop", **tom)
         assert (refused.json["decision"], refused.json["why"]) == ("turn", "no_standing"), refused.body
     assert c.operation(running)["status"] == "running"
-    # What he said and is being answered is his.
+    # His own message, which is being answered, is his.
     mine = c.post("voice/hall", "endless", **tom).json["turn"]["id"]
     c.wait_event(mine, "text_delta")
     stop = c.post("voice/hall", "stop", **tom)

@@ -1,4 +1,4 @@
-"""/metrics as Prometheus reads it: promtool's rules, and figures that say what happened."""
+"""/metrics as Prometheus reads it: promtool's rules, and figures that match the events."""
 import http.client
 import re
 import shutil
@@ -88,7 +88,7 @@ def test_a_cancel_is_in_its_three_histograms_in_order(cluster):
                    re.findall(re.escape(name) + r'_bucket\{le="([^"]+)"\} (\d+)', scrape(c))]
         counts = [int(v) for _, v in sorted(buckets)]
         assert counts == sorted(counts) and counts[-1] == after[name + "_count"]
-    # It ignored its signal for the grace: that is in no bucket below it.
+    # It ignored its signal for the grace: no bucket below the grace counts it.
     assert after['quell_cancel_settled_seconds_bucket{le="0.5"}'] == before['quell_cancel_settled_seconds_bucket{le="0.5"}']
 
 

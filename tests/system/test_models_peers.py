@@ -1,4 +1,4 @@
-"""Other people's model servers: aimock (npm) for both APIs, with its own view of our hang-up, and Node's TLS and HTTP/2."""
+"""Other people's model servers: aimock (npm) for both APIs, with its own record of our hang-up, and Node's TLS and HTTP/2."""
 import json
 import os
 import shutil
@@ -46,7 +46,7 @@ class Lines:
         self.reader.start()
 
     def line(self, start, count=1):
-        """Waits for so many lines with this beginning and returns the last of them."""
+        """Waits for that many lines with this beginning and returns the last of them."""
         def found():
             fit = [line.rstrip("\n") for line in self.lines if line.startswith(start)]
             return fit[count - 1] if len(fit) >= count else None

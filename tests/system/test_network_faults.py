@@ -1,4 +1,4 @@
-"""Networks that delay, lose, cut one way and heal: stops stay bounded, dead-by is kept, nothing runs twice, nothing old comes back to life."""
+"""Networks that delay, lose, cut one way and heal: stops stay bounded, dead-by holds, nothing runs twice, no old task revives."""
 import datetime
 import os
 import random
@@ -13,7 +13,7 @@ from harness.cluster import Cluster, marker
 from harness.network import DOWN, UP, Namespace, Relay, add_far_worker, namespaces_allowed
 from harness.waiting import PATIENCE, until
 
-LEASE = 2.0 * PATIENCE  # what is true only for a lease must be seen within it
+LEASE = 2.0 * PATIENCE  # properties of a lease must be observed within it
 SHORT_LEASE = ["workers.heartbeat=200ms", f"workers.lease={round(LEASE * 1000)}ms"]
 ENDED = ("completed", "failed", "cancelled")
 SEED = int(os.environ.get("QUELL_FAULT_SEED", random.randrange(1 << 30)))
@@ -28,7 +28,7 @@ def now():
 
 
 class Far:
-    """A worker behind a relay of its own, and what runs there."""
+    """A worker behind its own relay, and its tasks."""
 
     def __init__(self, cluster, number, m):
         self.cluster, self.name, self.marker = cluster, f"far{number}", f"{m}-{number}-"
@@ -36,7 +36,7 @@ class Far:
         add_far_worker(cluster, self.name, f"127.0.10.{number}", wait=False)
 
     def start(self, what, **fields):
-        """Deaf to SIGTERM, and writes down that it ran."""
+        """Ignores SIGTERM, and records that it ran."""
         note = f"echo $QUELL_OPERATION >> {self.cluster.directory}/ran; trap '' TERM; exec -a {self.marker}{what} sleep 1000"
         return self.cluster.start("bash", "-c", note, scope=f"{self.name}/{what}", task_worker=self.name, **{"grace_ms": 500, **fields})
 
@@ -48,7 +48,7 @@ class Far:
 
 
 def check_end(c, m, started):
-    """After all has healed: every cancel is settled and adds up, each operation is over and ran at most once, no process and no slot is held."""
+    """After everything has healed: every cancel is settled with correct sums, each operation is over and ran at most once, no process and no slot is in use."""
     until(lambda: all(w["status"] == "ready" for w in c.api("GET", "/v1/workers").json["workers"]), "all workers to be back", 40)
     c.cancel(everything=True, grace_ms=0, wait_ms=40000)
     until(lambda: not c.api("GET", "/v1/cancels?status=open").json["cancels"], "all cancels to settle", 40)
@@ -65,7 +65,7 @@ def check_end(c, m, started):
     assert all(w["slots_used"] == 0 and w["operations_live"] == 0 for w in c.api("GET", "/v1/workers").json["workers"])
 
 
-# What happens to the link, and whether it lasts past the lease.
+# Faults of the link, and whether each lasts longer than the lease.
 FAULTS = {
     "cut": (lambda r: r.cut(), True),
     "cut to the controller": (lambda r: r.cut(UP), True),
@@ -96,7 +96,7 @@ def test_cancels_before_during_and_after_every_kind_of_cut():
             for fault, f in links.items():
                 FAULTS[fault][0](f.relay)
             at = now()
-            late = {f.name: f.start("into") for f in links.values()}  # sent into the hole, if at all
+            late = {f.name: f.start("into") for f in links.values()}  # sent during the cut, if at all
             for f in links.values():
                 answer = c.cancel(scope=f"{f.name}/during", wait="fenced")
                 assert answer["durable"]
@@ -114,7 +114,7 @@ def test_cancels_before_during_and_after_every_kind_of_cut():
             alive_at = {}
 
             def all_dead():
-                at = now()  # before the look: what is seen lived at this instant
+                at = now()  # before the check: a process that it finds lived at this instant
                 living = [f.name for f in lasting if f.living("during") or f.living("untold")]
                 alive_at.update({name: at for name in living})
                 return not living
@@ -130,7 +130,7 @@ def test_cancels_before_during_and_after_every_kind_of_cut():
                 assert done["stop"]["proof"] == "lease_expired" and instant(done["ended_at"]) >= dead_by[f.name], "settled before it was surely dead"
                 assert c.wait_status(next(o["id"] for o in started if o["scope"] == f"{f.name}/untold"), "failed")["error"]["code"] == "worker_lost"
             for f in links.values():
-                f.relay.heal()  # what was held back arrives now: old sessions, old starts
+                f.relay.heal()  # held frames arrive now: old sessions, old starts
             for f in links.values():
                 cancels.append(c.cancel(scope=f"{f.name}/after", wait="fenced", grace_ms=0))
             for f in links.values():

@@ -1,4 +1,4 @@
-"""A worker in Python, written from docs/PROTOCOL.md (clients/python-worker): it keeps the promises of that page with the real controller."""
+"""A worker in Python, written from docs/PROTOCOL.md (clients/python-worker): it keeps that page's guarantees with the real controller."""
 import os
 import re
 import signal
@@ -168,7 +168,7 @@ def test_tasks_of_a_frozen_worker_die_with_the_lease_and_nothing_starts_late(clu
 @pytest.mark.parametrize("victim", ["the worker", "its keepers", "both"])
 def test_tasks_die_with_the_worker_and_with_their_keeper(cluster, victim):
     m = marker()
-    # Without worker and keepers, what an earlier life left is told by its environment: a daemon that cleared it is outside (README).
+    # Without worker and keepers, only the environment identifies leftovers of an earlier life: a daemon that cleared it is out of reach (README).
     tree = trees.term_ignored(m) if victim == "both" else trees.daemon(m)
     ops = [cluster.start(*tree, scope="py/die") for _ in range(3)]
     until(lambda: len(processes.marked(m)) >= 6, "the trees to run")
@@ -182,7 +182,7 @@ def test_tasks_die_with_the_worker_and_with_their_keeper(cluster, victim):
         for keeper in keepers:
             os.kill(keeper, signal.SIGKILL)
     if victim == "both":
-        join(cluster)  # the next life clears what is left before it says hello
+        join(cluster)  # the next life clears the leftovers before it sends hello
     until(lambda: not processes.marked(m), "everything to be gone")
     for op in ops:
         assert cluster.wait_status(op["id"], "failed")["error"]["code"] == "worker_lost"
@@ -192,7 +192,7 @@ def test_tasks_die_with_the_worker_and_with_their_keeper(cluster, victim):
 
 
 def test_a_stale_start_never_runs(cluster):
-    """Starts and cancels in one burst: what the cancel met in the worker's hands is never_started, and left no trace."""
+    """Starts and cancels in one burst: a START that the cancel met in the worker is never_started, and left no trace."""
     ran = os.path.join(cluster.directory, "ran")
     for round in range(10):
         ops = [cluster.start("bash", "-c", f"echo $QUELL_OPERATION >> {ran}; exec sleep 1000", scope=f"py/stale/{round}", grace_ms=0) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""Starts racing cancels: nothing runs on unseen."""
+"""Starts racing cancels: no process runs on unseen."""
 import threading
 import time
 import uuid
@@ -100,7 +100,7 @@ def test_a_task_cancelled_while_it_waits_for_a_slot_never_starts(cluster):
 
 
 def test_a_cancel_in_the_last_instant_has_one_winner_everywhere(cluster):
-    """The task ends by itself at about the time of the cancel; whatever wins, store, API and report say the same for ever."""
+    """The task ends by itself at about the time of the cancel; whichever wins, store, API and report agree from then on."""
     ends = {"completed": 0, "cancelled": 0}
     for i in range(40):
         op = cluster.start("bash", "-c", f"read -t 0.0{i % 10}{i % 7} <> <(:); exit 0", scope=f"last/i{i}")

@@ -1,4 +1,4 @@
-"""The relay, by which tasks reach the API: it answers the tasks of its worker and nobody else."""
+"""The relay, by which tasks reach the API: it answers the tasks of its worker and no one else."""
 import http.client
 import json
 import socket
@@ -17,7 +17,7 @@ def cluster():
 
 
 def task_on(c, worker):
-    """A task that lives: its id, the relay's address, its token."""
+    """A live task: its id, the relay's address, its token."""
     o = c.start("bash", "-c", "echo $QUELL_URL; echo $QUELL_TOKEN; exec sleep 1000", scope="relay", task_worker=worker, grace_ms=0)
     said = until(lambda: (lambda b: b if b.count(b"\n") == 2 else None)(c.api("GET", f"/v1/operations/{o['id']}/output").body), "what the task says").decode().split()
     return o["id"], urllib.parse.urlsplit(said[0]), said[1]
@@ -35,7 +35,7 @@ def test_the_relay_answers_only_the_tasks_of_its_worker(cluster):
     other, _, foreign = task_on(cluster, "w2")
     status, body = ask(url, token)
     assert status == 200 and [o["id"] for o in body["operations"]] == [one]
-    # Another local user; somebody with the bootstrap token; a task of another worker; a forged token of a living task.
+    # Another local user; a user with the bootstrap token; a task of another worker; a forged token of a live task.
     forged = token[:-4] + ("aaaa" if token[-4:] != "aaaa" else "bbbb")
     for stranger in (None, cluster.token, foreign, forged, "x"):
         for path in ("/v1/operations", "/healthz"):
@@ -53,7 +53,7 @@ def test_those_who_only_connect_keep_no_task_from_the_relay(cluster):
         try:
             s.sendall(b"GET /v1/operations HTTP/1.1\r\nX: ")
         except OSError:
-            pass  # it made room already
+            pass  # it has made room already
     assert until(lambda: ask(url, token)[0] == 200, "the task to be answered")
     for s in silent:
         s.close()

@@ -1,4 +1,4 @@
-"""Programs that run out of descriptors, processes or memory: clear errors, starts that fail cleanly, cancels that work, and all is well once there is room."""
+"""Programs that run out of descriptors, processes or memory: clear errors, starts that fail cleanly, cancels that work, and full recovery once there is room."""
 import http.client
 import json
 import os
@@ -21,7 +21,7 @@ SANITIZED = bool(sanitizers(f"{BIN}/quelld"))
 
 
 class Kept:
-    """A connection made while there was room."""
+    """A connection made before the limit was reached."""
 
     def __init__(self, cluster):
         url = urllib.parse.urlsplit(cluster.url)
@@ -37,7 +37,7 @@ class Kept:
 
 
 def limit_descriptors(pid, most):
-    """Returns what to call to lift it again."""
+    """Sets the limit; returns a function that lifts it."""
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, before[1]))
     return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
@@ -92,7 +92,7 @@ def test_a_worker_without_descriptors_says_so_draws_no_work_and_stops_what_runs(
         assert not [o for o in c.operations(scope="few") if o["status"] in ENDED], "what cannot be started waits"
         assert c.cancel(scope="few/0")["status"] == "settled", "a cancel needs no descriptor that is not there"
         assert c.worker("w1")["status"] == "ready"
-        c.kill_controller()  # a new connection, for which there is no descriptor
+        c.kill_controller()  # a new connection, for which no descriptor is free
         c.start_controller()
         lift()
         until(lambda: c.worker("w1")["status"] == "ready", "the worker to be back", 30)
@@ -122,7 +122,7 @@ def test_programs_that_cannot_begin_for_want_of_descriptors_say_so():
 
 
 class Group:
-    """A cgroup (v1 or v2) with a limit; skips where none can be made."""
+    """A cgroup (v1 or v2) with a limit; skips if none can be made."""
 
     def __init__(self, controller, setting):
         unified = processes.cgroup_mount()

@@ -1,4 +1,4 @@
-"""A backup of a running cluster, restored later: what was on its way then is not run a second time, and nobody says that it never ran."""
+"""A backup of a running cluster, restored later: operations in flight at the backup do not run a second time, and are never reported as never started."""
 import os
 import shutil
 import sqlite3
@@ -26,7 +26,7 @@ def test_what_waited_in_a_backup_and_ran_since_is_not_run_again():
         for o in (waits, stopped):
             c.wait_status(o["id"], "completed")
         assert lines(log) == ["waits", "stopped"]
-        for _ in range(2):  # its workers have seen later epochs than the backup knows
+        for _ in range(2):  # its workers have seen later epochs than the backup contains
             c.kill_controller()
             c.start_controller()
         c.kill_controller()
@@ -38,7 +38,7 @@ def test_what_waited_in_a_backup_and_ran_since_is_not_run_again():
         until(lambda: c.worker("w1")["status"] == "ready", "the worker to be taken")
         assert c.operation(waits["id"])["status"] == "pending"
         report = c.cancel(wait="fenced", scope="stopped")
-        c.kill_controller()  # and a crash right after it forgets nothing
+        c.kill_controller()  # a crash right after the restore keeps the mark
         c.start_controller()
 
         assert c.wait_status(waits["id"], "failed")["error"]["code"] == "interrupted"

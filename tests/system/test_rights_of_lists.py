@@ -1,4 +1,4 @@
-"""What a token of one scope is told of cancels and ids of others, what lists take, and how long a stream's token must live."""
+"""The view of a scoped token of others' cancels and ids, the parameters of lists, and the lifetime of a stream's token."""
 import http.client
 import os
 import re
@@ -36,7 +36,7 @@ def fresh_id():
 
 
 def pages(c, path, token=None):
-    """All of a list, page by page, and how many pages it took."""
+    """All entries of a list, page by page, and the number of pages."""
     found, cursor, count = [], None, 0
     while True:
         page = c.api("GET", path + (f"&cursor={cursor}" if cursor else ""), token=token).json
@@ -77,7 +77,7 @@ def test_a_token_of_a_scope_sees_no_cancel_that_reaches_beyond_it(cluster, targe
     assert everywhere >= {wide["id"], narrow["id"], own["id"]}
 
 
-# ---- what a dry run tells -----------------------------------------------------------------------------------------
+# ---- the contents of a dry run ------------------------------------------------------------------------------------
 def test_a_dry_run_tells_nothing_of_what_others_have(cluster):
     c = cluster
     theirs = start(c, "theirs/dry")
@@ -127,7 +127,7 @@ def test_lists_of_workers_and_tokens_come_in_pages(cluster):
         found, count = pages(c, f"/v1/workers?limit=2{order}")
         assert [w["name"] for w in found] == expected and count == 3, (order, found)
     first = c.api("GET", "/v1/workers?limit=2").json["next_cursor"]
-    assert c.api("DELETE", "/v1/workers/page-1").status == 200  # a page that begins behind what is gone
+    assert c.api("DELETE", "/v1/workers/page-1").status == 200  # a page that begins after a removed entry
     assert [w["name"] for w in c.api("GET", f"/v1/workers?limit=1000&cursor={first}").json["workers"]] == [n for n in names if n > "page-1"]
     tokens, count = pages(c, "/v1/tokens?limit=3")
     assert count == 3 and len({t["id"] for t in tokens}) == 8 and [t["id"] for t in tokens] == sorted((t["id"] for t in tokens), reverse=True)
@@ -174,7 +174,7 @@ def opened(c, path, token, accept="text/event-stream"):
 
 
 def broken_off(answer):
-    """Reads until the end, which must come by itself and must not look whole."""
+    """Reads to the end, which must come by itself and must not look like a complete answer."""
     try:
         while answer.read1(1 << 16):
             pass
@@ -238,7 +238,7 @@ SMUGGLED = b"POST /v1/cancels HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r
 def test_a_head_that_can_be_read_in_two_ways_is_refused(cluster, head):
     got = raw(cluster, f"POST /v1/cancels HTTP/1.1\n{head}\nAuthorization: Bearer TOKEN\nContent-Type: application/json", SMUGGLED)
     assert got.startswith(b"HTTP/1.1 400 "), got
-    assert len(re.findall(rb"HTTP/1\.1 \d{3} ", got)) == 1, got  # what followed is not taken for a request of its own
+    assert len(re.findall(rb"HTTP/1\.1 \d{3} ", got)) == 1, got  # the following bytes are not parsed as another request
     assert b'"bad_request"' in got, got
 
 

@@ -42,8 +42,8 @@ def test_a_certificate_is_replaced_without_a_restart(tmp_path):
     used_key.write_bytes(key.read_bytes()), used.write_bytes(certificate.read_bytes())
     with Encrypted(workers=0, settings=[f"http.tls_cert={used}", f"http.tls_key={used_key}"]) as c:
         assert c.served() == certificate.read_text()
-        kept = c.connect()  # a connection keeps what it began with
-        os.replace(next_certificate, used)  # alone it does not fit the key: the old pair stays
+        kept = c.connect()  # an open connection keeps its certificate
+        os.replace(next_certificate, used)  # the new certificate alone does not match the key: the old pair stays
         until(lambda: "stays" in open(os.path.join(c.directory, "quelld.log")).read(), "the half pair to be noticed")
         assert c.served() == certificate.read_text()
         os.replace(next_key, used_key)
@@ -80,7 +80,7 @@ def test_streams_of_the_old_bootstrap_token_end():
         got = b""
         while more := s.recv(4096):
             got += more
-        assert not got.endswith(b"0\r\n\r\n")  # broken off, not whole
+        assert not got.endswith(b"0\r\n\r\n")  # broken off, not complete
         s.close()
         with open(os.path.join(c.state, "client.json")) as f:
             c.token = json.load(f)["token"]

@@ -1,4 +1,4 @@
-"""`quell run` as a user knows commands: output, exit codes, signals, Ctrl-C, a closed terminal."""
+"""`quell run` behaves like the commands that users know: output, exit codes, signals, Ctrl-C, a closed terminal."""
 import fcntl
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a task is kept from by default, what still works, and the one setting that turns it off."""
+"""Restrictions of a task by default, things that still work, and the one setting that turns the restrictions off."""
 import contextlib
 import os
 import re
@@ -71,7 +71,7 @@ def test_quelld_of_quell_up_is_hidden_from_its_tasks(tmp_path):
 @pytest.mark.parametrize("first", ["quelld", "worker"])
 def test_any_quelld_of_this_machine_is_hidden_from_tasks(cluster, tmp_path, first):
     state = tmp_path / "elsewhere" / "state"
-    fresh = Cluster(workers=1) if first == "quelld" else None  # a worker that starts after it; else the one that is there
+    fresh = Cluster(workers=1) if first == "quelld" else None  # a worker that starts after it; else the existing one
     other = subprocess.Popen([f"{BIN}/quelld", "--state", state, "--listen", "127.0.0.1:0", "--workers-listen", "127.0.0.1:0",
                               "--output-listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     look = f"ls -A {state}; cat {state}/admin.token {state}/client.json {state}/task-token.key; ls -A /run/quell"
@@ -80,7 +80,7 @@ def test_any_quelld_of_this_machine_is_hidden_from_tasks(cluster, tmp_path, firs
         with fresh or contextlib.nullcontext(cluster) as c:
             done = c.quell("run", "--", "sh", "-c", look)
             assert done.stdout == b"", done
-            # Also when it is stopped, and when it comes again in a new directory under the same path.
+            # Also when it is stopped, and when it restarts in a new directory under the same path.
             other.terminate()
             other.wait(timeout=60)
             assert c.quell("run", "--", "sh", "-c", look).stdout == b""
@@ -101,7 +101,7 @@ def test_a_mark_that_points_elsewhere_hides_nothing(cluster, tmp_path):
         directory.mkdir()
         (directory / "file").write_text("seen\n")
     (theirs / "quelld.lock").write_text("")
-    os.chown(theirs, 65534, 65534)  # somebody else's: who marks it is not its owner
+    os.chown(theirs, 65534, 65534)  # another user's: its marker is not its owner
     for parent in list(tmp_path.parents)[:-2]:
         os.chmod(parent, os.stat(parent).st_mode | 0o5)
     links = [os.path.join(marks, f"test-{os.getpid()}-{i}") for i in range(2)]
@@ -195,7 +195,7 @@ def test_a_task_that_killed_guardian_and_keeper_is_killed_and_not_called_proven(
 @pytest.mark.parametrize("level", [x for x in levels() if "pidns" not in x])
 def test_a_cancel_of_what_killed_its_guardian_is_unproven(level):
     with Cluster(workers=1, worker_flags=["--containment", level]) as c:
-        # On the stop signal it kills both, so that the cancel is settled by the sweep.
+        # On the stop signal it kills both, so that the sweep settles the cancel.
         script = ("G=$(awk '/^PPid/{print $2}' /proc/$PPID/status); trap \"kill -KILL $G $PPID\" TERM; echo up; while :; do sleep 0.1; done")
         o = c.start("bash", "-c", script, scope="evil", grace_ms=8000)
         until(lambda: b"up" in c.quell("logs", o["id"]).stdout, "the trap to be set")
@@ -209,8 +209,8 @@ def test_what_killed_guardian_keeper_and_worker_is_not_proven_by_its_absence(lev
     m = marker()
     with Cluster(workers=1, worker_flags=["--containment", level]) as c:
         worker = c.workers["w1"].process
-        # An orphan in a session (and, as root, a cgroup) of its own lives on: nobody is left who could find it. First all are
-        # stopped, so that none sees the end of another.
+        # An orphan in its own session (and, as root, cgroup) survives: no program is left that could find it. All are
+        # stopped first, so that none sees the end of another.
         leave = ("for d in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/unified/cgroup.procs; do echo $BASHPID > $d; done 2>/dev/null; ")
         script = (f"(setsid bash -c '{leave} trap \"\" TERM; exec -a {m} sleep 1000' &); sleep 0.5; K=$PPID; "
                   f"G=$(awk '/^PPid/{{print $2}}' /proc/$K/status); trap \"kill -STOP {worker.pid} $G; kill -KILL {worker.pid} $G $K\" TERM; echo up; while :; do sleep 0.1; done")
@@ -224,7 +224,7 @@ def test_what_killed_guardian_keeper_and_worker_is_not_proven_by_its_absence(lev
             assert done["stop"]["receipt"] == "unconfirmed" and done["stop"]["proof"] == "none", done["stop"]
             settled = c.api("GET", f"/v1/cancels/{report['id']}?wait=settled&wait_ms=30000").json["report"]
             assert settled["proven"] is False and settled["receipts"]["unconfirmed"] == 1, settled
-            # What the next life lost by a plain crash is proven again.
+            # Tasks that the next life lost by a plain crash are proven again.
             plain = c.start("sleep", "1000", scope="plain", grace_ms=0)
             c.wait_status(plain["id"], "running")
             c.workers["w1"].process.kill()
@@ -258,7 +258,7 @@ def test_a_process_that_is_only_named_like_a_guardian_keeps_nobody_from_starting
         worker = c.workers["w1"]
         guardian = next(p for p in processes.children_of(worker.process.pid) if "guardian" in processes.name_of(p))
         words = processes.read(f"/proc/{guardian}/cmdline").split(b"\0")[:-1]
-        script = tmp_path / words[1].decode()  # a shell that waits, with the whole command line of a guardian
+        script = tmp_path / words[1].decode()  # a shell that waits, with the complete command line of a guardian
         script.write_text("read x")
         named = subprocess.Popen(["quell-guardian", script.name, "strongest"], executable="/bin/sh", cwd=tmp_path, stdin=subprocess.PIPE)
         worker.process.kill()

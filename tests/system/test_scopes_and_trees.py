@@ -1,4 +1,4 @@
-"""A cancel touches what was meant and nothing else; trees span workers; dry runs tell the truth."""
+"""A cancel reaches exactly its target; trees span workers; dry runs are correct."""
 import pytest
 
 from harness import processes, trees
@@ -124,7 +124,7 @@ def test_owner_and_everything(cluster):
 
 
 def test_one_deadline_for_a_wide_and_deep_tree(cluster):
-    """6 deep and 30 wide, all deaf to SIGTERM: depth and width do not add."""
+    """6 deep and 30 wide, all of which ignore SIGTERM: depth and width do not add up."""
     m = marker()
     for column in range(30):
         parent = None
@@ -135,5 +135,5 @@ def test_one_deadline_for_a_wide_and_deep_tree(cluster):
     assert processes.marked(m) == []
     assert done["report"]["operations"] == 180
     assert done["report"]["receipts"]["killed"] == 180
-    # Not a timing of ours but the promise itself: one grace, not one per level. Six would be 6 s.
+    # Not a measured figure but the guarantee itself: one grace, not one per level. Six would be 6 s.
     assert done["report"]["settled_ms"] < 5000, done["report"]

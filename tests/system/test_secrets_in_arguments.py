@@ -1,4 +1,4 @@
-"""No secret stays where others on the machine can read it: the arguments of a program."""
+"""No secret stays in a program's arguments, where others on the machine can read it."""
 import os
 import subprocess
 
@@ -73,7 +73,7 @@ def test_a_token_does_not_stay_in_the_arguments(cluster, flags):
     try:
         until(lambda: secret not in arguments(watching.pid), "the token to be hidden")
         c.cancel(scope="idle", wait="fenced")
-        assert watching.stdout.readline()  # it is good all the same
+        assert watching.stdout.readline()  # the token works nevertheless
         assert "events" in arguments(watching.pid)
     finally:
         watching.terminate()

@@ -1,4 +1,4 @@
-"""quelld and quell-worker as services: readiness told to the service manager, units that systemd takes, logs as JSON."""
+"""quelld and quell-worker as services: readiness notified to the service manager, units that systemd accepts, logs as JSON."""
 import json
 import os
 import shutil
@@ -51,7 +51,7 @@ def test_quelld_tells_that_it_is_ready_when_it_serves_and_that_it_stops(tmp_path
         c.start_controller(wait=False, env=with_manager(manager.name))
         said = manager.wait("quelld to be ready")
         assert said[0] == "READY=1" and said[1].startswith("STATUS=serves http://127.0.0.1:")
-        assert c.api("GET", "/healthz").status == 200 and c.api("GET", "/v1/status").status == 200  # not a moment too early
+        assert c.api("GET", "/healthz").status == 200 and c.api("GET", "/v1/status").status == 200  # not ready too early
         c.kill_controller(signal.SIGTERM)
         assert manager.wait("quelld to say that it stops")[0] == "STOPPING=1"
 
@@ -88,7 +88,7 @@ def test_logs_are_one_json_object_per_line_with_ids():
             for line in lines(name):
                 assert {"time", "level", "message"} <= set(line) and line["time"].endswith("Z"), line
         assert any("is ready" in x["message"] for x in lines("quelld")) and any(x.get("worker") == "w1" for x in lines("w1"))
-    # And what hinders its start is told in the same form.
+    # Errors that prevent the start have the same form.
     done = subprocess.run([f"{BIN}/quelld", "--state", "/proc/nowhere", "--set", "log.format=json"], capture_output=True, timeout=60)
     assert done.returncode == 1 and json.loads(done.stderr.splitlines()[-1])["level"] == "critical"
 
@@ -100,7 +100,7 @@ def test_a_log_format_that_does_not_exist_is_a_usage_error(program, flags):
 
 
 def unit(name, folder):
-    """The unit as it would be installed, with the programs where they are here."""
+    """The unit as installed, with the paths of the programs of this build."""
     with open(os.path.join(UNITS, name)) as f:
         text = f.read().replace("/usr/local/bin/", os.path.realpath(BIN) + "/")
     path = os.path.join(folder, name)

@@ -1,4 +1,4 @@
-"""Nobody starves a cancel: not with lists over many rows, not with connections, not with streams, not with answers that nobody reads."""
+"""Cancels are never starved: not by lists over many rows, connections, streams, or answers that no client reads."""
 import fcntl
 import os
 import select
@@ -21,7 +21,7 @@ MANY = 300_000
 
 
 class Raw:
-    """A connection of which every byte is ours."""
+    """A connection whose every byte the test sends."""
 
     def __init__(self, cluster, token=None):
         url = urllib.parse.urlsplit(cluster.url)
@@ -39,7 +39,7 @@ class Raw:
         return bool(select.select([self.socket], [], [], 0)[0])
 
     def status(self):
-        """Of the answer; its body is left unread."""
+        """The status of the answer; its body stays unread."""
         text = b""
         while b"\r\n" not in text:
             piece = self.socket.recv(4096)
@@ -77,7 +77,7 @@ def full():
         yield c
 
 
-# No index leads to a label, and each row's must be unpacked: the dearest list there is.
+# No index covers a label, and each row must be unpacked: the most expensive list.
 SCAN = "/v1/operations?limit=1000&" + "&".join(f"label=k{i}%3Dv" for i in range(40))
 
 
@@ -88,7 +88,7 @@ def test_a_cancel_by_id_overtakes_sixty_lists_over_many_rows(full):
     c.wait_status(live, "running")
     kept = Raw(c)
     lists = [Raw(c, observer).ask("GET", SCAN) for _ in range(60)]
-    assert kept.ask("GET", "/healthz").status() == 200  # all of them have been read before this
+    assert kept.ask("GET", "/healthz").status() == 200  # all earlier requests have been read by then
     cancel = Raw(c).ask("POST", f"/v1/operations/{live}/cancel", "{}")
     assert cancel.status() in (200, 202)
     waiting = sum(not x.has_answer() for x in lists)

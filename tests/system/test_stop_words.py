@@ -1,4 +1,4 @@
-"""What people read after a stop: "stopping" at the fence, "stopped" only with proof, in quell's own words; and what is not known, by name."""
+"""The texts after a stop: "stopping" at the fence, "stopped" only with proof, in quell's own words; and unknown outcomes by name."""
 import json
 
 from harness import processes
@@ -13,11 +13,11 @@ from test_chat_irc import DEV, section, wait_in
 from test_frozen_programs import Frozen
 from test_messages_stop import acknowledgement
 
-CLAIM = "I have stopped."  # what a model says that knows nothing
+CLAIM = "I have stopped."  # the claim of a model that knows nothing
 SCRIPT = [{"when": {"system": "Interrupted:"}, "text": CLAIM},
           {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 20}]},
           {"text": "You said {{text}}."}]
-PATIENT = ["workers.lease=30s"]  # a worker that is frozen keeps its tasks for so long
+PATIENT = ["workers.lease=30s"]  # a frozen worker keeps its tasks that long
 SLEEPS = ("bash", "-c", "while :; do sleep 1000; done")
 
 
@@ -63,7 +63,7 @@ def test_a_chat_says_stopping_and_the_same_message_says_stopped_only_with_the_pr
             until(lambda: any(t.endswith("⏹ stopping…") for t in contents(d)), "the mark below the reply")
             [turn] = c.operations(scope=SCOPE, kind="turn")
             until(lambda: c.api("GET", f"/v1/cancels?scope={SCOPE}").json["cancels"], "the cancel")
-            # The model has answered long before this: a second one was asked and is answered.
+            # The model has answered long before this: a second request went out and is answered.
             until(lambda: [e for e in c.api("GET", "/v1/events?after=0&types=acknowledgement").json["events"] if e["data"].get("state") == "stopping"], "quell's own word")
             assert processes.marked(m), "the task lives"
             assert not [t for t in contents(d) if "stopped" in t], contents(d)
@@ -116,7 +116,7 @@ def test_what_never_confirms_its_end_is_named_and_nothing_claims_that_it_has_end
         word = acknowledgement(c, answer["message"])
         assert word["state"] == "unconfirmed" and "wreck" in word["text"] and "unconfirmed" in word["text"], word
         assert "stopped" not in word["text"] and told(c, answer["message"]) == [word]
-        # The model was asked, and had a word.
+        # The model was asked, and sent a text.
         assert not [x for x in c.messages("odd") if x["turn"] is None and x["role"] == "assistant"]
 
 

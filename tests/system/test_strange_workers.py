@@ -1,4 +1,4 @@
-"""Workers that do not belong here, spoken by hand over ZeroMQ and msgpack: unknown keys, other versions, garbage, somebody else's work."""
+"""Workers that do not belong here, played by hand over ZeroMQ and msgpack: unknown keys, other versions, garbage, other workers' tasks."""
 import os
 
 import msgpack
@@ -54,7 +54,7 @@ def test_garbage_and_somebody_elses_work_harm_nobody(cluster):
         evil.events(zmq.Event.HANDSHAKE_SUCCEEDED)
         for garbage in (b"", b"\xc1", os.urandom(1000), msgpack.packb([1, 2]), msgpack.packb({"a": 1}), b"\x91" * 100000, msgpack.packb("x" * 1000000)):
             evil.socket.send(garbage)
-        # It claims that the victim has ended, in a session of its own making.
+        # It reports the victim's end, in a session that it made up.
         id = bytes.fromhex(victim["id"].replace("-", ""))
         evil.send(os.urandom(16), 1, TASK_ENDED, [id, 0, None, 0, [0, None], "", "", 0, 0, [0, 0, 0]])
         works(cluster)
@@ -107,7 +107,7 @@ def test_a_twin_that_lives_does_not_lock_the_worker_out():
         try:
             until(lambda: c.worker("w1")["slots"] == 3 and c.worker("w1")["status"] == "ready", "the twin to take the place", 60)
             w.process.send_signal(signal.SIGCONT)
-            # The twin lives, renews, and says hello again and again; the first state directory is taken all the same.
+            # The twin lives, renews, and repeatedly sends hello; the first state directory is accepted nevertheless.
             until(lambda: c.worker("w1")["slots"] == c.slots and c.worker("w1")["status"] == "ready", "the worker to be taken again", 60)
             c.quell("run", "--worker", "w1", "--", "true", check=0)
             until(lambda: b"lease_held" in processes.read(log), "the twin to be refused", 30)

@@ -85,7 +85,7 @@ def test_output_is_counted_while_the_task_runs(cluster):
 def test_what_is_dropped_is_said_in_the_operation_too(cluster):
     o = cluster.start("/usr/bin/python3", "-c", "import sys; sys.stdout.buffer.write(b'x' * (24 << 20))")
     cluster.wait_status(o["id"], "completed")
-    cluster.output(o["id"])  # to its end, which may come after the task's
+    cluster.output(o["id"])  # read to the end of the output, which can come after the task's
     dropped = int(cluster.api("GET", f"/v1/operations/{o['id']}/output").headers["Quell-Dropped"])
     assert dropped > 0 and cluster.operation(o["id"])["task"]["output"]["dropped_bytes"] == dropped
 
@@ -96,7 +96,7 @@ def test_run_starts_in_the_callers_directory_on_the_same_host(cluster, tmp_path)
 
 
 def test_a_short_timeout_comes_in_time(cluster):
-    """Not a measurement: a signal that waits for the next full second misses half a second in most of the tries."""
+    """Not a measurement: a signal that waits for the next full second is half a second late in most of the attempts."""
     late = []
     for _ in range(3):
         o = cluster.wait_status(cluster.start("sleep", "1000", timeout_ms=100, grace_ms=0)["id"], "failed")
@@ -106,7 +106,7 @@ def test_a_short_timeout_comes_in_time(cluster):
 
 
 def test_output_events_are_read_per_operation(cluster):
-    """docs/decisions/006: the event stream refuses them with the place where they are."""
+    """docs/decisions/006: the event stream refuses such parameters and names the place of the bytes."""
     o = cluster.start("bash", "-c", "echo hello", scope="named")
     cluster.wait_status(o["id"], "completed")
     answer = cluster.api("GET", "/v1/events?" + urllib.parse.urlencode({"types": "output", "scope": "named", "after": 0}))

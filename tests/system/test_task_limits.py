@@ -1,4 +1,4 @@
-"""Limits of memory, processes and processors that one task asks for: kept for its whole tree, or the task does not start."""
+"""Limits of memory, processes and processors that one task requests: enforced for its whole tree, or the task does not start."""
 import glob
 import os
 import re
@@ -71,7 +71,7 @@ def test_processors(cluster):
     assert o["task"]["cpu"] == 1.5
     cluster.wait_status(o["id"], "running")
     files = glob.glob(f"/sys/fs/cgroup/**/t-{o['id']}/cpu.max", recursive=True) + glob.glob(f"/sys/fs/cgroup/**/t-{o['id']}/cpu.cfs_quota_us", recursive=True)
-    assert [open(f).read().split()[0] for f in files] == ["150000"], files  # of each 100 ms
+    assert [open(f).read().split()[0] for f in files] == ["150000"], files  # in each 100 ms
     assert cluster.cancel(scope="processors")["report"]["proven"] is True
 
 
@@ -96,7 +96,7 @@ def test_a_limit_that_cannot_be_kept_is_refused_and_doctor_says_so(cluster):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a worker without rights is started by root")
 def test_a_worker_without_cgroups_refuses_what_it_cannot_limit(tmp_path):
-    # Without root and without a delegated cgroup nothing can be limited.
+    # Without root and without a delegated cgroup no limit can be set.
     with Cluster(workers=0) as c:
         os.chmod(c.directory, 0o755)
         join = c.enrol("plain")

@@ -1,4 +1,4 @@
-"""`quell run --secret NAME=FILE`: the task reads it from an open descriptor; nobody finds it anywhere else."""
+"""`quell run --secret NAME=FILE`: the task reads it from an open descriptor; it is nowhere else."""
 import base64
 import os
 import uuid
@@ -27,7 +27,7 @@ def secret(tmp_path):
 
 
 def forms(text):
-    """As it is, and as base64 at each of its three offsets."""
+    """The text itself, and as base64 at each of its three offsets."""
     raw = text.encode()
     return [raw] + [base64.b64encode(b"x" * i + raw)[4:-4] for i in range(3)]
 
@@ -131,7 +131,7 @@ def test_a_waiting_task_keeps_it_sealed_over_a_restart(secret):
         assert c.output(o["id"]).decode() == text
         waiting = c.start("bash", "-c", READ, task_secrets={"KEY": text}, task_on={"os": "none"})
         c.kill_controller()
-        with open(os.path.join(c.state, "task-token.key"), "w") as f:  # a backup of the store alone
+        with open(os.path.join(c.state, "task-token.key"), "w") as f:  # a backup of the store alone, without the key
             f.write("0" * 64 + "\n")
         c.start_controller()
         c.cancel(operation=waiting["id"])

@@ -1,4 +1,4 @@
-"""Who a token is: its id. Names are chosen by whoever makes a token, and two may have the same."""
+"""The identity of a token is its id. Names are chosen by the token's creator, and two tokens can have the same."""
 import uuid
 
 import pytest
@@ -36,7 +36,7 @@ def test_a_cancel_and_the_audit_name_the_tokens_id(cluster):
     entries = cluster.api("GET", "/v1/audit?limit=1000").json["audit"]
     said = {e["data"]["target"]: e["data"]["via"] for e in entries if e["data"]["action"] == "cancel"}
     assert said["scope who/forged"]["token_id"] == forged["id"] and said["scope who/real"]["token_id"] == "bootstrap", said
-    # A cancel that is read again says the same.
+    # A cancel that is read again shows the same.
     assert cluster.api("GET", f"/v1/cancels/{done['id']}").json["via"]["token_id"] == forged["id"]
 
 
@@ -73,7 +73,7 @@ def test_a_day_has_so_many_bytes_of_each_token_and_cancels_are_none_of_them():
         assert len(c.operations(scope="bytes/full", status="running")) + len(c.operations(scope="bytes/full", status="pending")) == before, "what was refused was not done"
         assert made(other).status == 201, "a namesake has bytes of its own"
         assert made(dict(token=c.token)).status == 201, "the bootstrap token has none of the limits"
-        for _ in range(200):  # far more than a day's bytes
+        for _ in range(200):  # far more than a day's quota of bytes
             done = c.api("POST", "/v1/cancels", {"scope": "bytes/full", "reason": "r" * 400}, token=one["token"])
             assert done.status in (200, 202), done.body
         assert made(one).status == 429

@@ -1,4 +1,4 @@
-"""A token of one scope neither sees, touches nor names anything else, however the scope is written; tokens expire, are revoked, and are kept hashed."""
+"""A token of one scope neither sees, touches nor names anything outside of it, however the scope is written; tokens expire, are revoked, and are stored hashed."""
 import datetime
 import json
 import os
@@ -16,7 +16,7 @@ SCRIPT = [{"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chu
 SECRET = "the-secret-of-others"
 STAY = "while :; do sleep 1000; done"
 
-# How somebody with a token for `slack` might try to write something outside of it, or above it.
+# Spellings by which a holder of a token for `slack` might try to write outside of it, or above it.
 ESCAPES = [
     "slack/../discord", "slack/%2e%2e/discord", "slack/..%2fdiscord", "slack%2f..%2fdiscord", "slack/./../discord", "..", ".", "slack/..", "slack/.",
     "slack//discord", "slack//", "/slack", "slack/", "//", "/", "", " slack", "slack ", "sl\u0430ck", "\uff53lack", "slack\u2044x", "slack\u2215x",
@@ -28,7 +28,7 @@ ESCAPES = [
 
 @pytest.fixture(scope="module")
 def world():
-    """Work of `slack` and of others, and a token for each role in `slack`."""
+    """Operations of `slack` and of others, and a token for each role in `slack`."""
     with TurnCluster(SCRIPT) as c:
         for scope in ("slack/team", "discord/guild", "SLACK", "slack-evil"):
             c.start("bash", "-c", STAY, scope=scope, title=SECRET if scope != "slack/team" else "mine", labels={"where": scope})

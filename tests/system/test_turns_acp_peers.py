@@ -1,4 +1,4 @@
-"""An ACP agent on the official SDK (npm) as a sub-agent of a turn: its text, what it may, and a cancel that it hears first."""
+"""An ACP agent on the official SDK (npm) as a sub-agent of a turn: its text, its rights, and a cancel that reaches it before any signal."""
 import os
 
 import pytest

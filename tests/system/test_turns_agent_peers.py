@@ -1,4 +1,4 @@
-"""Agents that are other people's programs, as sub-agents of a turn: codex (npm) with aimock as its model, and a plain shell script
+"""Other people's programs as sub-agents of a turn: codex (npm) with aimock as its model, and a plain shell script
 in its place. A cancel of the turn ends them and everything that they have started."""
 import os
 
@@ -27,7 +27,7 @@ def escaping(m):
 
 @pytest.fixture(params=["codex", "script"])
 def command_agent(request, tmp_path):
-    """A cluster with an agent `worker` that runs `escaping` when it is told to "work", and says "it ran" to "hello"."""
+    """A cluster with an agent `worker` that runs `escaping` on "work", and answers "it ran" to "hello"."""
     m = marker()
     script = [{"when": {"user": "work"}, "steps": [{"calls": [spawn("worker", "work")]}]},
               {"when": {"user": "hello"}, "steps": [{"calls": [spawn("worker", "hello")]}]},
@@ -66,7 +66,7 @@ def test_a_command_answers_as_a_sub_agent(command_agent):
 def test_all_that_it_has_started_dies_with_the_turn(command_agent):
     c, m, _ = command_agent
     turn = c.say("agents", "work")
-    # Its shell with the three that escape it: one plain, one with a session of its own, one deaf.
+    # Its shell with the three processes that escape it: one plain, one in its own session, one that ignores SIGTERM.
     def sleepers():
         shells = processes.marked(m)
         found = [int(p) for p in os.listdir("/proc") if p.isdigit() and processes.read(f"/proc/{p}/cmdline") == b"sleep\0" b"1000\0"]

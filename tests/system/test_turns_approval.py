@@ -1,4 +1,4 @@
-"""Calls that wait for a human: shown, approved, denied, cancelled, and all of it after a kill of the controller too."""
+"""Calls that wait for a human: shown, approved, denied, cancelled, and all of that also after a kill of the controller."""
 import threading
 
 import pytest
@@ -65,7 +65,7 @@ def test_what_waits_is_shown_and_its_turn_stays_running(world):
     said, = c.events(turn, "approval_resolved")
     assert said["data"]["decision"] == "approved" and said["data"]["by"] == {"id": "ann", "name": "Ann"}, said
     assert len(c.events(turn, "operation_paused")) == 1 == len(c.events(turn, "operation_resumed"))
-    # Again the same is a success, the other word comes too late.
+    # The same decision again succeeds, the opposite one is too late.
     assert word(c, call, "approve").status == 200
     late = word(c, call, "deny")
     assert late.status == 409 and late.json["code"] == "not_paused", late.body
@@ -161,7 +161,7 @@ def test_what_waits_for_a_human_survives_a_kill_of_the_controller(world):
     for _ in range(2):
         c.restart()
         assert {o["id"] for o in c.api("GET", "/v1/operations?status=paused").json["operations"]} == {*calls.values(), a, b, d}
-    # At once, whether or not the turn has its actor back.
+    # At once, whether or not the turn has been resumed.
     assert word(c, calls["approve"], "approve").status == 200
     assert word(c, calls["deny"], "deny", reason="no").status == 200
     assert c.cancel(operation=calls["cancel"])["status"] == "settled"

@@ -1,4 +1,4 @@
-"""What models, tools and clients may get wrong: each a clear error to whoever can act on it, and the turn stays valid."""
+"""Errors of models, tools and clients: each is reported clearly to the party that can act on it, and the turn stays valid."""
 import os
 
 import pytest

@@ -95,11 +95,11 @@ def test_an_edit_of_what_changed_since_it_was_read_is_refused(c):
     refused, = results(c, "files/seen", "edit it")
     assert refused["result"]["error"]["code"] == "changed_since_read", refused
     assert got(c, "seen") == "one\ntwo\nthree\nfour\n"
-    # The conversation knows it after a restart, too.
+    # The conversation knows of it after a restart, too.
     c.restart()
     refused, = results(c, "files/seen", "edit it")
     assert refused["result"]["error"]["code"] == "changed_since_read", refused
-    # Read again it may be edited, more than once, and by whoever has not read it.
+    # After another read it may be edited, more than once; a conversation that has not read it may edit it, too.
     assert results(c, "files/seen", "read it")[0]["ok"]
     assert [r["ok"] for r in results(c, "files/seen", "two edits")] == [True, True]
     assert [r["ok"] for r in results(c, "files/unread", "edit it")] == [True]
@@ -139,7 +139,7 @@ def test_a_stop_ends_the_writer_that_runs_and_the_one_that_waits_for_it(c):
         os.close(lock)
     assert os.listdir(folder) == []
     assert [r["cancelled"] for r in c.results("files/blocked", turn)] == [True, True]
-    # The lane of the file is free again.
+    # The file's queue is free again.
     assert [r["ok"] for r in results(c, "files/blocked2", "blocked")] == [True, True]
     assert got(c, "blocked/f") == "2"
     c.check_scope("files/blocked")

@@ -1,4 +1,4 @@
-"""200 turns at once in 50 scopes, stopped at random in every way: each conversation is valid by our rules and by both providers'."""
+"""200 turns at once in 50 scopes, stopped at random in every way: each conversation is valid by our rules and by both providers' rules."""
 import concurrent.futures
 import json
 import os
@@ -47,7 +47,7 @@ def providers_rules(conversations):
 
 
 def stop_something(c, dice, turns, scopes):
-    """One random stop; what it hits may be over already."""
+    """One random stop; its target may have ended already."""
     turn, how = dice.choice(turns), dice.random()
     if how < 0.3:
         c.api("POST", f"/v1/operations/{turn}/cancel", {"grace_ms": dice.choice([None, 0, 200])})
@@ -79,7 +79,7 @@ def test_many_turns_with_random_stops_end_valid(kill):
             list(pool.map(lambda s: stop_something(c, random.Random(s), turns, scopes), seeds[150:]))
 
             def go_on():
-                """Whoever still hangs is stopped, so that each turn had its time."""
+                """Stops the turns that still hang, so that each turn had its time."""
                 live = [o for o in c.operations(status="live", scope="many") if o["kind"] == "turn"]
                 for o in live:
                     if o["status"] == "running":

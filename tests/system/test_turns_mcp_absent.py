@@ -1,5 +1,5 @@
-"""MCP servers that cannot be had, in turns: they never last, do not exist, never answer, have no worker, or lose it. The turn does
-without their tools, and has them again when they are there."""
+"""Unavailable MCP servers in turns: they never last, do not exist, never answer, have no worker, or lose it. The turn works
+without their tools, and has them again when they are back."""
 from harness.odd_cluster import OddCluster, said, tool
 from harness.recording_model import RecordingModel
 from harness.turns import TurnCluster
@@ -14,7 +14,7 @@ def test_a_server_that_never_lasts_is_tried_less_and_less_and_says_why():
         for i in range(4):
             assert c.ended(c.ask(f"more {i}"))["status"] == "completed"
         begun = len(c.hosted("failed"))
-        # After 0.5, 1, 2 and 4 s; then a turn does not wait any more.
+        # After 0.5, 1, 2 and 4 s; then a turn stops waiting.
         assert begun == 5, begun
         assert c.ended(c.ask("last"), 2)["status"] == "completed"
         assert len(c.hosted("failed")) == begun
@@ -71,7 +71,7 @@ def test_a_lost_worker_takes_its_server_along_and_another_hosts_the_next():
 
 
 class WebCluster(TurnCluster):
-    """One MCP server `web` behind a url, and an agent that may use it."""
+    """One MCP server `web` at a URL, and an agent that may use it."""
 
     def __init__(self, url):
         self.model = RecordingModel()
@@ -92,7 +92,7 @@ def test_a_url_that_is_down_is_remembered_and_tried_in_the_background():
         with WebCluster(web.url) as c:
             assert c.ended(c.ask("one"))["status"] == "completed"
             assert set(c.model.tools_offered("one")) == {"exec"}
-            # From here on whoever asks it waits, so a turn that asked would wait 20 s and then say so.
+            # From here on every request waits, so a turn that asked would wait 20 s and then report it.
             web.turn("hang")
             until(lambda: web.held, "a try in the background")
             for i in range(3):

@@ -1,5 +1,5 @@
-"""MCP servers that misbehave, in turns: they die, hang, print garbage, offer a thousand tools, answer 50 MB; and a controller that
-dies beside them. The turn stays valid, says what was wrong, and the next call has a server again."""
+"""Misbehaving MCP servers in turns: they die, hang, print garbage, offer a thousand tools, answer 50 MB; and a controller that
+dies beside them. The turn stays valid, reports the fault, and the next call has a server again."""
 import os
 import signal
 
@@ -16,7 +16,7 @@ def test_a_server_that_dies_in_the_middle_fails_its_calls_and_the_next_one_has_a
         assert "exited with status 3" in wrong(died) and "exited with status 3" in wrong(hung)
         assert worked["ok"] and "worked on" in said(worked), worked
         assert len(c.seen("start")) == 2 and len(c.servers()) == 1
-        # Killed from outside, while it does nothing and while it works.
+        # Killed from outside, while idle and while working.
         calls = len(c.seen("call hang"))
         os.kill(c.servers()[0], signal.SIGKILL)
         turn = c.ask("after the kill", [tool("hang")])
@@ -40,7 +40,7 @@ def test_a_server_that_answers_no_calls_times_out_and_a_cancel_does_not_wait():
         assert (done["report"]["receipts"]["unconfirmed"], done["report"]["receipts"]["never_started"]) == (1, 1), done
         until(lambda: len(c.seen("cancelled")) == 2, "the server to hear of the cancel")
         assert [r["result"]["error"]["message"] for r in c.results("odd", turn)] == ["Tool call cancelled by user.", "Tool call was not started: cancelled by user."]
-        # Nothing is known of it while the server is there, and nothing ever when it has gone.
+        # Its outcome is unknown while the server runs, and stays unknown when it has ended.
         call = c.call(turn, "mcp__odd__wreck", "cancelled")
         assert c.operation(call["id"])["late"] is None
         c.cancel(scope="quell/mcp/odd")
@@ -60,7 +60,7 @@ def test_what_a_server_says_of_a_cancelled_call_is_recorded():
             call = c.call(turn, names[word], "cancelled")
             until(lambda: c.operation(call["id"])["late"], "the late word of the server", 5)
             assert c.operation(call["id"])["late"] == {"server": late}
-            # It stands beside the end, and changes nothing of it, nor of the conversation.
+            # It is recorded beside the end, and changes neither the end nor the conversation.
             call = c.operation(call["id"])
             assert (call["status"], call["stop"]["receipt"]) == ("cancelled", "unconfirmed"), call
             assert [r["cancelled"] for r in c.results("odd", turn)] == [True]

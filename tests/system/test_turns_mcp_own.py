@@ -7,7 +7,7 @@ OWN = 'per = "turn"\n'
 
 
 def children(c):
-    """What the servers have started and is alive."""
+    """The live processes that the servers have started."""
     return [p for p in processes.marked("ODD-CHILD") if c.workspace.encode() in processes.read(f"/proc/{p}/cmdline")]
 
 
@@ -26,7 +26,7 @@ def test_each_turn_has_its_own_server_whose_children_die_with_the_turn():
         assert not c.operations(scope="quell/mcp"), "none is shared"
         assert len(children(c)) == 2
         done = c.cancel(operation=turns[0])
-        # Of the call nobody knows; of the processes it is proven.
+        # The call's outcome is unknown; the end of the processes is proven.
         assert done["status"] == "settled" and done["report"]["receipts"]["unconfirmed"] == 1, done
         server, = servers_of(c, turns[0])
         assert server["status"] == "cancelled" and server["stop"]["proof"] not in (None, "none"), server
@@ -46,7 +46,7 @@ def test_a_turn_that_ends_well_takes_its_server_along_before_it_is_over():
             server, = servers_of(c, turn)
             assert server["status"] == "cancelled" and server["stop"]["cause"] == "parent_ended" and server["stop"]["proof"], server
             assert not children(c) and not c.servers()
-        # Both calls of a turn were with one server, and each turn had another.
+        # Both calls of a turn used one server, and each turn had another.
         workers = [said(r).split()[0] for r in c.results("odd", turn)]
         assert len(set(workers)) == 1 and len(c.seen("start")) == 2
         c.check_scope("odd")
@@ -70,7 +70,7 @@ def test_a_sub_agent_has_its_own_server_and_it_ends_with_the_sub_agent():
         c.model.plan["help"] = [[tool("work")]]
         turn = c.say("odd", "lead", agent="boss")
         until(lambda: c.seen("call hang"), "the boss's own call")
-        # The sub-agent is over, and with it its server; the turn's own lives.
+        # The sub-agent has ended, and with it its server; the turn's own server lives.
         until(lambda: len(c.servers()) == 1, "the sub-agent's server to be gone")
         assert len(c.seen("start")) == 2 and len(servers_of(c, turn)) == 2
         assert c.cancel(operation=turn)["status"] == "settled"

@@ -1,5 +1,5 @@
-"""Turns that use other people's MCP servers (npm), over stdio on a worker and over HTTP: what the model is offered and told,
-progress, cancels, timeouts, exclusive calls, and servers that go away."""
+"""Turns that use other people's MCP servers (npm), over stdio on a worker and over HTTP: the offered tools, their results,
+progress, cancels, timeouts, exclusive calls, and servers that stop."""
 import json
 import os
 
@@ -64,7 +64,7 @@ def say(world, text, *answers, scope="peers"):
 
 
 def texts(result):
-    """What the tool said."""
+    """The text of the tool's result."""
     return "".join(part["text"] for part in result["result"]["result"]["content"])
 
 
@@ -80,7 +80,7 @@ def test_the_model_is_offered_the_tools_of_all_servers(world):
     assert {"exec", "mcp__pipe__echo", "mcp__web__echo", "mcp__files__write_file", "mcp__files__read_text_file"} <= set(offered)
     assert offered["mcp__pipe__echo"]["parameters"]["properties"]["message"]["type"] == "string"
     assert "read" not in offered
-    # Each hosted server is nobody's child, in its reserved scope, and takes no slot.
+    # Each hosted server has no parent, is in its reserved scope, and takes no slot.
     for name in ("pipe", "files"):
         task, = hosted(c, name)
         assert (task["kind"], task["parent"], task["task"]["slots"], task["worker"]) == ("task", None, 0, "w1"), task
@@ -120,11 +120,11 @@ def test_a_long_tool_tells_its_progress(world):
 def test_a_cancel_in_the_middle_is_over_at_once_and_what_the_server_did_is_recorded(world, server):
     c, _ = world
     scope = f"cancel-{server}"
-    # Of the pipe the configured time is 1.5 s; of this call it is not.
+    # The server `pipe` has a configured timeout of 1.5 s; this call has its own.
     turn = say(world, f"cancel on {server}", [(LONG.format(server), {"duration": 3, "steps": 30, "_meta": {"timeout": 0}})], scope=scope)
     c.wait_event(turn, "tool_progress")
     done = c.cancel(operation=turn)
-    # Settled before the server's own end, and nothing is claimed of it.
+    # Settled before the server's own end, and without proof of it.
     assert done["status"] == "settled" and not done["report"]["proven"], done
     assert done["report"]["receipts"]["unconfirmed"] == 1 and done["report"]["proofs"]["none"] == 1, done
     assert done["report"]["settled_ms"] < 2000, done["report"]
@@ -135,7 +135,7 @@ def test_a_cancel_in_the_middle_is_over_at_once_and_what_the_server_did_is_recor
     told = len(c.events(turn, "tool_progress"))
     turn2 = say(world, f"after cancel on {server}", [(f"mcp__{server}__echo", {"message": "still here"})], scope=scope)
     assert c.ended(turn2)["status"] == "completed" and texts(c.results(scope, turn2)[0]) == "Echo: still here"
-    # It tells progress of what was cancelled for as long as it would have taken; nobody hears it.
+    # It sends progress of the cancelled call for its full duration; quell ignores it.
     wait = say(world, f"wait on {server}", [(LONG.format(server), {"duration": 3, "steps": 1, "_meta": {"timeout": 0}})], scope=scope)
     assert c.ended(wait)["status"] == "completed"
     assert len(c.events(turn, "tool_progress")) == told
@@ -143,7 +143,7 @@ def test_a_cancel_in_the_middle_is_over_at_once_and_what_the_server_did_is_recor
 
 
 def test_a_write_that_is_cancelled_at_once_claims_nothing(world):
-    """What PEERS saw: a write_file sent together with its cancel still wrote the file."""
+    """PEERS reports: a write_file sent together with its cancel still wrote the file."""
     c, _ = world
     name, path = "mcp__files__write_file", os.path.join(c.workspace, "written")
     for i in range(8):
@@ -210,7 +210,7 @@ def test_a_server_on_the_web_that_goes_away_and_comes_back(home, tmp_path):
             turn = say(here, "cut", [(LONG.format("web"), {"duration": 100, "steps": 1000, "_meta": {"timeout": 0}})], [("mcp__web__echo", {"message": "two"})])
             c.wait_event(turn, "tool_progress")
         assert c.ended(turn)["status"] == "completed"
-        # The first had left, and nobody knows what became of it; the second found nobody.
+        # The first call had been sent, and its outcome is unknown; the second reached no server.
         assert [r["result"]["error"]["code"] for r in c.results("peers", turn)] == ["outcome_unknown", "mcp_unreachable"], c.results("peers", turn)
         with everything_on_the_web(home, tmp_path, int(url.split(":")[2].split("/")[0])):
             turn = say(here, "back", [("mcp__web__echo", {"message": "three"})])

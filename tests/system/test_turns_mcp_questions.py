@@ -1,5 +1,5 @@
-"""What an MCP server asks a human while it works on a call (elicitation), over stdio and HTTP, in versions with a handshake and without:
-the call is paused, people see the question and answer it, and the call goes on. A stop meanwhile answers nothing."""
+"""Questions of an MCP server to a human while it works on a call (elicitation), over stdio and HTTP, in versions with a handshake and without:
+the call is paused, people see the question and answer it, and the call continues. A stop meanwhile answers nothing."""
 import json
 import os
 import signal
@@ -58,7 +58,7 @@ def asking(kind, **options):
 
 
 def open_question(c, turn, before=None):
-    """The paused call and what it asks, once that is another question than `before`."""
+    """The paused call and its question, as soon as that differs from `before`."""
     def look():
         for o in c.below(turn, status="paused"):
             if o["tool"]["question"]["id"] != before:
@@ -91,14 +91,14 @@ def test_a_question_is_shown_answered_and_the_call_goes_on(kind):
         assert json.loads(c.seen("capabilities")[-1].partition(" ")[2]) == {"elicitation": {"form": {}}}
         asked, = c.events(turn, "approval_required")
         assert asked["data"]["question"] == question and asked["data"]["operation"] == call["id"], asked
-        # What does not fit is refused in words, and the question stays open.
+        # Invalid values are refused with a reason, and the question stays open.
         for values, pointer, text in (({}, "/values/environment", "required"), ({"environment": "moon"}, "/values/environment", "staging"),
                                       ({"environment": "staging", "replicas": 10}, "/values/replicas", "at most 9"),
                                       ({"environment": "staging", "colour": 1}, "/values/colour", "no field")):
             no = word(c, call, "approve", question, values=values)
             assert (no.status, no.json["code"]) == (422, "invalid_values"), no.body
             assert no.json["errors"][0]["pointer"] == pointer and text in no.json["detail"], no.json
-        # Nobody answers what they have not seen.
+        # An answer must name the question that was shown.
         unnamed = word(c, call, "approve")
         assert unnamed.status == 409 and question["id"] in unnamed.json["detail"], unnamed.body
         assert word(c, call, "approve", {"id": turn}).status == 409
@@ -113,7 +113,7 @@ def test_a_question_is_shown_answered_and_the_call_goes_on(kind):
         assert settled["data"]["decision"] == "approved" and settled["data"]["question"] == question["id"], settled
         assert "staging" not in json.dumps(settled), "the values are kept nowhere"
         assert len(c.events(turn, "operation_paused")) == 1 == len(c.events(turn, "operation_resumed"))
-        # The same again is a success and does nothing; another word comes too late.
+        # The same answer again succeeds without effect; another one is too late.
         assert word(c, call, "approve", question, values={"environment": "staging"}).status == 200
         assert word(c, call, "deny", question).status == 409
         assert answers(c) == 1
@@ -129,7 +129,7 @@ def test_two_questions_of_one_call_are_asked_one_after_the_other(kind):
             assert word(c, call, "approve", first, values={"environment": "production", "notify": False}).status == 200
             call, second = open_question(c, turn, first["id"])
             assert second["message"] == "Really?"
-            # The answer to the first one, said twice, is none to the second.
+            # A repeat of the answer to the first question does not answer the second.
             assert word(c, call, "approve", first, values={"environment": "production"}).status == 200
             assert open_question(c, turn)[1] == second
             assert word(c, call, "deny", second).status == 200
@@ -162,7 +162,7 @@ def test_a_stop_meanwhile_answers_nothing(kind, target):
         turn = c.ask("stop", [tool("deploy")])
         call, question = open_question(c, turn)
         done = c.cancel(operation=call["id"] if target == "call" else turn)
-        # What the server has done until then nobody knows.
+        # The server's work until then has an unknown outcome.
         assert done["status"] == "settled" and done["report"]["receipts"]["unconfirmed"] == 1 and not done["report"]["proven"], done
         ended = c.operation(call["id"])
         assert (ended["status"], ended["stop"]["proof"]) == ("cancelled", "none"), ended
@@ -173,7 +173,7 @@ def test_a_stop_meanwhile_answers_nothing(kind, target):
         assert result["cancelled"] and result["result"]["error"]["message"] == "Tool call cancelled by user.", result
         settled, = c.events(turn, "approval_resolved")
         assert settled["data"]["decision"] == "cancelled" and settled["data"]["question"] == question["id"], settled
-        if kind != "stateless":  # there the call is not with the server any more
+        if kind != "stateless":  # else the call is not with the server any more
             until(lambda: len(c.seen("cancelled")) == 1, "the server to hear of the cancel")
         late = until(lambda: c.operation(call["id"])["late"], "what became of the cancel") if kind == "stateless" else None
         assert late in (None, {"server": "done"})
@@ -253,7 +253,7 @@ def test_who_may_answer_is_who_may_approve_and_an_approved_call_may_still_ask():
         assert not c.seen("call")
         assert word(c, call, "approve").status == 200
         call, question = open_question(c, turn)
-        # The click that began the call, twice, does not answer what it asks.
+        # The click that approved the call, repeated, does not answer its question.
         assert word(c, call, "approve").status == 200 and answers(c) == 0
         body = {"question": question["id"], "values": {"environment": "staging"}}
         assert c.api("POST", f"/v1/operations/{call['id']}/approve", body, token=observer).status == 403

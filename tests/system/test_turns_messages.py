@@ -1,4 +1,4 @@
-"""Messages: who owns a stream, repeats, the queue of a scope, and a disk that is full while turns run."""
+"""Messages: owners of streams, repeats, the queue of a scope, and a full disk while turns run."""
 import concurrent.futures
 import os
 import subprocess

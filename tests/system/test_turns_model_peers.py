@@ -1,5 +1,5 @@
 """Whole turns with other people's model servers: aimock (npm) as OpenAI and as Anthropic, slow, with tool calls, cut, busy, and
-with its own view of our hang-up."""
+with its own record of our hang-up."""
 import pytest
 
 from harness.aimock import PATHS, Aimock
@@ -59,7 +59,7 @@ def test_a_turn_with_tools_goes_through(world, provider):
     ran, listed = c.results(f"tools-{provider}", turn)
     assert ran["ok"] and ran["result"]["result"]["stdout"] == "from a tool\n" and listed["ok"], (ran, listed)
     assert c.of_turn(f"tools-{provider}", turn)[-1]["text"] == "Both have run."
-    # The conversation goes on behind results of tools.
+    # The conversation continues after results of tools.
     turn = c.say(f"tools-{provider}", "hello", agent=provider)
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     c.check_scope(f"tools-{provider}")
@@ -78,7 +78,7 @@ def test_a_cancel_in_the_middle_of_a_stream_is_seen_by_the_server_and_the_text_i
     user, answer = c.of_turn(scope, turn)
     assert answer["interrupted"] and answer["text"] and ("word by word " * 200).startswith(answer["text"]), answer
     assert answer["text"] == "".join(e["data"]["text"] for e in c.events(turn, "text_delta"))
-    # The next turn tells the model of it, and the model takes that.
+    # The next turn mentions it to the model, and the model accepts that.
     turn = c.say(scope, "hello", agent=provider)
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     c.check_scope(scope)

@@ -1,4 +1,4 @@
-"""Every phase of a turn, stopped in every way: what is stored, how everything ended, that nothing lives on, and that the scope goes on."""
+"""Every phase of a turn, stopped in every way: the stored rows, the ends, that nothing lives on, and that the scope continues."""
 import signal
 
 import pytest
@@ -42,7 +42,7 @@ def world():
 
 
 def begin(c, **fields):
-    """A turn in each phase, each in its own scope; returns phase → turn once all are there."""
+    """Starts a turn in each phase, each in its own scope; returns phase → turn once all have reached it."""
     turns = {p: c.say("phase/" + p, p, **fields) for p in PHASES}
     results = lambda p: len(c.events(turns[p], "tool_result"))
     until(lambda: c.below(turns["silent"], kind="model_call", status="running"), "the model to be asked")
@@ -66,7 +66,7 @@ def kinds(c, phase, turn):
 
 
 def check_all(c, m, turns, status, reason, code, cancelled):
-    """What is stored in each phase; `code` of the results of calls that were stopped."""
+    """Checks the stored messages of each phase; `code` of the results of stopped calls."""
     for p, turn in turns.items():
         done = c.ended(turn)
         assert done["status"] == status, (p, done)
@@ -178,7 +178,7 @@ def test_an_end_of_the_controller_in_every_phase(world, sig):
     for p, turn in turns.items():
         done = c.ended(turn)
         assert done["status"] == "failed" and done["error"]["code"] == "interrupted" and done["stop"] is None, (p, done)
-    # What waits for a human only lives on; then it is stopped as any other.
+    # Only the turn that waits for a human survives; then it is stopped like any other.
     c.wait_status(waiting, "running")
     assert c.call(waiting, "exec")["status"] == "paused"
     assert [words(r)[0] for r in c.results("phase/approval", waiting)] == ["ok"]

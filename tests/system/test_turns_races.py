@@ -1,4 +1,4 @@
-"""A stop right behind a beginning: at the acceptance of a message, of a sub-agent, of a call, whatever has its actor by then."""
+"""A stop right after a beginning: at the acceptance of a message, of a sub-agent, of a call, before or after its actor exists."""
 import pytest
 
 from harness import processes
@@ -44,7 +44,7 @@ def test_a_stop_a_few_requests_behind_the_acceptance(world, text, target):
     for steps in range(0, 24, 2):
         scope = f"race/{steps}"
         turn = c.say(scope, text)
-        for _ in range(steps):  # so much later: as long as a request takes
+        for _ in range(steps):  # later by that many steps; one takes as long as a request
             c.healthy()
         if c.operation(turn)["status"] == "completed":
             assert text == "hello"

@@ -1,4 +1,4 @@
-"""What is recorded and told of turns is what happened: error codes, offsets, usage, the tool that runs, the ends of sub-agents, deadlines."""
+"""Records and events of turns match what happened: error codes, offsets, usage, the running tool, the ends of sub-agents, deadlines."""
 import pytest
 
 from harness.cluster import marker

@@ -1,4 +1,4 @@
-"""Sub-agents and single calls: a stop reaches all that lies below it, on any worker, and nothing beside it."""
+"""Sub-agents and single calls: a stop reaches everything below its target, on any worker, and nothing beside it."""
 import pytest
 
 from harness import processes
@@ -86,7 +86,7 @@ def test_a_cancelled_sub_agent_leaves_its_parent_running_with_a_cancelled_result
     assert c.ended(turn)["status"] == "completed", c.operation(turn)
     stopped, short = c.results("swarm", turn)
     assert short["ok"] and "That was short." in str(short), short
-    if target == "task":  # the far agent was told, and went on
+    if target == "task":  # the remote agent was told the result, and continued
         assert stopped["ok"] and "cancelled" in str(stopped) and c.operation(far["id"])["status"] == "completed", stopped
     else:
         assert stopped["cancelled"] and stopped["result"]["error"]["message"] == "Tool call cancelled by user.", stopped
@@ -115,7 +115,7 @@ def test_one_exec_is_cancelled_alone_and_those_behind_it_begin(world):
     until(lambda: processes.marked(m), "the command to run")
     calls = sorted(c.below(turn, kind="tool_call"), key=lambda o: o["seq"])
     assert [o["status"] for o in calls] == ["running", "pending", "pending"]
-    # A pending one alone, first: the others are not concerned.
+    # A pending call alone first: the others are not affected.
     done = c.cancel(operation=calls[1]["id"])
     assert done["status"] == "settled" and done["report"]["receipts"]["never_started"] == 1, done
     assert processes.marked(m) and c.operation(calls[0]["id"])["status"] == "running"

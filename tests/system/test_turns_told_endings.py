@@ -1,5 +1,5 @@
-"""What a model is told of work that did not come to its end, as both providers receive it: what was stopped is not asked again, what
-failed or was interrupted is unfinished, cut answers and unknown outcomes say so."""
+"""The report to a model of work that did not complete, as both providers receive it: stopped work is not requested again,
+failed or interrupted work is unfinished, cut answers and unknown outcomes are marked."""
 import json
 import os
 import sys
@@ -41,7 +41,7 @@ def asked(world, provider, scope, text):
 
 
 def told(world, provider, scope, text="hi"):
-    """The messages of the request that this text leads to."""
+    """The messages of the request that this text causes."""
     c, recorder = world
     turn = asked(world, provider, scope, text)
     request = recorder.newest()
@@ -67,7 +67,7 @@ def test_what_was_stopped_before_the_first_token_is_not_asked_again(world, provi
     assert c.cancel(operation=turn)["status"] == "settled"
     user, = told(world, provider, scope)
     in_order(whole(user), "delete the old backups, hang", CANCELLED, "hi")
-    # It stays so in the requests after it, and after a restart.
+    # The mark stays in the later requests, and after a restart.
     c.restart()
     messages = told(world, provider, scope, "and now")
     in_order(whole(messages[0]), "delete the old backups, hang", CANCELLED, "hi")
@@ -136,14 +136,14 @@ def test_a_call_of_which_nobody_knows_the_end_says_so(world, provider):
     messages = told(world, provider, scope)
     text = "\n\n".join(whole(m) for m in messages)
     in_order(text, "outcome unknown", CANCELLED, "hi")
-    # What was killed with proof is no such call.
+    # A call that was killed with proof is not one with an unknown outcome.
     scope = f"told/known/{provider}"
     turn = c.say(scope, 'call exec {"command":"sleep 1000"}', agent=provider)
     c.call(turn, "exec", "running")
     assert c.cancel(operation=turn)["report"]["proven"]
     text = "\n\n".join(whole(m) for m in told(world, provider, scope))
     assert "outcome unknown" not in text and "Tool call cancelled by user." in text, text
-    # What ran when quelld died is one.
+    # A call that ran when quelld died is one.
     scope = f"told/lost/{provider}"
     turn = c.say(scope, 'call exec {"command":"sleep 1000"}', agent=provider)
     c.call(turn, "exec", "running")

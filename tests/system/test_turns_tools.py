@@ -1,4 +1,4 @@
-"""Calls of one answer: who runs beside whom, timeouts, tools that will not die, and tools that only talk of being cancelled."""
+"""Calls of one answer: concurrency, timeouts, tools that do not die, and tools that only claim to be cancelled."""
 import datetime
 
 import pytest
@@ -107,7 +107,7 @@ def test_a_tool_that_ignores_its_signal_holds_up_neither_turn_nor_cancel(world):
     c.wait_event(turn, "turn_abort")
     following = c.next_message_is_taken("tools")
     assert processes.marked(m), "the tool was to outlive its turn"
-    # Nothing says that it is gone before it is.
+    # Nothing reports its end before it has ended.
     assert c.operation(turn)["status"] == "cancelling"
     cancel = c.api("GET", f"/v1/cancels/{answer.json['id']}").json
     assert cancel["status"] == "signalled" and cancel["report"]["unproven_total"] >= 1, cancel

@@ -1,4 +1,4 @@
-"""The threads on a stop's way are scheduled before all others, where that is allowed; what tasks run is not."""
+"""The threads on a stop's path are scheduled before all others, if that is permitted; the processes of tasks are not."""
 import os
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_some_threads_are_urgent_and_the_others_are_not():
             found = policies(pid)
             assert os.SCHED_FIFO in found and os.SCHED_OTHER in found, found
         guardian = children_of(c.workers["w1"].process.pid)[0]
-        assert policies(guardian) == [os.SCHED_OTHER]  # it clones all day long
+        assert policies(guardian) == [os.SCHED_OTHER]  # it clones continuously
 
 
 @pytest.mark.parametrize("level", levels())

@@ -1,4 +1,4 @@
-"""`user` of a task: a worker that runs as root runs it as somebody else, and still stops it with proof."""
+"""`user` of a task: a worker that runs as root runs the task as another user, and still stops it with proof."""
 import os
 import pwd
 import subprocess

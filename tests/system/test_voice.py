@@ -1,4 +1,4 @@
-"""The voice exchange with the real programs, by bytes from both sides: what is cancelled is never heard, and is a cancel in the ledger with proof."""
+"""The voice exchange with the real programs, by bytes from both sides: cancelled speech is never played, and is a cancel in the ledger with proof."""
 import json
 
 import pytest
@@ -204,7 +204,7 @@ def test_a_crash_leaves_the_exchange_interrupted(world):
     again.close()
 
 
-# ---- a brain of somebody else ------------------------------------------------------------------------------------
+# ---- a foreign brain ---------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def outside():
     with VoiceCluster(script("none"), voice='brain = "unix:DIRECTORY/brain.sock"') as c:
@@ -240,7 +240,7 @@ def test_a_brain_by_bytes(outside):
     client.cancelled()
     brain.wait(A9)
     brain.send(A1, "Too late.")
-    brain.send(A9)  # means nothing
+    brain.send(A9)  # has no meaning
     client.say("and now")
     brain.wait(A0, "and now")
     brain.send(A1, "Now.")
@@ -264,7 +264,7 @@ def test_a_brain_serves_one_client_at_a_time_and_outlives_it(outside):
     second = outside.client("talk/second")
     assert json.loads(second.wait(ERROR))["code"] == "no_brain"
     first.close()
-    brain.wait(A9)  # it left in the middle
+    brain.wait(A9)  # the client disconnected in the middle
     third = outside.client("talk/third")
     brain.wait(READY, count=2)
     third.say("hi")

@@ -1,4 +1,4 @@
-"""The voice exchange end to end, without stand-ins: espeak-ng speaks to it, pocketsphinx hears, a real tree dies with proof, espeak-ng answers."""
+"""The voice exchange end to end, without stand-ins: espeak-ng speaks to it, pocketsphinx recognises, a real tree dies with proof, espeak-ng answers."""
 import json
 import subprocess
 import wave
@@ -32,7 +32,7 @@ def world(tmp_path_factory):
         {"when": {"system": "Interrupted:"}, "text": "I stopped what you asked for."},
         {"steps": [{"calls": [{"name": "exec", "input": {"command": "while :; do sleep 1000; done #" + m}}]}]},
     ]
-    # What is heard is not what was said: each scope has one thing to do, whatever it hears.
+    # The recognised words differ from the spoken ones: each scope has one task, whatever is recognised.
     tale = tmp_path_factory.mktemp("tale") / "script.json"
     tale.write_text(json.dumps({"answers": [{"text": "Once upon a time there was a very long story. " * 20}]}))
     teller = f'[[models]]\nname = "tale"\nprovider = "scripted"\nbase_url = "{tale}"\n[[agents]]\nname = "teller"\nmodel = "tale"\n'

@@ -1,4 +1,4 @@
-"""Webhooks in both directions, with npm standardwebhooks as the other side: every event at least once, in order, well signed; messages taken in."""
+"""Webhooks in both directions, with npm standardwebhooks as the other side: every event at least once, in order, correctly signed; incoming messages accepted."""
 import itertools
 import json
 import os
@@ -35,7 +35,7 @@ class Receiver(Program):
         return [json.loads(line[4:]) for line in self.all("GOT ")]
 
     def taken(self):
-        """Those that were answered with 2xx: ids, in the order of their coming."""
+        """Deliveries that were answered with 2xx: ids, in the order of their arrival."""
         return [int(g["id"]) for g in self.got() if 200 <= g["status"] < 300]
 
     def send(self, url, body, id, **more):
@@ -61,7 +61,7 @@ secret_file = "WORKSPACE/secret"
             f.write(SECRET + "\n")
 
     def stored(self, after=0, **query):
-        """All events of the store behind `after`."""
+        """All events of the store after `after`."""
         found, cursor = [], after
         while cursor is not None:
             page = self.api("GET", f"/v1/events?after={cursor}&limit=1000" + "".join(f"&{k}={v}" for k, v in query.items())).json
@@ -70,7 +70,7 @@ secret_file = "WORKSPACE/secret"
         return [e for e in found if e["type"] != "audit"]
 
     def caught_up(self, receiver, after=0, **query):
-        """Once the receiver has taken all that is stored; its ids."""
+        """Waits until the receiver has accepted all stored events; returns its ids."""
         def look():
             stored = [int(e["id"]) for e in self.stored(after, **query)]
             return stored if stored and set(stored) <= set(receiver.taken()) else None
@@ -84,7 +84,7 @@ def world():
 
 
 def in_order(receiver):
-    """Whatever is delivered again, nothing overtakes: an id that is new is above all that came before it."""
+    """Repeats are allowed, but no event overtakes another: a new id is above all ids before it."""
     seen = []
     for g in receiver.got():
         assert g["good"], g
@@ -128,7 +128,7 @@ def test_a_receiver_that_is_down_slow_or_unwell_gets_everything_in_order(world):
     r.do("down")
     r.line("DOWN")
     turn = c.say("chat/mia", "one")
-    assert c.ended(turn)["status"] == "completed"  # nobody waits for a receiver
+    assert c.ended(turn)["status"] == "completed"  # the turn does not wait for a receiver
     r.do("up")
     r.line("LISTENS", 2)
     c.caught_up(r)
@@ -163,8 +163,8 @@ def test_nothing_is_lost_when_the_controller_is_killed(world):
     c.caught_up(r)
     in_order(r)
     twice = len(r.taken()) - len(set(r.taken()))
-    assert twice <= 4, twice  # what was on its way when it was killed
-    assert {"hook"} <= set(os.listdir(os.path.join(c.state, "webhooks"))) <= {"hook", "hook.new"}  # the latter is a write under way
+    assert twice <= 4, twice  # deliveries in flight when it was killed
+    assert {"hook"} <= set(os.listdir(os.path.join(c.state, "webhooks"))) <= {"hook", "hook.new"}  # the latter is an incomplete write
 
 
 def test_a_receiver_that_is_gone_is_left_alone_until_the_next_start(world):
@@ -200,7 +200,7 @@ def test_messages_come_in_signed_and_the_answer_goes_out(world):
     stop = r.send(url, {"text": "please stop", "author": {"id": "u2"}, "scope": "webhook/pager/room-1"}, "msg_3")
     assert stop["status"] == 200 and stop["json"]["decision"] == "cancel", stop
     assert c.ended(endless["json"]["turn"]["id"])["status"] == "cancelled"
-    c.restart()  # it remembers
+    c.restart()  # quelld remembers it
     again = r.send(url, {"text": "please stop", "author": {"id": "u2"}, "scope": "webhook/pager/room-1"}, "msg_3")
     assert again["json"]["duplicate"] is True, again
 

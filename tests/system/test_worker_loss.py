@@ -1,4 +1,4 @@
-"""Workers that are killed, frozen or cut off: their tasks die, the records say so with proof, and nothing runs twice."""
+"""Workers that are killed, frozen or cut off: their tasks die, the records show it with proof, and nothing runs twice."""
 import os
 import signal
 import subprocess

@@ -1,6 +1,6 @@
 // A machine that fails on demand, for LD_PRELOAD into one of the programs: file calls below one directory that fail,
-// and clocks that jump. What is to fail stands in a small shared file (QUELL_FAULTS_CONTROL) which the test changes
-// while the program runs; without it everything goes straight through. Raw system calls: nothing here needs libc's own.
+// and clocks that jump. The test sets the faults in a small shared file (QUELL_FAULTS_CONTROL) while the program runs;
+// without the file every call goes straight through. Raw system calls: nothing here needs libc's own.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -61,7 +61,7 @@ bool is_below(const char* path) {
   return directory_length > 0 && path && std::strncmp(path, directory, directory_length) == 0;
 }
 
-/// True: this call is the one that fails (errno is set).
+/// True if this call is the one that fails (errno is set).
 bool fails(const char* name, const char* path) {
   const auto n = ++page->seen;
   const auto nth = page->nth.load();
@@ -246,7 +246,7 @@ int timerfd_settime(int fd, int flags, const itimerspec* value, itimerspec* befo
   return 0;
 }
 
-/// Only the guardian, which has such a timer, is woken to look whether the clock has jumped.
+/// Wakes only the guardian, which has such a timer, to check whether the clock has jumped.
 int epoll_wait(int epoll, epoll_event* events, int most, int timeout) {
   while (boot_timer >= 0 && timeout < 0) {
     if (boot_offset() != boot_timer_offset) set_boot_timer();

@@ -1,4 +1,4 @@
-"""aimock (npm): both model APIs, slow on purpose, with its own view of who hung up."""
+"""aimock (npm): both model APIs, slow on purpose, with its own record of hang-ups."""
 import json
 import os
 import re

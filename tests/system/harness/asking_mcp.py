@@ -1,7 +1,7 @@
-"""An MCP server whose tools ask a human (elicitation): a program over stdio (asking_mcp.py; it writes what it sees into the file $SEEN),
+"""An MCP server whose tools ask a human (elicitation): a program over stdio (asking_mcp.py; it logs into the file $SEEN),
 and AskingWeb, the same over HTTP in version 2025-11-25 or 2026-07-28.
 
-`deploy` asks one question, `twice` a second one after the first, `both` two at once, `address` in a mode that nobody declared."""
+`deploy` asks one question, `twice` a second one after the first, `both` two at once, `address` in a mode that the client did not declare."""
 import http.server
 import json
 import os
@@ -30,14 +30,14 @@ def text(value):
 
 
 class Asking:
-    """The handshake versions: a question is a request, its answer a response."""
+    """The versions with a handshake: a question is a request, its answer a response."""
 
     def __init__(self, seen):
         self.seen, self.calls, self.asked, self.numbers, self.lock = seen, {}, {}, 0, threading.Lock()
         self.capabilities = None
 
     def take(self, message, say):
-        """`say` writes one message where this one came from."""
+        """`say` writes one message on the channel on which this one arrived."""
         with self.lock:
             method = message.get("method")
             if method is None:
@@ -85,7 +85,7 @@ class Asking:
 
 
 def stateless(message, seen):
-    """2026-07-28: what is asked is a result; the call comes again with the answers and the state."""
+    """2026-07-28: the question is a result; the call comes again with the answers and the state."""
     params, method = message["params"], message["method"]
     if method == "server/discover":
         seen("capabilities " + json.dumps(params["_meta"]["io.modelcontextprotocol/clientCapabilities"]))
@@ -150,7 +150,7 @@ class AskingWeb:
                 self.wfile.write(data)
 
             def stream(self, messages):
-                """Until an answer."""
+                """Blocks until an answer arrives."""
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
@@ -163,7 +163,7 @@ class AskingWeb:
                         if "method" not in message:
                             return
                 except OSError:
-                    pass  # the client has gone
+                    pass  # the client has disconnected
 
             def log_message(self, *_):
                 pass

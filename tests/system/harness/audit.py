@@ -1,4 +1,4 @@
-"""The audit after load and faults: store, API, worker inventories and /proc must tell the same story."""
+"""The audit after load and faults: store, API, worker inventories and /proc must agree."""
 import os
 import sqlite3
 import uuid
@@ -44,7 +44,7 @@ def settle(c, marker, scope, seconds=60):
 
 
 def check_records(c, accepted, cancels):
-    """Store and API know all that was accepted and say the same; everything is terminal, once."""
+    """Store and API contain every accepted operation and agree; everything is terminal, once."""
     shown = {o["id"]: o for o in c.operations()}
     rows, stored_cancels, ends = read_store(c.state)
     missing = [i for i in accepted if i not in shown]
@@ -78,14 +78,14 @@ def all_cancels(c):
 
 
 def check_runs(shown, runs):
-    """What the tasks themselves wrote down: each ran at most once, and none that is said to have never started."""
+    """The tasks' own records: each ran at most once, and none that is reported as never started."""
     ran = Counter(processes.read(runs).decode().split())
     assert not [i for i, times in ran.items() if times > 1], "an operation ran twice"
     assert not [i for i in ran if i in shown and (shown[i]["stop"] or {}).get("receipt") == "never_started"], "it ran, and is said to be never started"
 
 
 def check_workers(c):
-    """The guardians have no child, their cgroups no child and no process; nobody of ours has a zombie."""
+    """The guardians have no child, their cgroups no child and no process; none of our processes has a zombie."""
     for w in c.workers.values():
         guardian = guardian_of(w.process.pid)
         assert guardian, f"worker {w.name} has no guardian"

@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium through Playwright) that a test tells what to do, in JavaScript, a step at a time."""
+"""A real browser (Debian's Chromium through Playwright) that a test drives step by step, in JavaScript."""
 import json
 import os
 import shutil
@@ -16,7 +16,7 @@ class BrowserFailed(AssertionError):
 
 
 class Browser:
-    """`with Browser(url) as b: b("await page.goto(args.url)")`. At its end nothing may have gone wrong on any page (see driver.mjs)."""
+    """`with Browser(url) as b: b("await page.goto(args.url)")`. At its end it fails if an error occurred on any page (see driver.mjs)."""
 
     def __init__(self, url):
         self.url = url
@@ -61,12 +61,12 @@ class Browser:
             await page.setViewportSize({ width: 1360, height: 860 });
             await page.emulateMedia({ colorScheme: 'light' });""")
 
-    # ---- words of the tests ----------------------------------------------------------------------------------------
+    # ---- steps of the tests ----------------------------------------------------------------------------------------
     def go(self, path):
         self("await page.goto(args.url + args.path)", path=path)
 
     def sees(self, text, where="body"):
-        """Waits until the text is shown there; fails with what is."""
+        """Waits until the text is shown; the failure shows the page's text."""
         try:
             self("await page.locator(args.where).filter({ hasText: args.text }).first().waitFor()", text=text, where=where)
         except BrowserFailed:
@@ -79,14 +79,14 @@ class Browser:
         self("await page.locator(args.within).getByRole('button', { name: args.name }).first().click()", name=name, within=within)
 
     def sign_in(self, cluster, token=None):
-        """By a link, as `quell console` prints it."""
+        """Signs in by a link, as `quell console` prints it."""
         made = cluster.api("POST", "/v1/sessions/links", {}, token=token)
         assert made.status == 201, made.body
         self.go(made.json["path"])
         self.sees("quell", "nav")
 
     def flaws(self):
-        """What axe-core finds that is serious or worse."""
+        """The serious and critical findings of axe-core."""
         with open(os.path.join(CONSOLE, "node_modules/axe-core/axe.min.js")) as f:
             axe = f.read()
         return self("""await page.evaluate(args.axe);

@@ -22,7 +22,7 @@ SANITIZER = re.compile(r"(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime
 
 
 def die_with_us():
-    """For a child, before its exec: a test that is killed takes its cluster along. Start clusters from the main thread."""
+    """For a child, before its exec: the cluster dies with a test that is killed. Start clusters from the main thread."""
     LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
@@ -85,7 +85,7 @@ class Cluster:
         client = os.path.join(self.state, "client.json")
         if os.path.exists(client):
             os.unlink(client)
-        # The same ports over restarts, as on a real host: workers and clients come back to them.
+        # The same ports over restarts, as on a real host: workers and clients reconnect to them.
         if self.ports is None:
             self.ports = free_ports(3)
         http_port, control, bulk = self.ports
@@ -155,7 +155,7 @@ class Cluster:
             end(self.controller)
 
     def check_no_sanitizer_spoke(self):
-        """Programs built with sanitizers write what they find into their logs; nothing else ever looks there."""
+        """Programs built with sanitizers write their findings into their logs; only this check reads them."""
         for name in os.listdir(self.directory):
             if name.endswith(".log"):
                 text = processes.read(os.path.join(self.directory, name)).decode(errors="replace")
@@ -163,7 +163,7 @@ class Cluster:
                 assert not found, f"{name}:\n" + text[found.start():found.start() + 6000]
 
     def check_nothing_left(self):
-        """No program of this cluster, no cgroup of its workers, no file."""
+        """Fails if a program of this cluster, a cgroup of its workers or a file is left."""
         state_ids = [processes.read(os.path.join(w.state, "state_id")).decode().strip()[:8] for w in self.workers.values()]
         until(lambda: not processes.marked(self.directory), "every process of the cluster to be gone")
         for s in filter(None, state_ids):
@@ -273,12 +273,12 @@ def free_ports(count):
 
 
 def marker(word="m"):
-    """A text that stands in no other command line of this machine."""
+    """A text that no other command line on this machine contains."""
     return f"quellmark-{word}-{uuid.uuid4().hex[:12]}"
 
 
 def levels():
-    """The containment levels that this machine can do, by the worker's own probe."""
+    """The containment levels of this machine, by the worker's own probe."""
     out = subprocess.run([f"{BIN}/quell-worker", "probe"], capture_output=True, check=True).stdout
     strongest = json.loads(out)["level"]
     return {"cgroup+pidns": ["cgroup+pidns", "cgroup", "pidns", "group"], "cgroup": ["cgroup", "group"], "pidns": ["pidns", "group"]}.get(

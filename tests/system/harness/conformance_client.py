@@ -1,6 +1,6 @@
 """The client that the public conformance suite starts (test_mcp_conformance.py): `conformance_client.py URL` lists the tools of that
-server with our client (mcp_probe) and calls each of them, with inputs that its schema allows. Where a login is wanted it is the browser:
-the suite's authorization servers let everybody in and redirect at once."""
+server with our client (mcp_probe) and calls each of them, with inputs that its schema allows. If a login is needed it acts as the browser:
+the suite's authorization servers accept everyone and redirect at once."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ def value_for(schema):
 
 
 def planned_calls(schemas):
-    """What the scenario wants called, or else each tool once; one that wants a schema back gets that of another tool."""
+    """The calls of the scenario, or else each tool once; a tool that needs a schema as its input gets that of another tool."""
     if CONTEXT.get("toolCalls"):
         return [(c["name"], c.get("arguments", {})) for c in CONTEXT["toolCalls"]]
     calls = []
@@ -72,7 +72,7 @@ class Talk:
         return found
 
     def logged_in(self, said):
-        """Whether it was a login that was missing, and there is one now."""
+        """Logs in if the call failed for a missing login; true if it did."""
         if "mcp_login_needed" not in said[-1] or self.logins == self.MOST_LOGINS:
             return False
         self.logins += 1
@@ -96,7 +96,7 @@ def main():
         for number, (name, arguments) in enumerate(planned_calls(schemas)):
             ends = (f"finished c{number} ", f"failed c{number} ", f"question c{number} ")
             said = talk.insist(f"call c{number} {name} {json.dumps(arguments)}", *ends)
-            while said and said[-1].startswith("question "):  # a human who agrees to everything, and gives no values
+            while said and said[-1].startswith("question "):  # a human who accepts every question and gives no values
                 said = talk.say(f"answer c{number} {said[-1].split(' ')[2]} accept {{}}", *ends)
         probe.stdin.close()
         talk.lines(("end",))

@@ -1,4 +1,4 @@
-"""A Discord on loopback, in Node, judged and fed by Discord's own libraries where there are some."""
+"""A Discord on loopback, in Node, judged and fed by Discord's own libraries where they exist."""
 import itertools
 import json
 import os
@@ -32,12 +32,12 @@ class FakeDiscord(Program):
         self.say(json.dumps({"do": what, **more}))
 
     def found(self, word, **like):
-        """All that it saw under this word, whose fields are as given."""
+        """All logged events of this kind whose fields have the given values."""
         seen = [json.loads(line[len(word) + 1:]) for line in self.all(word + " ")]
         return [s for s in seen if all(s.get(k) == v for k, v in like.items())]
 
     def see(self, word, count=1, seconds=20, **like):
-        """The count-th of those."""
+        """The count-th such event."""
         return until(lambda: (self.found(word, **like)[count - 1:count] or [None])[0], f"{count} of {word} {like}; there are {self.lines[-15:]}", seconds)
 
     def message(self, text, mention=True, direct=False, **fields):
@@ -52,7 +52,7 @@ class FakeDiscord(Program):
         self.do("edit", id=id, fields={"content": "<@1000> " + text, "edited_timestamp": stamp})
 
     def standing(self, id):
-        """A message of quelld's as it stands now: content and components."""
+        """The present state of one of quelld's messages: content and components."""
         made = next(m for m in self.found("MADE") if m["id"] == id)
         edits = [r["body"] for r in self.found("REST", method="PATCH", status=200) if r["path"].endswith("/messages/" + id)]
         posts = [r["body"] for r in self.found("REST", method="POST", status=200) if r["body"].get("nonce") == made["nonce"]]
@@ -62,7 +62,7 @@ class FakeDiscord(Program):
         return [self.standing(m["id"]) for m in self.found("MADE")]
 
     def interact(self, cluster, body, **more):
-        """Signed as Discord signs; the answer that quelld gave, and what Discord's own library thinks of the signature."""
+        """Signs as Discord signs; returns quelld's answer, and the verdict of Discord's own library on the signature."""
         tag = next(self.tags)
         self.do("interact", tag=tag, url=cluster.url + "/v1/chat/discord/interactions", body=body, **more)
         return self.see("ANSWER", tag=tag)
@@ -73,16 +73,16 @@ class FakeDiscord(Program):
         return self.see("ANSWER", tag=tag)
 
     def posts(self, **like):
-        """Messages that were really created: [(id, content)]; each once, however often it was asked for."""
+        """Messages that were really created: [(id, content)]; each once, however often quelld requested it."""
         return [r for r in self.found("REST", method="POST", status=200, **like) if "/messages" in r["path"]]
 
     def shown(self):
-        """Content and components of every message of quelld's, as a reader of the channel sees them last."""
+        """Content and components of every message of quelld, as a reader of the channel sees them now."""
         return self.all_standing()
 
 
 def interaction(kind=2, id=None, user="5", channel="7", **data):
-    """The body of a command (2) or a button (3) that somebody, else Mia, uses in a channel, else 7."""
+    """The body of a command (2) or a button (3) used by `user` (default Mia) in `channel` (default 7)."""
     name = {"5": "mia"}.get(user, "user" + user)
     return {"id": id or str(2000 + next(IDS)), "type": kind, "application_id": "8", "token": "tok-en_1", "version": 1, "guild_id": "9", "channel_id": channel,
             "member": {"nick": None, "user": {"id": user, "username": name, "global_name": name.capitalize()}}, "data": data}

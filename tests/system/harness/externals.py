@@ -1,4 +1,4 @@
-"""A runtime of somebody else's: registers external operations, reports on them, listens to its session."""
+"""A foreign runtime: registers external operations, reports on them, listens to its session."""
 import json
 import os
 import threading
@@ -14,7 +14,7 @@ from .waiting import until
 
 
 class ExternalCluster(Cluster):
-    """A cluster and, spoken over HTTP, the owner's side of external operations."""
+    """A cluster and, over HTTP, the owner's side of external operations."""
 
     def __init__(self, **options):
         options.setdefault("workers", 0)
@@ -36,7 +36,7 @@ class ExternalCluster(Cluster):
         return self.api("POST", f"/v1/operations/{id}/{word}", {} if body is None else body, token=token)
 
     def stage(self, now, scope="s", **fields):
-        """An operation in that state of the table."""
+        """Creates an operation in that state of the table."""
         id = self.register(scope, start="later" if now == "pending" else "now", **fields)["id"]
         if now == "cancelling":
             self.cancel(operation=id, wait="fenced")
@@ -60,7 +60,7 @@ class ExternalCluster(Cluster):
 
 
 class SignalStream:
-    """An SSE stream that is read by a thread; `signals` grows."""
+    """An SSE stream that a thread reads; `signals` grows."""
 
     def __init__(self, cluster, path, token=None):
         url = urllib.parse.urlsplit(cluster.url)

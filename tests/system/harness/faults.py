@@ -16,7 +16,7 @@ SECOND, HOUR, DAY, YEAR = 10**9, 3600 * 10**9, 86400 * 10**9, 365 * 86400 * 10**
 
 
 def built(name):
-    """A test-only program or library of the build: beside the tests of the build that QUELL_BIN belongs to."""
+    """A test-only program or library of the build, which lies beside the tests of the build of QUELL_BIN."""
     path = os.path.join(os.environ.get("QUELL_FAULTS", os.path.join(BIN, "..", "tests", "system")), name)
     if not os.path.exists(path):
         pytest.skip(f"{path} is not built (target quell_faulty_machine, quell_jumping_guardian)")
@@ -24,13 +24,13 @@ def built(name):
 
 
 def sanitizers(program):
-    """The sanitizer runtime that a program links, which must be loaded before anything else."""
+    """The sanitizer runtime that a program links; it must be loaded before all other libraries."""
     lines = subprocess.run(["ldd", program], capture_output=True).stdout.decode().splitlines()
     return [line.split()[2] for line in lines if "libasan" in line or "libtsan" in line]
 
 
 class Machine:
-    """What the preloaded library does in the programs that were started with `environment()` or `prefix()`."""
+    """Controls the preloaded library in the programs that were started with `environment()` or `prefix()`."""
 
     def __init__(self, directory="", program="quelld"):
         self.directory, self.program = directory, program
@@ -108,7 +108,7 @@ class FaultyCluster(Cluster):
         return super().add_worker(name, flags, wait, prefix)
 
     def guardian(self):
-        """A guardian is started with an empty environment: a script gives it the machine."""
+        """A guardian starts with an empty environment, so a script adds the machine's variables."""
         path = os.path.join(self.directory, "guardian.sh")
         if not os.path.exists(path):
             given = " ".join(f"{k}={v}" for k, v in self.worker_machine.variables().items())

@@ -21,7 +21,7 @@ def certificate(folder, name="localhost"):
 
 
 class Ngircd:
-    """Listens on loopback: a plain port, and one with TLS if there is a certificate."""
+    """Listens on loopback: a plain port, and a TLS port if there is a certificate."""
 
     def __init__(self, folder, password="", tls=None, more=""):
         self.program = shutil.which("ngircd", path=os.environ["PATH"] + ":/usr/sbin")
@@ -66,7 +66,7 @@ class Ngircd:
 
 
 class Client:
-    """A person on IRC: what is said to it is in `lines`."""
+    """A person on IRC: received lines are in `lines`."""
 
     def __init__(self, port, nick, *channels, password=""):
         self.nick, self.lines, self.raw = nick, [], b""
@@ -114,7 +114,7 @@ class Client:
         self.send(f"PRIVMSG {target} :{text}")
 
     def texts(self, by="clanky", target=None, since=0):
-        """What `by` said, to anybody or only to `target`."""
+        """Messages of `by`, to anyone or only to `target`."""
         said = [line.split(" ", 3) for line in list(self.lines)[since:] if line.startswith(f":{by}!") and " PRIVMSG " in line]
         return [words[3][1:] for words in said if target in (None, words[2])]
 
@@ -138,7 +138,7 @@ class Client:
 
 
 class SaslServer:
-    """As little of an IRC server as a SASL login needs. `logins` = what came, `in` = who is registered."""
+    """The minimum of an IRC server for a SASL login. `logins` = received logins, `in` = registered names."""
 
     def __init__(self, password):
         self.expected = base64.b64encode(b"\0clanky\0" + password.encode()).decode()

@@ -1,4 +1,4 @@
-"""Streamable HTTP in front of `quell mcp`, which speaks on standard input and output: for suites that test servers over HTTP only."""
+"""Streamable HTTP in front of `quell mcp`, which uses standard input and output: for suites that test servers over HTTP only."""
 import contextlib
 import http.server
 import json
@@ -28,7 +28,7 @@ class Session:
                 self.arrived.notify_all()
 
     def pass_on(self, message):
-        """The answer, if it is a request."""
+        """Sends the message; returns the answer if it is a request."""
         with self.writing:
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()
@@ -89,7 +89,7 @@ class Bridge(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def bridge(cluster, scope):
-    """The URL of `quell mcp --scope SCOPE`; each session is a process of its own."""
+    """The URL of `quell mcp --scope SCOPE`; each session is its own process."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bridge)
     server.daemon_threads = True
     server.cluster, server.scope, server.sessions = cluster, scope, {}

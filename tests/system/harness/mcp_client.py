@@ -1,4 +1,4 @@
-"""`quell mcp` and, written by hand, the client at its other end: requests by number, answers as they come."""
+"""`quell mcp` and, written by hand, the client at its other end: requests by number, answers as they arrive."""
 import json
 import re
 import subprocess
@@ -20,7 +20,7 @@ class McpServer:
     def __init__(self, cluster, *flags, env=None, version=VERSION, command=None, handshake=True, cwd=None, reads=True):
         self.cluster = cluster
         words = command or [f"{BIN}/quell", "mcp", *flags]
-        # Bytes: a test may send what is no text. Its own session: what signals a test sends hit this server alone.
+        # Bytes: a test can send invalid text. Its own session: a signal of the test reaches this server alone.
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd or cluster.directory,
                                         env=env or cluster.environment())
         cluster.clients.append(self.process)
@@ -81,14 +81,14 @@ class McpServer:
         return self.ask("tools/call", {"name": tool, "arguments": arguments})
 
     def call(self, tool, seconds=70, **arguments):
-        """The result, whatever it says."""
+        """The result, whether it is an error or not."""
         result = self.answer(self.begin(tool, **arguments), seconds)
         assert len(result["content"]) == 1 and result["content"][0]["type"] == "text", result
         assert len(text(result)) <= 2000, text(result)
         return result
 
     def do(self, tool, **arguments):
-        """What a call gives that works: its structured content."""
+        """The structured content of a call that must succeed."""
         result = self.call(tool, **arguments)
         assert result["isError"] is False, text(result)
         return result["structuredContent"]
@@ -97,7 +97,7 @@ class McpServer:
         return self.do("quell_run", command=list(command), **arguments)
 
     def own(self):
-        """Its own operation."""
+        """The server's own operation."""
         line = until(lambda: next((x for x in self.log if "lies below operation" in x), None), f"the registration; the log says {self.log[-5:]}")
         tail = line.rsplit(" ", 1)[1]
         return next(o for o in self.cluster.operations(kind="external") if o["id"].endswith(tail))
@@ -136,7 +136,7 @@ def text(result):
 
 
 def stopped_text(reason):
-    """What every call answers after a user's stop."""
+    """The answer of every call after a user's stop."""
     return f"Cancelled by user: {reason}. {AGAIN}"
 
 

@@ -1,4 +1,4 @@
-"""What a program holds: descriptors, threads, memory. Taken again and again at rest, so that growth shows."""
+"""Resources of a program: descriptors, threads, memory. Measured repeatedly at rest, so that growth shows."""
 import os
 
 from . import processes
@@ -7,7 +7,7 @@ from .faults import sanitizers
 from .processes import descriptors, guardian_of
 
 KIB = 1024
-SANITIZED = bool(sanitizers(os.path.join(BIN, "quelld")))  # its allocator keeps what was freed
+SANITIZED = bool(sanitizers(os.path.join(BIN, "quelld")))  # its allocator keeps freed memory
 
 
 def program(pid):
@@ -26,13 +26,13 @@ def cluster(c):
 
 
 class Growth:
-    """Compares measures at rest of the same process lives."""
+    """Compares measures at rest of the same processes."""
 
-    # What may differ at rest: a connection that is just being closed, an idle thread of a pool, what the allocator keeps after a burst.
+    # Permitted differences at rest: a connection that is being closed, an idle thread of a pool, memory that the allocator keeps after a burst.
     DESCRIPTORS, THREADS, BURST = 6, 2, 8 << 20
-    # A worker keeps these for its connections, from the first start of a session on.
+    # A worker keeps these for its connections, from the first start of a session.
     RESERVE = 8
-    # quelld also holds pages of its store, at most this much, and what it remembers of recent operations and cancels.
+    # quelld also keeps pages of its store, at most this much, and its caches of recent operations and cancels.
     PAGES, RECENT = 40 << 20, 1 * KIB
 
     def __init__(self):

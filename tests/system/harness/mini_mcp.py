@@ -1,4 +1,4 @@
-"""An MCP server on stdio with two tools: `meta` answers the `_meta` that it was called with, `stuck` never answers, whatever it is told."""
+"""An MCP server on stdio with two tools: `meta` returns the `_meta` of its call, `stuck` never answers and ignores everything."""
 import json
 import sys
 

@@ -1,4 +1,4 @@
-"""A model server for both providers that keeps every request. What the newest paragraph of the newest user message contains decides the answer:
+"""A model server for both providers that keeps every request. The newest paragraph of the newest user message decides the answer:
 `hang` nothing, `half` a beginning and then nothing, `refuse` an error 400, `call NAME {…}` a tool call, anything else a short answer."""
 import json
 import re
@@ -72,7 +72,7 @@ class ModelRecorder:
         say.end(bool(call))
 
     def hold(self, to):
-        """Until the client goes."""
+        """Blocks until the client disconnects."""
         to.connection.settimeout(0.05)
         while not self.over.is_set():
             try:

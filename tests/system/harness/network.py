@@ -1,4 +1,4 @@
-"""Bad networks between workers and controller: a relay that delays, withholds, cuts and drops; and network namespaces whose packets get lost."""
+"""Bad networks between workers and controller: a relay that delays, withholds, cuts and drops; and network namespaces that lose packets."""
 import base64
 import os
 import selectors
@@ -25,10 +25,10 @@ class Stream:
 
 
 class Relay:
-    """Listens on `host` at the ports of a controller on 127.0.0.1 and passes on, as badly as it is told. Thread of its own.
+    """Listens on `host` at the ports of a controller on 127.0.0.1 and forwards with the configured faults. Has its own thread.
 
-    Each direction: `delay` seconds, `hold` (bytes are taken and kept, as a cut does to TCP: they come late, when it heals). `refuse`: new
-    connections are closed at once; `mute`: they are taken and nothing ever comes of them."""
+    Each direction: `delay` seconds, `hold` (bytes are accepted and kept, as a cut does to TCP: they arrive late, after it heals). `refuse`: new
+    connections are closed at once; `mute`: they are accepted and nothing is forwarded."""
 
     def __init__(self, host, ports):
         self.delay = {UP: 0.0, DOWN: 0.0}
@@ -73,18 +73,18 @@ class Relay:
         self.set(hold=True, ways=ways or (UP, DOWN))
 
     def heal(self):
-        """All that was held back leaves now, late."""
+        """All held bytes leave now, late."""
         self.set(delay=0.0, hold=False, refuse=False, mute=False)
 
     def reset(self):
-        """Every connection ends at once, with what was held back; both ends hear it."""
+        """Every connection ends at once and loses its held bytes; both ends are notified."""
         with self.lock:
             for stream in list(self.streams):
                 self.drop(stream)
         self.wake_write.send(b"x")
 
     def forget(self):
-        """Half open: the controller's side is closed, the worker is told nothing; what either says is lost."""
+        """Half open: the controller's side is closed, the worker is not notified; bytes from either side are lost."""
         with self.lock:
             for stream in list(self.streams):
                 worker, controller = (stream.source, stream.sink) if stream.direction == UP else (stream.sink, stream.source)
@@ -209,7 +209,7 @@ class Relay:
 
 
 def reset(s):
-    """An RST, not an orderly end."""
+    """Sends an RST, not an orderly end."""
     try:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
@@ -222,7 +222,7 @@ def close(s):
 
 
 def rejoin(path, host):
-    """Rewrites a join line (protocol/join.cpp) so that its worker goes to `host`."""
+    """Rewrites a join line (protocol/join.cpp) so that its worker connects to `host`."""
     with open(path) as f:
         text = f.read().strip()
     data = base64.urlsafe_b64decode(text[5:] + "=" * (-len(text[5:]) % 4))
@@ -294,12 +294,12 @@ class Namespace:
         return ["ip", "netns", "exec", self.name]
 
     def loss(self, share, way):
-        """This share of the packets of one way is lost: 0 to 1. By a tc filter with a random number, as the kernel has no netem."""
+        """This share of the packets of one direction is lost: 0 to 1. By a tc filter with a random number, as the kernel has no netem."""
         run, device = (self.run, self.name + "a") if way == UP else (self.inside, self.name + "b")
         subprocess.run([*([] if way == UP else self.prefix()), "tc", "qdisc", "del", "dev", device, "ingress"], capture_output=True)
         if share > 0:
             below = int((1 - min(share, 1)) * 0xffffffff)
-            # ld #random; jgt #below: match and be sent back where nobody wants it; else pass.
+            # ld #random; jgt #below: match and be sent to an address without a receiver; else pass.
             code = f"4,32 0 0 4294963256,37 0 1 {below},6 0 0 4294967295,6 0 0 0"
             run("tc", "qdisc", "add", "dev", device, "ingress")
             run("tc", "filter", "add", "dev", device, "ingress", "protocol", "ip", "bpf", "bytecode", code, "action", "mirred", "egress", "redirect",

@@ -1,5 +1,5 @@
-"""An MCP server over HTTP (2025-11-25, without sessions) that wants a login, and the authorization server for it: a strict one, which
-notes in `wrong` whatever a client must not do. One address for both; `browse` is the person who lets quell in."""
+"""An MCP server over HTTP (2025-11-25, without sessions) that requires a login, and its strict authorization server, which
+records in `wrong` every violation by a client. One address for both; `browse` is the person who grants quell access."""
 import base64
 import hashlib
 import secrets
@@ -18,12 +18,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class OauthMcp(WebService):
-    """`life`: seconds that a token is good for, as told. `good`: the tokens that the server takes now."""
+    """`life`: the announced lifetime of a token in seconds. `good`: the tokens that the server accepts now."""
 
     def __init__(self, life=3600):
         self.life, self.good, self.refresh, self.codes, self.clients = life, set(), set(), {}, {}
         self.grants, self.refuses, self.scope, self.issued, self.tokens = [], False, "tools:use", [], []
-        self.iss = None  # instead of its own, in redirects
+        self.iss = None  # an issuer for redirects, instead of its own
         super().__init__()
 
     @property
@@ -39,7 +39,7 @@ class OauthMcp(WebService):
         return self.base + "/as"
 
     def expire(self):
-        """The access tokens are not taken any more."""
+        """The access tokens are not accepted any more."""
         with self.lock:
             self.good.clear()
 
@@ -113,7 +113,7 @@ class OauthMcp(WebService):
         if fields.get("grant_type") == "refresh_token":
             if fields.get("refresh_token") not in self.refresh:
                 return 400, {}, {"error": "invalid_grant"}
-            self.refresh.discard(fields["refresh_token"])  # each is good for once
+            self.refresh.discard(fields["refresh_token"])  # each is valid once
         else:
             asked = self.codes.pop(fields.get("code"), None)
             proof = base64.urlsafe_b64encode(hashlib.sha256(fields.get("code_verifier", "").encode()).digest()).decode().rstrip("=")
@@ -127,7 +127,7 @@ class OauthMcp(WebService):
 
 
 def browse(url):
-    """Where the browser ends: the page there, or the address if nobody listens."""
+    """The browser's last page, or its address if no server listens there."""
     try:
         urllib.request.build_opener(NoRedirect).open(url, timeout=10).close()
     except urllib.error.HTTPError as answer:

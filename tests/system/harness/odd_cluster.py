@@ -1,4 +1,4 @@
-"""A cluster with one MCP server of our own that misbehaves (odd_mcp.py), and an agent that may use it."""
+"""A cluster with one misbehaving MCP server of our own (odd_mcp.py), and an agent that may use it."""
 import os
 import sys
 
@@ -33,7 +33,7 @@ class OddCluster(TurnCluster):
         return self.say(scope, text, agent="peer")
 
     def asked(self, text, *answers, scope="odd", seconds=30):
-        """The results of a turn that went well."""
+        """The results of a turn that must complete."""
         turn = self.ask(text, *answers, scope=scope)
         assert self.ended(turn, seconds)["status"] == "completed", self.operation(turn)
         return self.results(scope, turn)

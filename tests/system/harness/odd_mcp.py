@@ -1,4 +1,4 @@
-"""An MCP server over stdio with one oddity. odd_mcp.py ODDITY [MARKER]; it writes what it sees into the file $SEEN, if that is set."""
+"""An MCP server over stdio with one oddity. odd_mcp.py ODDITY [MARKER]; it logs into the file $SEEN, if that is set."""
 import json
 import os
 import subprocess
@@ -53,7 +53,7 @@ def result(request):
 
 
 seen(f"start {os.getpid()}")
-if oddity == "parent":  # with a child that leaves its session
+if oddity == "parent":  # has a child that leaves its session
     subprocess.Popen(["sh", "-c", "while :; do sleep 1000; done", "ODD-CHILD", *sys.argv[2:]],
                      start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 if oddity == "short":
@@ -65,7 +65,7 @@ for line in sys.stdin:
     method = message.get("method")
     if method == "notifications/cancelled":
         seen(f"cancelled {message['params']['requestId']}")
-        if message["params"]["requestId"] in late:  # it says so all the same
+        if message["params"]["requestId"] in late:  # it answers nevertheless
             say(json.dumps({"jsonrpc": "2.0", "id": message["params"]["requestId"], **late[message["params"]["requestId"]]}))
     if "id" not in message or not answers:
         continue

@@ -1,4 +1,4 @@
-"""Holds real answers (and the requests that were taken) against the OpenAPI document that the same quelld serves."""
+"""Checks real answers (and accepted requests) against the OpenAPI document that the same quelld serves."""
 import json
 import re
 import urllib.parse
@@ -10,7 +10,7 @@ METHODS = ("get", "post", "delete", "put", "patch")
 
 
 class Document:
-    """`check` raises AssertionError for an answer that the document does not promise; `seen` remembers what was checked."""
+    """`check` raises AssertionError for an answer that the document does not describe; `seen` lists the checked answers."""
 
     def __init__(self, text):
         self.json = json.loads(text)
@@ -72,7 +72,7 @@ class Document:
         assert not unknown, f"{where}: {unknown} are not in the document"
 
     def undescribed(self, schema, value, at):
-        """Members that the server sends and the document does not know."""
+        """Members that the server sends and the document does not describe."""
         schema = self.resolved(schema)
         for some in ("oneOf", "anyOf"):
             fitting = [s for s in schema.get(some, ()) if VALIDATOR(s, resolver=self.resolver).is_valid(value)]
@@ -92,7 +92,7 @@ class Document:
 
 
 def checked(cluster):
-    """Every answer that this cluster gives from now on through `cluster.api` is checked; returns the document."""
+    """Checks every answer of this cluster through `cluster.api` from now on; returns the document."""
     document = Document(cluster.api("GET", "/v1/openapi.json").body)
     plain = cluster.api
 

@@ -1,4 +1,4 @@
-"""A worker spoken by hand over ZeroMQ and msgpack: whatever key, session and bytes a test wants."""
+"""A worker played by hand over ZeroMQ and msgpack: with any key, session and bytes."""
 import os
 import time
 import uuid
@@ -28,7 +28,7 @@ def raw_id(text):
 
 
 class Peer:
-    """A DEALER with an own CURVE key, on the control socket or on the bulk one."""
+    """A DEALER with its own CURVE key, on the control socket or on the bulk one."""
 
     def __init__(self, cluster, keys=None, bulk=False):
         self.public, self.secret = keys or zmq.curve_keypair()
@@ -74,11 +74,11 @@ class Peer:
         return found[0]
 
     def hello(self, session, state=b"state", slots=1):
-        """The fields of a hello that is taken."""
+        """The fields of a valid hello."""
         return [1, "0.1.0", None, 0, 0, "boot", state.decode(), fresh_id(), session, slots, {}, 0, [], "evil.example", [], []]
 
     def joins(self, slots=1):
-        """A live session; its id."""
+        """Opens a live session; returns its id."""
         session = fresh_id()
         self.send(session, 0, HELLO, self.hello(session, slots=slots))
         self.receive_tag(WELCOME)

@@ -1,4 +1,4 @@
-"""Other people's programs from npm, installed once per build folder, and programs that are spoken to in lines."""
+"""Other people's programs from npm, installed once per build folder, and programs that talk in lines."""
 import contextlib
 import os
 import shutil
@@ -15,8 +15,8 @@ BIN = os.environ.get("QUELL_BIN", "")
 
 
 def installed(name, packages):
-    """The folder that holds their node_modules; skips the test where they cannot be had. A second installer at the same
-    time loses the race and uses the first one's."""
+    """The folder that contains their node_modules; skips the test if they cannot be installed. A second concurrent installer
+    loses the race and uses the first one's."""
     home = os.path.join(os.path.dirname(BIN), "peers", name)
 
     def complete():
@@ -37,7 +37,7 @@ def installed(name, packages):
         if not complete():
             os.rename(fresh, home)
     except (subprocess.TimeoutExpired, OSError):
-        pass  # looked at below
+        pass  # checked below
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     if not complete():
@@ -54,7 +54,7 @@ def program_of(home, package):
     return os.path.join(home, "node_modules", "@modelcontextprotocol", package, "dist", "index.js")
 
 
-# server-everything's listen() names no address, which would be every one; all that is listened on is made loopback.
+# server-everything calls listen() without an address, which means every interface; this restricts all listeners to loopback.
 LOOPBACK_ONLY = """
 const net = require('node:net');
 const listen = net.Server.prototype.listen;
@@ -73,7 +73,7 @@ def answers_at(port):
 
 @contextlib.contextmanager
 def everything_on_the_web(home, folder, port=None):
-    """server-everything over HTTP, on loopback: its URL, and how often its log says some words."""
+    """server-everything over HTTP, on loopback: its URL, and a function that counts some words in its log."""
     with open(os.path.join(folder, "everything.log"), "w+") as log:
         if port is None:
             with socket.create_server(("127.0.0.1", 0)) as free:
@@ -93,7 +93,7 @@ def everything_on_the_web(home, folder, port=None):
 
 
 class Program:
-    """Commands in, lines out; it ends when its standard input does."""
+    """Commands in, lines out; it ends when its standard input is closed."""
 
     def __init__(self, *words):
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

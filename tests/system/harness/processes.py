@@ -1,4 +1,4 @@
-"""What lives, from /proc alone."""
+"""Live processes, from /proc alone."""
 import os
 
 OWN_PROGRAMS = ("quelld", "quell-worker", "quell-guardian", "quell")
@@ -31,7 +31,7 @@ def alive(pid):
 
 
 def marked(marker):
-    """Pids of living processes with `marker` in their command line, our own programs and this test excluded."""
+    """Pids of living processes with `marker` in their command line, except our own programs and this test."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
@@ -55,7 +55,7 @@ def cgroup_mount():
 
 
 def cgroups(containing):
-    """Directories below the cgroup2 mount whose name contains the text."""
+    """Directories below the cgroup2 mount whose names contain the text."""
     mount = cgroup_mount()
     found = []
     if mount:
@@ -65,7 +65,7 @@ def cgroups(containing):
 
 
 def descriptors(pid):
-    """How many a process has open."""
+    """The number of open descriptors of a process."""
     try:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
@@ -86,5 +86,5 @@ def cpu_seconds(pid):
 
 
 def address_space(pid):
-    """Bytes."""
+    """Resident memory in bytes."""
     return int(read(f"/proc/{pid}/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")

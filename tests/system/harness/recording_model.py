@@ -1,4 +1,4 @@
-"""A model server that answers by a plan, speaks OpenAI's stream and keeps what it was asked: what a model really sees."""
+"""A model server that answers by a plan in OpenAI's stream format and keeps its requests: the real input of a model."""
 import json
 import socketserver
 import threading
@@ -8,13 +8,13 @@ from harness.waiting import until
 
 
 def said(message):
-    """What the person said, without the notes of quell in front of it."""
+    """The person's text, without quell's notes in front of it."""
     return message["content"].split("]\n\n")[-1]
 
 
 class RecordingModel:
-    """`plan[user text]` = the answers to that message in turn, each a text or a list of calls `(name, input)`. Without a plan,
-    and behind its end, the answer is "done"."""
+    """`plan[user text]` = the successive answers to that message, each a text or a list of calls `(name, input)`. Without a plan,
+    and after its end, the answer is "done"."""
 
     def __init__(self):
         self.plan, self.requests = {}, []
@@ -68,4 +68,4 @@ class Handler(BaseHTTPRequestHandler):
                 self.wfile.write(f"data: {json.dumps({'choices': [{'index': 0, **choice}]})}\n\n".encode())
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
-            pass  # hung up on
+            pass  # the client hung up

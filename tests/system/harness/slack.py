@@ -32,7 +32,7 @@ class FakeSlack(WebService):
     def __init__(self):
         self.messages = {}  # ts -> {"channel", "thread_ts", "text", "blocks", "texts"}
         self.order, self.reactions, self.numbers = [], [], itertools.count(1)
-        self.past = []  # messages of people as conversations.history tells them
+        self.past = []  # messages of people as conversations.history returns them
         super().__init__()
 
     @property
@@ -77,7 +77,7 @@ class FakeSlack(WebService):
             return 200, {}, {"ok": True, "channel": body["channel"], "ts": ts}
 
     def history(self, method, asked):
-        """The newest first, in pages."""
+        """The newest messages first, in pages."""
         thread = asked.get("ts") if method.endswith("replies") else None
         found = [m for m in self.past if m["channel"] == asked["channel"] and float(m["ts"]) > float(asked["oldest"])
                  and (m.get("thread_ts") == thread if thread else m.get("thread_ts") in (None, m["ts"]))]
@@ -90,13 +90,13 @@ class FakeSlack(WebService):
         return 200, {}, {"ok": True, "messages": told, "has_more": bool(more), "response_metadata": {"next_cursor": more}}
 
     def keep(self, text, channel="C1", thread=None, user="U1"):
-        """Somebody says it, and nobody hears of it but who asks for the past; its ts."""
+        """Stores a person's message, which only conversations.history returns; its ts."""
         ts = f"{time.time():.6f}"
         with self.lock:
             while any(m["ts"] >= ts for m in self.past):
                 ts = f"{float(ts) + 0.000005:.6f}"
             self.past.append({"type": "message", "channel": channel, "user": user, "text": text, "ts": ts, **({"thread_ts": thread} if thread else {})})
-            for m in self.past:  # a message with answers says so
+            for m in self.past:  # a message with replies lists them
                 if m["ts"] == thread:
                     m["thread_ts"] = thread
         return ts
@@ -111,7 +111,7 @@ class FakeSlack(WebService):
                 if len(button["value"]) > 2000 or len(button["action_id"]) > 255:
                     self.wrong.append("a button's value that is too long")
 
-    # ---- what people do -----------------------------------------------------------------------------------------
+    # ---- actions of people ----------------------------------------------------------------------------------------
     def send(self, cluster, path, body, headers, kind="application/json"):
         return cluster.api("POST", "/v1/chat/slack/" + path, raw=body.encode(), headers={"Content-Type": kind, "Authorization": None, **headers})
 
@@ -125,7 +125,7 @@ class FakeSlack(WebService):
         return f"1700000000.{next(self.numbers):06}"
 
     def say(self, cluster, text, expect=200, **more):
-        """Delivers the message as Slack would; its ts."""
+        """Delivers the message as Slack does; its ts."""
         event = self.event(text, **more)
         body = json.dumps(event)
         answer = self.send(cluster, "events", body, signed(body))
@@ -143,14 +143,14 @@ class FakeSlack(WebService):
         body = "payload=" + urllib.parse.quote(json.dumps(payload))
         return self.send(cluster, "actions", body, signed(body), "application/x-www-form-urlencoded")
 
-    # ---- what people see ----------------------------------------------------------------------------------------
+    # ---- the view of people ---------------------------------------------------------------------------------------
     def shown(self, channel="C1", thread=...):
         with self.lock:
             return [dict(self.messages[ts]) for ts in self.order
                     if self.messages[ts]["channel"] == channel and (thread is ... or self.messages[ts]["thread_ts"] == thread)]
 
     def see(self, condition, what, channel="C1", thread=..., seconds=20):
-        """The messages of the place once they fit."""
+        """The messages of the place, as soon as they meet the condition."""
         return until(lambda: (lambda all: all if condition(all) else None)(self.shown(channel, thread)), what, seconds)
 
     @staticmethod

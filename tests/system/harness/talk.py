@@ -1,4 +1,4 @@
-"""What the tests of `quell say` and `quell chat` share: agents that are a script, and the commands on a terminal."""
+"""Shared by the tests of `quell say` and `quell chat`: scripted agents, and the commands on a terminal."""
 import os
 
 import pytest

@@ -1,4 +1,4 @@
-"""A Telegram on loopback that enforces the rules of the Bot API and hands out updates by long poll or webhook."""
+"""A Telegram on loopback that enforces the rules of the Bot API and delivers updates by long poll or webhook."""
 import itertools
 import threading
 import time
@@ -31,8 +31,8 @@ class FakeTelegram(WebService):
     def __init__(self):
         self.changed = threading.Condition()
         self.closing = False
-        self.updates = {TOKEN: []}  # by token: what is not confirmed yet
-        self.given = []  # ids of updates, each time they were handed out
+        self.updates = {TOKEN: []}  # unconfirmed updates by token
+        self.given = []  # ids of updates, once for each delivery
         self.messages, self.reactions, self.answered = {}, [], []
         self.numbers, self.hook, self.polls = itertools.count(100), None, 0
         super().__init__()
@@ -119,7 +119,7 @@ class FakeTelegram(WebService):
         return None
 
     def do_setmessagereaction(self, token, body):
-        if len(body["reaction"]) != 1 or body["reaction"][0]["emoji"] not in ("👌", "👍", "👀"):  # of those that bots may use
+        if len(body["reaction"]) != 1 or body["reaction"][0]["emoji"] not in ("👌", "👍", "👀"):  # the reactions that bots may use
             return self.bad("REACTION_INVALID")
         with self.lock:
             self.reactions.append((body["chat_id"], body["message_id"]))
@@ -130,7 +130,7 @@ class FakeTelegram(WebService):
             self.answered.append((body["callback_query_id"], body.get("text")))
         return self.good(True)
 
-    # ---- what people do -----------------------------------------------------------------------------------------
+    # ---- actions of people ----------------------------------------------------------------------------------------
     def message(self, text, chat=5, topic=None, user=MIA, **change):
         m = {"message_id": next(self.numbers), "date": 1, "from": user, "text": text,
              "chat": {"id": chat, "type": "private", "first_name": "Mia"} if chat > 0 else {"id": chat, "type": "supergroup", "title": "Room"}}
@@ -159,7 +159,7 @@ class FakeTelegram(WebService):
         headers = {"Authorization": None, **({"X-Telegram-Bot-Api-Secret-Token": secret} if secret is not None else {})}
         return cluster.api("POST", "/v1/chat/telegram/" + path, update, headers=headers)
 
-    # ---- what people see ----------------------------------------------------------------------------------------
+    # ---- the view of people ---------------------------------------------------------------------------------------
     def shown(self, chat=5, topic=None):
         with self.lock:
             return [dict(m) for _, m in sorted(self.messages.items()) if m["chat"] == chat and m["topic"] == topic]

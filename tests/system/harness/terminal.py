@@ -1,4 +1,4 @@
-"""A program on a terminal of its own, as a person sees it: what is typed, and what stands on the screen afterwards."""
+"""A program on its own terminal, as a person sees it: typed input, and the resulting screen."""
 import fcntl
 import os
 import pty
@@ -13,7 +13,7 @@ from .waiting import until
 
 
 class Terminal:
-    """`with Terminal([program, …], env) as t:`; `t.see(text)` waits until it stands on the screen or was scrolled off it."""
+    """`with Terminal([program, …], env) as t:`; `t.see(text)` waits until the text is on the screen or has scrolled off it."""
 
     def __init__(self, command, env, columns=100, rows=40):
         self.screen = pyte.HistoryScreen(columns, rows, history=2000, ratio=.5)
@@ -58,7 +58,7 @@ class Terminal:
             self.stream.feed(piece)
 
     def lines(self):
-        """Everything from the first line ever to the last, without trailing blanks."""
+        """All lines from the first to the last, without trailing blanks."""
         self.read()
         gone = ["".join(row[i].data for i in range(self.screen.columns)) for row in self.screen.history.top]
         out = [line.rstrip() for line in gone + list(self.screen.display)]
@@ -89,7 +89,7 @@ class Terminal:
         self.type(text + "\r")
 
     def end(self, seconds=30):
-        """Its exit code, once it has ended by itself."""
+        """The program's exit code, after it has ended by itself."""
         def ended():
             self.read()
             pid, status = os.waitpid(self.pid, os.WNOHANG)

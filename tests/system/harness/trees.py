@@ -1,4 +1,4 @@
-"""Shell and Python commands that make awkward process trees; each process carries the marker in its argv."""
+"""Shell and Python commands that make awkward process trees; each process has the marker in its argv."""
 import sys
 
 PYTHON = "/usr/bin/python3"
@@ -9,12 +9,12 @@ def sleeper(marker):
 
 
 def deaf(marker):
-    """One process deaf to SIGTERM; once it is, its command line contains `MARKER-deaf`."""
+    """One process that ignores SIGTERM; as soon as it does, its command line contains `MARKER-deaf`."""
     return ["bash", "-c", 'trap "" TERM; exec -a "$0-deaf" sleep 1000', marker]
 
 
 def term_ignored(marker):
-    """A shell and a child, both deaf to SIGTERM."""
+    """A shell and a child, both of which ignore SIGTERM."""
     return ["bash", "-c", f'trap "" TERM; bash -c \'trap "" TERM; while :; do sleep 1000; done\' {marker}-child & wait; while :; do sleep 1000; done',
             marker]
 
@@ -39,7 +39,7 @@ while True: signal.pause()
 
 
 def respawner(marker):
-    """Each process forks its successor and ends, for ever, deaf to SIGTERM; the leader stays too."""
+    """Each process forks its successor and ends, forever, ignoring SIGTERM; the leader stays, too."""
     code = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

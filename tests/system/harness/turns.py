@@ -1,4 +1,4 @@
-"""Turns of a real cluster: a scripted model, messages said and streamed, what is stored of them, and a strict validator of conversations."""
+"""Turns of a real cluster: a scripted model, messages posted and streamed, their stored form, and a strict validator of conversations."""
 import json
 import os
 import socket
@@ -12,7 +12,7 @@ ENDS = ("operation_completed", "operation_failed", "operation_cancelled")
 
 
 class TurnCluster(Cluster):
-    """`script` is the scripted model's (docs/models.md), `config` more TOML behind one agent `main` and its model."""
+    """`script` is the scripted model's (docs/models.md), `config` more TOML after one agent `main` and its model."""
 
     def __init__(self, script, config="", agent="", **options):
         super().__init__(**options)
@@ -40,7 +40,7 @@ class TurnCluster(Cluster):
         return self.api("POST", "/v1/messages", body, token=token)
 
     def say(self, scope, text, **fields):
-        """The id of the turn that answers."""
+        """Posts the text; returns the id of the turn that answers."""
         answer = self.post(scope, text, **fields)
         assert answer.status == 202, answer.body
         return answer.json["turn"]["id"]
@@ -65,7 +65,7 @@ class TurnCluster(Cluster):
         return [r for m in self.of_turn(scope, turn) if m["role"] == "tool" for r in m["results"]]
 
     def events(self, operation, *types):
-        """All that is kept of it and of what lies below it."""
+        """All stored events of the operation and of those below it."""
         found, after = [], "0"
         while True:
             page = self.api("GET", f"/v1/operations/{operation}/events?after={after}&limit=1000").json
@@ -84,15 +84,15 @@ class TurnCluster(Cluster):
         return self.operations(below=turn, **query)
 
     def call(self, turn, name, *statuses, seconds=20):
-        """The operation of the first call of this tool, once it has such a status."""
+        """The operation of the first call of this tool, as soon as it has such a status."""
         def look():
             found = [o for o in reversed(self.below(turn, kind="tool_call")) if o["name"] == name]
             return found[0] if found and (not statuses or found[0]["status"] in statuses) else None
         return until(look, f"the call {name} of {turn} to be {statuses}", seconds)
 
-    # ---- what must hold -------------------------------------------------------------------------------------------
+    # ---- invariants -----------------------------------------------------------------------------------------------
     def check_scope(self, scope):
-        """The conversation is valid; every turn that has ended has said so exactly once, and everything below it too."""
+        """The conversation is valid; every turn that has ended has exactly one end event, and so has every operation below it."""
         messages = self.messages(scope)
         wrong = broken_history(messages)
         assert not wrong, (scope, wrong)
@@ -114,7 +114,7 @@ class TurnCluster(Cluster):
                 assert o["stop"] and o["stop"]["receipt"] and o["stop"]["proof"], o
         told = Counter((e["operation"], e["data"]["call"], e["type"]) for e in events if e["type"] in ("tool_start", "tool_result", "tool_timeout"))
         assert not [x for x, times in told.items() if times > 1], told
-        # Whether a call may begin is asked once; each question that it asks after that, too.
+        # The approval to begin is asked for once; so is each later question of the call.
         asked = sorted(e["data"].get("question", {}).get("id", e["data"]["operation"]) for e in events if e["type"] == "approval_required")
         settled = sorted(e["data"].get("question", e["data"]["operation"]) for e in events if e["type"] == "approval_resolved")
         assert asked == settled and len(set(asked)) == len(asked), (asked, settled)
@@ -130,7 +130,7 @@ class TurnCluster(Cluster):
 
 
 def broken_history(messages):
-    """The first rule of a conversation that these (GET /v1/messages) break, in words; None if they keep all."""
+    """The first rule of a conversation that these messages (GET /v1/messages) break, in words; None if they keep all."""
     seqs = [m["seq"] for m in messages]
     if seqs != sorted(set(seqs)):
         return "not in the order of their seq"
@@ -139,7 +139,7 @@ def broken_history(messages):
         turns.setdefault(m["turn"], []).append(m)
     for turn, of in turns.items():
         if turn is None:
-            # Only a stop that was said, and the word that acknowledged it, belong to no turn.
+            # Only a message that is a stop, and its acknowledgement, belong to no turn.
             if of[0]["role"] != "user" or any(m["role"] == "tool" or m["discarded"] or not m["text"] for m in of):
                 return f"these belong to no turn: {of}"
             continue
@@ -186,7 +186,7 @@ def broken_history(messages):
 
 
 class Streamed:
-    """A message posted with an open stream. Reads only while it is asked for something."""
+    """A message posted with an open stream. Reads only during its method calls."""
 
     def __init__(self, cluster, scope, text, fields):
         url = urllib.parse.urlsplit(cluster.url)
@@ -202,7 +202,7 @@ class Streamed:
         self.raw, self.events, self.is_over = b"", [], False
 
     def read(self):
-        """Takes what has come; the events so far."""
+        """Reads the available bytes; returns the events so far."""
         try:
             while not self.is_over:
                 piece = self.socket.recv(1 << 16)
@@ -240,7 +240,7 @@ class Streamed:
 
 
 class Watching(Streamed):
-    """A watcher of an operation's events; owns nothing."""
+    """A watcher of an operation's events; it owns nothing."""
 
     def __init__(self, cluster, operation, after="0"):
         url = urllib.parse.urlsplit(cluster.url)

@@ -12,7 +12,7 @@ AUDIO, PAUSE, RESUME, INTERRUPT, CHOICE, SUMMARY_REQUEST, CANCEL, HELLO = range(
 READY, TEXT, ERROR, SPEECH, SPEECH_END, FEEDBACK, SUMMARY, NOTICE = range(0x80, 0x88)
 A0, A1, A2, A3, A4, A5, A6, A7, A8, A9 = range(0xA0, 0xAA)
 
-# Words in the audio, a line each, are what it hears; silence is passed by.
+# Recognises words in the audio, one per line; skips silence.
 LETTER_EAR = """
 import json, sys
 line = b""
@@ -29,7 +29,7 @@ while True:
         elif byte:
             line += bytes([byte])
 """
-# Says each word of the text as a tenth of a second of sound, for ever after the word `endless`.
+# Turns each word of the text into a tenth of a second of sound, endlessly after the word `endless`.
 LETTER_MOUTH = """
 import select, sys
 text = sys.stdin.read()
@@ -70,7 +70,7 @@ class Peer:
         self.socket.setblocking(False)
 
     def read(self):
-        """Takes what has come; all frames so far."""
+        """Reads the available bytes; returns all frames so far."""
         try:
             while not self.is_over:
                 piece = self.socket.recv(1 << 16)
@@ -119,7 +119,7 @@ class Client(Peer):
         self.send(AUDIO, data + b"\0" * (len(data) % 2))
 
     def cancelled(self, count=1):
-        """All `cancelled` so far are there; how many milliseconds the last one took from now."""
+        """Waits for the `cancelled` frames of all cancels so far; returns the milliseconds from now to the last one."""
         began = time.monotonic()
         until(lambda: self.texts(NOTICE).count("cancelled") >= count, f"cancelled number {count}; notices: {self.texts(NOTICE)}")
         return (time.monotonic() - began) * 1000

@@ -3,7 +3,7 @@ import os
 import select
 import time
 
-# Under sanitizers everything takes longer: all waits are this much as long.
+# Everything takes longer under sanitizers: this factor multiplies all waits.
 PATIENCE = float(os.environ.get("QUELL_TEST_PATIENCE", "1"))
 
 
@@ -12,7 +12,7 @@ class TimedOut(AssertionError):
 
 
 def until(condition, what, seconds=20.0):
-    """Polls `condition` until it is truthy and returns that value; fails saying what was waited for and what was seen last."""
+    """Polls `condition` until it is truthy and returns that value; the failure names the awaited event and the last state."""
     seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     last = None

@@ -1,4 +1,4 @@
-"""Many watchers of events at once on plain sockets, read by one selector: what each saw, in order."""
+"""Many watchers of events at once on plain sockets, read by one selector: the events of each, in order."""
 import collections
 import re
 import selectors
@@ -12,7 +12,7 @@ FRAME = re.compile(rb"(?:^|\n)id: (\d+)\nevent: (\S+)\n")
 
 
 class Watchers:
-    """`ids[i]` are the ids of the events that watcher i got. A watcher reads all the time that `read` is called for."""
+    """`ids[i]` are the ids of the events that watcher i received. A watcher reads during `read` only."""
 
     def __init__(self, cluster, count, query="", after=None, token=None):
         url = urllib.parse.urlsplit(cluster.url)
@@ -70,7 +70,7 @@ class Watchers:
 
 
 class Patient:
-    """Reads streams of events line by line, over any number of connections. Comments keep a stream alive and are no event: a time without one is a failure."""
+    """Reads streams of events line by line, over any number of connections. Comments keep a stream alive but are not events: a period without an event is a failure."""
 
     def __init__(self, seconds=60):
         self.seconds = seconds * PATIENCE
@@ -80,7 +80,7 @@ class Patient:
         self.deadline = time.monotonic() + self.seconds
 
     def line(self, response):
-        """The next line, "" when the stream ends. Fails when there was none with an event for too long."""
+        """The next line, "" when the stream ends. Fails if no event arrived for too long."""
         if time.monotonic() > self.deadline:
             raise TimedOut(f"waited {self.seconds} s for: the next event; the stream says nothing but comments, or ends again and again")
         line = response.readline().decode()

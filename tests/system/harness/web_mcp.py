@@ -1,4 +1,4 @@
-"""An MCP server over HTTP, with sessions (2025-11-25), that can be down, hang, and forget: what it was asked is kept."""
+"""An MCP server over HTTP, with sessions (2025-11-25), that can be down, hang, and lose its session: it keeps its requests."""
 import threading
 
 from harness.web_service import WebService
@@ -7,7 +7,7 @@ TOOL = {"name": "work", "description": "a tool", "inputSchema": {"type": "object
 
 
 class WebMcp(WebService):
-    """`mode`: up, down (503) or hang (nothing is answered until it changes). `session` is the one that it knows."""
+    """`mode`: up, down (503) or hang (no answer until the mode changes). `session` is the only valid session."""
 
     def __init__(self):
         self.mode, self.session, self.changed = "up", 1, threading.Condition()

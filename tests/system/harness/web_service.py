@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that plays a chat service: every request is recorded, answers may be scripted, and it can go away and come back."""
+"""An HTTP server on loopback that plays a chat service: it records every request, can have scripted answers, and can stop and come back."""
 import collections
 import http.server
 import json
@@ -17,7 +17,7 @@ class WebService:
         self.lock = threading.RLock()
         self.requests = []  # (monotonic seconds, path, body)
         self.scripted = collections.defaultdict(collections.deque)  # path's end -> answers to give first
-        self.wrong = []  # what broke the rules of the service
+        self.wrong = []  # violations of the service's rules
         self.connections = set()
         self.server = self.thread = None
         self.start()
@@ -41,7 +41,7 @@ class WebService:
                     self.end_headers()
                     self.wfile.write(data)
                 except OSError:
-                    pass  # the client has gone
+                    pass  # the client has disconnected
 
             do_GET = do_POST
 
@@ -74,11 +74,11 @@ class WebService:
             self.server.shutdown()
             self.server.server_close()
             with self.lock:
-                for connection in self.connections:  # those that are kept open, too
+                for connection in self.connections:  # also connections that are kept open
                     try:
                         connection.shutdown(socket.SHUT_RDWR)
                     except OSError:
-                        pass  # its client was faster
+                        pass  # its client closed it first
             self.thread.join()
             self.server = None
 

@@ -1,4 +1,4 @@
-"""A real XMPP server (prosody) with accounts, rooms and a place for a component, and people who speak over plain sockets."""
+"""A real XMPP server (prosody) with accounts, rooms and a place for a component, and people on plain sockets."""
 import os
 import shutil
 import socket
@@ -88,7 +88,7 @@ class Prosody:
 
 
 class Person:
-    """An account of people.test; what comes is in `stanzas`."""
+    """An account of people.test; received stanzas are in `stanzas`."""
 
     def __init__(self, port, name, *rooms):
         self.name, self.stanzas, self.count = name, [], 0
@@ -129,7 +129,7 @@ class Person:
             if b"<stream:stream" not in self.raw or end < 0:
                 return
             self.raw = self.raw[end + 1:]
-        try:  # whole stanzas, or more must come
+        try:  # parses only whole stanzas; else waits for more bytes
             self.stanzas += list(ET.fromstring(WRAPPED % self.raw))
             self.raw = b""
         except ET.ParseError:
@@ -152,7 +152,7 @@ class Person:
     def enter(self, room):
         self.send(f"<presence to='{room}/{self.name}'><x xmlns='http://jabber.org/protocol/muc'><history maxstanzas='0'/></x></presence>")
         until(lambda: self.has("presence", **{"from": f"{room}/{self.name}"}), f"{self.name} to be in {room}")
-        # Whoever made it by coming opens it; to others this is refused.
+        # The first occupant, who created the room, opens it; others are refused.
         self.send(f"<iq type='set' id='own-{room}' to='{room}'><query xmlns='http://jabber.org/protocol/muc#owner'>"
                   "<x xmlns='jabber:x:data' type='submit'/></query></iq>")
         until(lambda: self.has("iq", id=f"own-{room}"), f"{room} to be open")
@@ -165,7 +165,7 @@ class Person:
         self.say(room, text, "groupchat", more)
 
     def bodies(self, by):
-        """What came from the address, or from the nick in a room."""
+        """Stanzas from the address, or from the nick in a room."""
         found = []
         for s in list(self.stanzas):
             body = s.find("{jabber:client}body")
