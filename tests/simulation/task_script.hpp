@@ -42,7 +42,7 @@ inline task_script script_of(const scenario& s, const operation_id& id, unsigned
     p.dies_after = r.long_tailed(50 * us, 900 * ms);
     p.kill_takes = r.between(50, 2000) * us;
     if (s.has(trouble::slow_death) && r.chance(250)) {
-      // Mostly all of the script lies within the margin that the guardian keeps before the end of a lease.
+      // A slow kill that mostly takes nearly the whole margin that the guardian keeps before the end of a lease.
       const instant margin = std::min<instant>(s.lease.count() / 10, 2000) * ms;
       p.kill_takes = r.chance(700) ? margin - r.between(5, 30) * ms : r.between(margin / 2, margin - 30 * ms);
     }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t messages = 100'000;
 
-/// One scope with 100,000 messages: four in each second belong to a sub-agent, and some have a client's id.
+/// One scope with 100,000 messages: every other group of four is a sub-agent's, and some have a client's id.
 struct long_history {
   temp_directory directory{"/dev/shm"};
   store s{directory.path()};
@@ -111,7 +111,7 @@ TEST_CASE("a page of a conversation of 100,000 messages is read without a scan, 
   f.ascending = false;
   const auto newest = (*reader)->messages(f).value();
   REQUIRE(newest.size() == 100);
-  CHECK(newest.front().message.seq == 99'996); // the last four belong to a sub-agent, as four in each second do
+  CHECK(newest.front().message.seq == 99'996); // the last group of four is a sub-agent's
   CHECK(newest.back().message.seq == 99'801);
   CHECK((*reader)->message_of_client(f.scope, "50001").value()->seq == 50'001);
 

@@ -1,20 +1,20 @@
-// Uses an MCP server from the command line and prints what it tells, one event a line: for tests against other people's
+// Uses an MCP server from the command line and prints its events, one per line: for tests against other people's
 // servers.
 //
 // mcp_probe [--url URL [--key KEY | --oauth CLIENT_ID CLIENT_SECRET METADATA_URL] | --stdio COMMAND WORDS...]
 //
-// Then commands on standard input, one a line; it ends when that does:
-//   tools                    "tool NAME read_only|destructive|plain" and "schema NAME SCHEMA" for each, "tools COUNT"
-//   or
-//                            "fault CODE DETAIL"
-//   call ID TOOL INPUT       "progress ID AT TOTAL MESSAGE", "finished ID ok|error RESULT", "failed ID sent|unsent CODE
-//   DETAIL" cancel ID REASON         "cancelled ID" when it has returned, "late ID WHAT" when that is known stop ID
-//   stops waiting for what became of it
+// Then commands on standard input, one per line; it ends when standard input does:
+//   tools                    prints "tool NAME read_only|destructive|plain" and "schema NAME SCHEMA" for each, then
+//                            "tools COUNT"; or "fault CODE DETAIL"
+//   call ID TOOL INPUT       prints "progress ID AT TOTAL MESSAGE", "finished ID ok|error RESULT" or
+//                            "failed ID sent|unsent CODE DETAIL"
+//   cancel ID REASON         prints "cancelled ID" when the call has returned, "late ID WHAT" when its outcome is known
+//   stop ID                  stops waiting for the outcome
 //   answer ID NUMBER accept|decline|cancel VALUES
-//                            of "question ID NUMBER MESSAGE" and "form ID NUMBER SCHEMA"; defaults are put in; "fault
-//                            …" for values that do not fit; "withdrawn ID NUMBER" of one that is not asked any more
-//   login REDIRECT_URI       with --oauth: "login URL" that a browser is to open, or "fault CODE DETAIL"
-//   redirected QUERY         what it brought back: "logged in", or "fault CODE DETAIL"
+//                            answers "question ID NUMBER MESSAGE" or "form ID NUMBER SCHEMA"; defaults are added;
+//                            prints "fault …" for invalid values; "withdrawn ID NUMBER" ends a question
+//   login REDIRECT_URI       with --oauth: prints "login URL" for the browser, or "fault CODE DETAIL"
+//   redirected QUERY         the query of the browser's redirect; prints "logged in", or "fault CODE DETAIL"
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -34,7 +34,7 @@ using namespace quell::integrations;
 
 namespace {
 
-/// What each open question asks for, by the call's id and its number.
+/// The schema of each open question, by the call's id and the question's number.
 using asked_forms = std::map<std::pair<std::string, std::uint64_t>, std::string>;
 
 struct event_printer {
@@ -144,7 +144,7 @@ class logins {
 
 void obey(mcp_server& server, logins* accounts) {
   std::map<std::string, std::unique_ptr<mcp_call>> calls;
-  std::map<std::string, std::shared_ptr<asked_forms>> forms; // each of one call: told on another thread, one at a time
+  std::map<std::string, std::shared_ptr<asked_forms>> forms; // one per call: written on another thread, one at a time
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string what, id, rest;

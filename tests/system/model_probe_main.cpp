@@ -1,11 +1,9 @@
-// Asks a model from the command line and prints what it tells, one event a line: for tests against other people's
-// servers.
+// Asks a model from the command line and prints its events, one per line: for tests against other people's servers.
 //
-// model_probe PROVIDER BASE_URL MODEL TEXT [--cancel-after-texts N] [--cancel-on-input yes] [--tool NAME] [--result
-// TEXT]
-//             [--key KEY]
+// model_probe PROVIDER BASE_URL MODEL TEXT [--cancel-after-texts N] [--cancel-on-input yes] [--tool NAME]
+//             [--result TEXT] [--key KEY]
 //
-// It ends when its standard input does, so that a server's view of a hang-up is not that of the program's end.
+// It ends when its standard input does, so that a server's record of a hang-up is not that of the program's end.
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>

@@ -169,7 +169,7 @@ def test_a_cancel_that_races_an_end_leaves_one_terminal_status_that_both_sides_a
             try:
                 async with client.operation("race", scope=f"py/race/{i}", grace_ms=60000) as op:
                     asyncio.get_running_loop().run_in_executor(None, lambda: client.cancel(operation=op, wait="fenced"))
-                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * (i % 10))  # the work: from over at once to endless
+                    await asyncio.sleep(60 if i % 10 == 9 else 0.004 * (i % 10))  # the work: from an immediate end to an endless sleep
             except quell.Cancelled:
                 cancelled = True
             return op, cancelled

@@ -101,7 +101,7 @@ def test_a_mark_that_points_elsewhere_hides_nothing(cluster, tmp_path):
         directory.mkdir()
         (directory / "file").write_text("seen\n")
     (theirs / "quelld.lock").write_text("")
-    os.chown(theirs, 65534, 65534)  # another user's: its marker is not its owner
+    os.chown(theirs, 65534, 65534)  # another user's directory: the program that marks it is not its owner
     for parent in list(tmp_path.parents)[:-2]:
         os.chmod(parent, os.stat(parent).st_mode | 0o5)
     links = [os.path.join(marks, f"test-{os.getpid()}-{i}") for i in range(2)]
