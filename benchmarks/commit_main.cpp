@@ -1,5 +1,5 @@
 // bench_commit DIRECTORY: one durable SQLite commit (WAL, synchronous=FULL, one small row) for each line read from
-// stdin; answers with its milliseconds. The caller interleaves these with what it measures.
+// stdin; answers with its milliseconds. The caller interleaves these with its measurements.
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -16,7 +16,7 @@ ROWS = 300_000
 SCAN = "/v1/operations?limit=1000&" + "&".join(f"label=k{i}%3Dv" for i in range(40))
 
 
-# ---- the attacker, a process of its own: one token, as fast as one thread can ------------------------------------------
+# ---- the attacker, a separate process: one token, as fast as one thread can send ---------------------------------------
 def request(host, token, method, path, body=b"", extra=""):
     head = f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
     return head.encode() + body

@@ -1,4 +1,4 @@
-// The list of targets and how a broken promise ends.
+// The list of targets, and the report of a broken promise.
 #include "tests/fuzz/target.hpp"
 
 #include <cstdio>

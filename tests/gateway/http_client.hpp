@@ -1,4 +1,4 @@
-// A small blocking HTTP/1.1 client over a raw socket, with deadlines that say what they waited for.
+// A small blocking HTTP/1.1 client over a raw socket, with deadlines whose failures name the awaited event.
 #pragma once
 
 #include <cstdint>

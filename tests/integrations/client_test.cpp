@@ -89,7 +89,7 @@ TEST_CASE("429, 5xx and lost connections are tried again, with growing pauses, b
   REQUIRE(retries.size() == 4);
   for (std::size_t i = 0; i < retries.size(); ++i) {
     CHECK(retries[i].attempt == i + 2);
-    CHECK(retries[i].after == std::chrono::milliseconds(1 << i)); // half of 2, 4, 8, 16 ms, as the random 0 says
+    CHECK(retries[i].after == std::chrono::milliseconds(1 << i)); // half of 2, 4, 8, 16 ms, for the random number 0
   }
   CHECK_THAT(retries[0].why, Catch::Contains("slow down"));
 }

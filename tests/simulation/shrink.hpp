@@ -8,7 +8,7 @@
 
 namespace quell::simulation {
 
-/// `invariant` is what broke with `from`. At most `most_runs` scenarios are played.
+/// `invariant` is the one that broke with `from`. At most `most_runs` scenarios are played.
 cuts shrink(std::uint64_t seed, cuts from, const std::string& invariant, int most_runs = 400);
 
 } // namespace quell::simulation

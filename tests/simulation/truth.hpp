@@ -65,7 +65,7 @@ class oracle {
   void signalled(std::size_t worker, const operation_id& id);
   void leader_exited(const operation_id& id, const exit_state& how);
 
-  // ---- looking
+  // ---- queries
   /// By whole segments; not with the product's own comparison.
   static bool below(const scope_path& scope, const scope_path& above);
   /// The row on disk; nullptr if there is none.

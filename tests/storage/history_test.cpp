@@ -105,7 +105,7 @@ TEST_CASE("the first result of a call stays, whatever comes after it") {
   CHECK(h.call_again(answer, 0).outcome == done);
   CHECK(h.call_again(answer, 1).outcome == cancelled);
   CHECK_FALSE(h.call_again(answer, 2).outcome);
-  // An empty one is a result too.
+  // An empty result is a result, too.
   REQUIRE_FALSE(h.s.write({put_call_result{silent.operation, empty}}));
   REQUIRE_FALSE(h.s.write({put_call_result{silent.operation, done}}));
   CHECK(h.call_again(answer, 2).outcome == empty);

@@ -98,7 +98,7 @@ class program {
   quell::testing::probed_program pipes_; ///< last: its reader uses the server
 };
 
-/// Keeps its tokens for as long as it lives.
+/// Keeps its tokens in memory.
 class logins {
  public:
   logins(const std::string& url, oauth::client_settings client) {

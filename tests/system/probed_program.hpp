@@ -1,4 +1,4 @@
-// A program, its two pipes and a thread that reads what it prints: for the probes.
+// A program, its two pipes and a thread that reads its output: for the probes.
 #pragma once
 
 #include <functional>

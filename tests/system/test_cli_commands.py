@@ -1,4 +1,4 @@
-"""The other commands of `quell` against a real cluster: what they print, and their exit codes."""
+"""The other commands of `quell` against a real cluster: their output and exit codes."""
 import json
 import os
 

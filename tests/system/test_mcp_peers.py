@@ -200,4 +200,4 @@ def test_in_the_newest_version_closing_the_response_stops_the_tool(newest):
     server.line("hung up")
     server.line("tool stopped")
     probe.end()
-    assert server.all("request")[-1] == "request tools/call"  # no notification
+    assert server.all("request")[-1] == "request tools/call"  # no notification was sent

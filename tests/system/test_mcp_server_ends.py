@@ -95,7 +95,7 @@ def test_the_operation_above_ends_and_takes_the_server_along(world):
         assert ended(world, started)["stop"]["cause"] == "parent_ended"
 
 
-# ---- it goes -------------------------------------------------------------------------------------------------------
+# ---- its client disconnects, or it gets a signal -------------------------------------------------------------------
 @pytest.mark.parametrize("way", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_server_that_goes_takes_its_work_along(world, way):
     mark = marker()
@@ -145,7 +145,7 @@ def test_a_server_that_slept_too_long_says_what_happened(world):
         assert m.process.poll() is None
 
 
-# ---- where it belongs ----------------------------------------------------------------------------------------------
+# ---- its scope and its parent ---------------------------------------------------------------------------------------
 def test_a_scope_is_required_where_there_is_no_parent(world):
     done = world.quell("mcp", env=world.environment(QUELL_SCOPE="team"), check=2)
     assert b"--scope" in done.stderr and done.stdout == b""
@@ -207,7 +207,7 @@ def test_a_task_token_creates_nothing_below_others(world):
     world.cancel(operation=other["id"])
 
 
-# ---- the controller goes and comes ---------------------------------------------------------------------------------
+# ---- the controller stops and restarts -----------------------------------------------------------------------------
 def test_a_lost_controller_is_said_and_waited_for():
     with Cluster(workers=1) as c, McpServer(c, "--scope", "mcp/lost") as m:
         own = m.own()["id"]

@@ -98,7 +98,7 @@ def test_a_dry_run_tells_nothing_of_what_others_have(cluster):
     assert paths == [404, 404]
 
 
-# ---- whose report ---------------------------------------------------------------------------------------------------
+# ---- reports of repeated cancels ------------------------------------------------------------------------------------
 def test_a_repeated_cancel_without_an_id_answers_about_itself(cluster):
     c = cluster
     mine, other = (start(c, scope) for scope in ("mine/repeat", "theirs/repeat"))
@@ -213,7 +213,7 @@ def test_a_revoked_tokens_silent_streams_end_too(cluster):
     c.cancel(operation=task, wait="settled")
 
 
-# ---- heads ----------------------------------------------------------------------------------------------------------
+# ---- request heads --------------------------------------------------------------------------------------------------
 def raw(c, head, body=b""):
     url = urllib.parse.urlsplit(c.url)
     with socket.create_connection((url.hostname, url.port), timeout=30) as s:

@@ -106,7 +106,7 @@ class worker_process {
   /// Waits (bounded) for its end; the exit code, or 128 + signal, or -1 if it still lives.
   int wait(std::chrono::milliseconds limit = std::chrono::seconds{15});
   pid_t pid() const { return pid_; }
-  /// What it has written to stderr so far.
+  /// Its stderr output so far.
   std::string log() const;
   static std::string binary();
 

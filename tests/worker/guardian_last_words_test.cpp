@@ -27,7 +27,7 @@ struct lives {
 
 TEST_CASE("the next guardian is told whether the last one ended by itself") {
   lives w;
-  CHECK(w.next()->report().earlier_ended); // there was none
+  CHECK(w.next()->report().earlier_ended); // there was no earlier guardian
   auto second = w.next();
   CHECK(second->report().earlier_ended);
   ::kill(second->pid(), SIGKILL);

@@ -81,7 +81,7 @@ class world {
   void restart();            ///< from the store, as after kill -9
   void take();               ///< the batch goes to the store, effects are kept below
 
-  // ---- looking ----
+  // ---- queries ----
   operation_id id(const std::string& name) const { return names.at(name); }
   std::string status_of(const std::string& name) const;
   const records::operation_hot& row(const std::string& name) const { return store.operations.at(id(name)).hot; }
