@@ -199,7 +199,7 @@ TEST_CASE("a cancel before the create wins, for the length of a tombstone") {
 
   w.pass(std::chrono::hours{24} + milliseconds{1});
   CHECK(w.store.tombstones.empty());
-  // And a create cannot outrun it.
+  // A create cannot outrun it.
   CHECK(w.try_task("late", {.scope = in("s"), .id = id}).error().error.code == "bad_id");
 }
 

@@ -38,7 +38,7 @@ void environment_file(std::string_view text) {
 }
 
 void event_stream_of(std::string_view bytes) {
-  // However the bytes are cut, the same events come out.
+  // The same events come out for every way to cut the bytes.
   std::vector<std::string> whole, cut;
   event_parser one([&](const stream_event& e) { whole.push_back(e.id + "\n" + e.type + "\n" + e.data); });
   event_parser other([&](const stream_event& e) { cut.push_back(e.id + "\n" + e.type + "\n" + e.data); });
