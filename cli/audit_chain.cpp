@@ -29,7 +29,7 @@ std::optional<std::string> audit_chain::add(const nlohmann::json& entry) {
   const auto n = static_cast<std::uint64_t>(number_of(entry, "n"));
   const auto at = instant_of(entry, "at");
   const auto name = "entry " + std::to_string(n);
-  if (n == 0 || !at || !member(entry, "data").is_object()) return "a line is no entry of the audit";
+  if (n == 0 || !at || !member(entry, "data").is_object()) return "a line is not an entry of the audit";
   const auto previous = text_of(entry, "previous");
   if (entries_ > 0 && n != last_ + 1)
     return "entry " + std::to_string(last_) + " is followed by " + name + ": entries are missing or out of order";

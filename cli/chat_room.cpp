@@ -143,7 +143,7 @@ void chat_room::command(const std::string& typed) {
     if (!any) note("nothing runs");
     return;
   }
-  note(printable(name) + " is no command: /help lists them");
+  note(printable(name) + " is not a command: /help lists them");
 }
 
 void chat_room::interrupted() {

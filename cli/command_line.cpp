@@ -165,7 +165,7 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
   } catch (const CLI::RequiredError& e) {
     if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty())
       return tl::unexpected(command_line_end{
-          exit_code::usage, "quell: '" + rest.front() + "' is no command. `quell --help` lists them.", json});
+          exit_code::usage, "quell: '" + rest.front() + "' is not a command. `quell --help` lists them.", json});
     if (app.get_subcommands().empty())
       return tl::unexpected(
           command_line_end{exit_code::usage, "quell: no command is named. See `quell --help`.", json});
@@ -177,7 +177,7 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
     if (!run->command.empty())
       return tl::unexpected(wrong(app,
                                   "'" + run->command.front() +
-                                      "' is no flag; put the command behind --, as in quell run -- " +
+                                      "' is not a flag; put the command behind --, as in quell run -- " +
                                       run->command.front(),
                                   json));
     run->command = std::move(behind);

@@ -107,7 +107,7 @@ answer<connection> find_connection(const connection_flags& flags, const environm
     const auto base = base_address(c.url);
     if (base.empty())
       return refuse("usage",
-                    c.found_in + " '" + c.url + "' is no address: write http://HOST:PORT or https://HOST:PORT");
+                    c.found_in + " '" + c.url + "' is not an address: write http://HOST:PORT or https://HOST:PORT");
     c.url = base;
   }
   const auto read_token = [&](const std::optional<std::string>& path, const std::string& where) -> answer<bool> {
@@ -133,7 +133,7 @@ answer<connection> find_connection(const connection_flags& flags, const environm
     const std::string where = "context '" + found.name + "' of " + context_path(env);
     if (c.url.empty() && !found.url.empty()) {
       if (base.empty())
-        return refuse("usage", where + ": url '" + found.url + "' is no address: write http://HOST:PORT");
+        return refuse("usage", where + ": url '" + found.url + "' is not an address: write http://HOST:PORT");
       c.url = base;
       c.found_in = where;
     }

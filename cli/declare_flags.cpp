@@ -96,7 +96,7 @@ CLI::Option* add_pairs(CLI::App& app, const std::string& name, std::vector<std::
             for (const auto& value : values) {
               const auto equals = value.find('=');
               if (equals == 0 || value.empty() || (value_required && equals == std::string::npos))
-                throw CLI::ValidationError(name, "'" + value + "' is no K=V");
+                throw CLI::ValidationError(name, "'" + value + "' is not K=V");
               target.push_back(value);
             }
           },

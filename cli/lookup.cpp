@@ -36,7 +36,7 @@ answer<std::string> find(api& controller, const std::string& typed, const char* 
                          const std::vector<std::string>& paths) {
   if (is_whole_id(typed)) return typed;
   if (!is_id_tail(typed))
-    return refuse("usage", "'" + typed + "' is no id: type all of it, or at least its last 4 digits (0-9, a-f)");
+    return refuse("usage", "'" + typed + "' is not an id: type all of it, or at least its last 4 digits (0-9, a-f)");
   for (const auto& path : paths) {
     auto found = find_in(controller, path, key, typed);
     if (!found || !found->empty()) return found;

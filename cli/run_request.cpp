@@ -36,7 +36,7 @@ answer<bool> read_env_file(const std::string& path, nlohmann::json& out) {
     const auto space = line.find_first_of(" \t");
     if (equals == 0 || equals == std::string::npos || space < equals)
       // The message does not show the line, which can contain a secret.
-      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) + " is no K=V");
+      return refuse("usage", "--env-file " + path + " line " + std::to_string(number) + " is not K=V");
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return true;

@@ -33,7 +33,7 @@ tl::expected<enrol_request, problem> read_enrol(std::string_view text) {
   enrol_request request;
   request.key = fields.text("key", 1, 64);
   if (request.key && !is_public_key(*request.key))
-    fields.complain("key", "is no public key: give the 40 characters that `quell-worker keygen` printed");
+    fields.complain("key", "is not a public key: give the 40 characters that `quell-worker keygen` printed");
   request.labels = fields.labels("labels");
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));

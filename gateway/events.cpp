@@ -35,7 +35,7 @@ void read_types(query_reader& query, events_request& into) {
       if (type == "output")
         query.complain("types", "output is served by GET /v1/operations/{id}/output with Accept: text/event-stream");
       else if (std::find(known_types.begin(), known_types.end(), type) == known_types.end())
-        query.complain("types", "'" + type.substr(0, 64) + "' is no event type");
+        query.complain("types", "'" + type.substr(0, 64) + "' is not an event type");
       else
         into.filter.types.push_back(type);
     }

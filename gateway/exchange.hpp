@@ -109,8 +109,9 @@ Id path_id(const exchange& x, std::size_t index = 0) {
   if (!parsed)
     throw problem{
         .code = "bad_id",
-        .detail = "'" + x.arguments.at(index).substr(0, 64) +
-                  "' in the path is no id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};
+        .detail =
+            "'" + x.arguments.at(index).substr(0, 64) +
+            "' in the path is not an id: ids are UUIDv7, 36 characters, lower case (short ids are for the CLI only)"};
   return *parsed;
 }
 

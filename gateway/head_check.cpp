@@ -48,7 +48,7 @@ std::optional<problem> foreign_host(const std::string& host, const std::vector<s
   if (std::find(own.begin(), own.end(), name) != own.end() || (is_certified && is_certified(name))) return std::nullopt;
   return problem{.code = "unknown_host",
                  .detail = "the request is for the host '" + name.substr(0, 253) +
-                           "', which is no name of this quelld; if it is one, for example behind a proxy, add it to "
+                           "', which is not a name of this quelld; if it is one, for example behind a proxy, add it to "
                            "http.hosts (http.advertise_url and the names of the certificate count, too)"};
 }
 

@@ -40,13 +40,13 @@ result<listening_port> listen_tcp(any_acceptor& acceptor, const std::string& add
   const auto digits = std::string_view(address).substr(colon + 1);
   const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), bound.port);
   if (bad != std::errc{} || end != digits.data() + digits.size() || digits.empty())
-    return bad_address(address, "the port is no number below 65536");
+    return bad_address(address, "the port is not a number below 65536");
   auto host = bound.host;
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   error_code error;
   const auto ip = boost::asio::ip::make_address(host, error);
-  if (error) return bad_address(address, "'" + host + "' is no IP address");
+  if (error) return bad_address(address, "'" + host + "' is not an IP address");
   bound.is_loopback = ip.is_loopback();
   const boost::asio::ip::tcp::endpoint at(ip, bound.port);
   acceptor.open(at.protocol(), error);
@@ -75,7 +75,8 @@ result<void> listen_unix(any_acceptor& acceptor, const std::string& path) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode))
-      return failure("bad_address", "cannot listen on " + path + ": a file that is no socket is there; move it away");
+      return failure("bad_address",
+                     "cannot listen on " + path + ": a file that is not a socket is there; move it away");
     if (is_alive(acceptor.get_executor().context(), at))
       return failure("address_in_use", "cannot listen on " + path + ": another process answers there; stop it first");
     ::unlink(path.c_str());

@@ -234,7 +234,7 @@ class session_loop final : public client_link {
            .detail = "the request's header is larger than " + std::to_string(gw_->options.max_header_bytes) + " bytes"};
     else if (error.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
              error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
-      p = {.code = "bad_request", .detail = "this is no HTTP/1.1 request: " + error.message()};
+      p = {.code = "bad_request", .detail = "this is not an HTTP/1.1 request: " + error.message()};
     else
       co_return; // closed, reset or timed out
     co_await refuse(std::move(p), id);

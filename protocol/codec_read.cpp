@@ -225,7 +225,7 @@ result<Body> read_body(std::uint64_t tag, const msgpack::object& fields) {
 }
 
 result<std::uint64_t> read_tag(const msgpack::object& o) {
-  if (o.type != msgpack::type::POSITIVE_INTEGER) return bad_frame("the tag is no unsigned integer");
+  if (o.type != msgpack::type::POSITIVE_INTEGER) return bad_frame("the tag is not an unsigned integer");
   return o.via.u64;
 }
 

@@ -238,10 +238,10 @@ result<std::unique_ptr<client_socket>> client_socket::open(options o) {
   for (const auto& endpoint : o.endpoints)
     if (!is_address(endpoint))
       return failure("bad_address",
-                     "controller address '" + endpoint + "' is no tcp://HOST:PORT with a port from 1 to 65535");
+                     "controller address '" + endpoint + "' is not a tcp://HOST:PORT with a port from 1 to 65535");
   if (!is_public_key(o.server_public_key))
     return failure("bad_key",
-                   "the controller's public key is no Z85 text of 40 characters; take it from `quell worker add`");
+                   "the controller's public key is not a Z85 text of 40 characters; take it from `quell worker add`");
   const auto derived = key_pair::from_secret(o.keys.secret_key);
   if (!derived) return tl::unexpected(derived.error());
   if (derived->public_key != o.keys.public_key)

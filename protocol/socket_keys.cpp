@@ -25,7 +25,7 @@ result<key_pair> key_pair::from_secret(std::string_view secret_key) {
   std::array<char, key_text_bytes + 1> public_text{};
   const std::string secret(secret_key);
   if (!is_public_key(secret) || zmq_curve_public(public_text.data(), secret.c_str()) != 0)
-    return failure("bad_key", "the secret key is no Z85 text of 40 characters; make one with `quell-worker keygen`");
+    return failure("bad_key", "the secret key is not a Z85 text of 40 characters; make one with `quell-worker keygen`");
   return key_pair{public_text.data(), secret};
 }
 

@@ -265,7 +265,7 @@ tl::unexpected<fault> bind_fault(const std::string& endpoint, const zmq::error_t
 
 result<std::unique_ptr<server_socket>> server_socket::bind(options o) {
   if (!is_public_key(o.keys.secret_key))
-    return failure("bad_key", "the server's secret key is no Z85 text of 40 characters");
+    return failure("bad_key", "the server's secret key is not a Z85 text of 40 characters");
   if (!o.endpoint.starts_with("tcp://"))
     return failure("bad_address", "cannot listen on " + o.endpoint + ": expected tcp://ADDRESS:PORT");
   try {

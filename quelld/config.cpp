@@ -85,7 +85,7 @@ config_key containment_key() {
             if (t.empty()) return {};
             c.defaults_min_containment = parse_name<containment>(t);
             if (!c.defaults_min_containment)
-              return failure("invalid_field", "'" + t + "' is no level: cgroup+pidns, cgroup, pidns or group");
+              return failure("invalid_field", "'" + t + "' is not a level: cgroup+pidns, cgroup, pidns or group");
             return {};
           },
           [](const config& c) {
@@ -111,7 +111,7 @@ std::vector<std::string> sections_read_elsewhere() {
 
 /// The error for an unknown `[[section]]`.
 std::string unknown_section(const std::string& section) {
-  return "[[" + section + "]] is no known section; the nearest known one is " +
+  return "[[" + section + "]] is not a known section; the nearest known one is " +
          nearest(section, sections_read_elsewhere()) + " (docs/agents.md and docs/chat list all)";
 }
 
@@ -122,7 +122,7 @@ std::string unknown_table(const std::string& section) {
   for (const auto& k : config_keys()) known.push_back(k.section);
   const auto like = nearest(section, known);
   if (like == section || std::find(elsewhere.begin(), elsewhere.end(), like) == elsewhere.end()) return {};
-  return "[" + section + "] is no known section; the nearest known one is " + like +
+  return "[" + section + "] is not a known section; the nearest known one is " + like +
          " (docs/agents.md and docs/chat list all)";
 }
 
@@ -190,9 +190,10 @@ result<void> check_origin(const std::string& origin) {
   if ((scheme == "http" || scheme == "https") && !rest.empty() && is_lower &&
       rest.find_first_of("/*?# \t\r\n@") == std::string::npos)
     return {};
-  return failure("invalid_field", "http.cors_origins: '" + origin +
-                                      "' is no origin; write each as browsers send it, lower case and without a path: "
-                                      "https://bots.example or http://localhost:3000 (there is no *)");
+  return failure("invalid_field",
+                 "http.cors_origins: '" + origin +
+                     "' is not an origin; write each as browsers send it, lower case and without a path: "
+                     "https://bots.example or http://localhost:3000 (there is no *)");
 }
 
 std::vector<std::string> split(const std::string& list) {

@@ -196,8 +196,9 @@ int main(int argc, char** argv) {
   auto join = parse_join(*text);
   if (!join) return fail(2, join.error());
   if (std::error_code error; !std::filesystem::is_directory(*s.work_dir, error))
-    return fail(2, {"bad_config",
-                    "the work_dir " + *s.work_dir + " is no directory; make it or choose another with --work-dir", ""});
+    return fail(2,
+                {"bad_config",
+                 "the work_dir " + *s.work_dir + " is not a directory; make it or choose another with --work-dir", ""});
   take_signals(); // before the lock announces that this process can be signalled
   auto state = state_directory::open(line.state.empty() ? default_state(s.name.value_or(join->worker), environment)
                                                         : line.state);

@@ -52,7 +52,7 @@ unique_fd holder(const std::string& lock) {
 int rotate_key(const std::string& state, std::chrono::seconds patience) {
   const std::string keys = state + "/keys", lock = state + "/lock", wish = state + "/change";
   if (::access((state + "/id").c_str(), F_OK) != 0)
-    return say(state + " is no state directory of a worker; name it with --state or --name");
+    return say(state + " is not a state directory of a worker; name it with --state or --name");
   const auto before = key_ring::look_at(content(keys));
   const unique_fd file(::open(wish.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return say("cannot write " + wish + ": " + std::strerror(errno) + "; run this as the worker's user");

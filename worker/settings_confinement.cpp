@@ -34,7 +34,7 @@ std::string set_list(std::optional<std::vector<std::string>>& to, confinement_va
   if (!v.list || v.list->size() > most_names) return "must be a list of at most 64 names";
   for (const auto& name : *v.list) {
     if (capabilities && !capability_bit(name))
-      return "has \"" + name.substr(0, 64) + "\", which is no capability; write it as \"chown\"";
+      return "has \"" + name.substr(0, 64) + "\", which is not a capability; write it as \"chown\"";
     if (!capabilities && (!name.starts_with('/') || name.size() > 4096)) return "must hold absolute paths";
   }
   to = std::move(v.list);

@@ -114,7 +114,7 @@ std::string sentence(const std::string& said, const place& p) {
   const auto inner = [&](const std::string& name) { return "`" + (p.field.empty() ? "" : p.field + ".") + name + "`"; };
   if (said.starts_with("Missing required")) return inner(last_quoted(said)) + " is required";
   if (said.starts_with("Object contains a property"))
-    return inner(last_quoted(said)) + " is no field of this tool" + members_of(p.schemas);
+    return inner(last_quoted(said)) + " is not a field of this tool" + members_of(p.schemas);
   if (said.starts_with("Value type not permitted")) {
     const auto* type = keyword(p.schemas, "type");
     return who + (type ? " must be of type " + types_of(*type) : " is of the wrong type") +

@@ -78,8 +78,8 @@ result<agent_settings> sub_agent_settings(const turn_settings& settings, const a
   if (request.tools) {
     const auto owned = tools_given(agent);
     if (const auto name = not_owned(*request.tools, owned))
-      return wrong_order("`tools`: " + name->substr(0, 64) + " is no tool that agent " + agent.name + " has; it has " +
-                         listed(owned));
+      return wrong_order("`tools`: " + name->substr(0, 64) + " is not a tool that agent " + agent.name +
+                         " has; it has " + listed(owned));
     agent.tools = request.tools;
   }
   if (request.worker) {

@@ -26,7 +26,7 @@ result<json> parsed_input(const tool_definition& tool, const std::string& text) 
     return wrong_input(tool, "it has " + std::to_string(text.size()) + " bytes; at most " +
                                  std::to_string(most_input_bytes) + " are taken. Split it into several calls");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return json::object();
-  if (!is_utf8(text)) return wrong_input(tool, "it is no valid UTF-8");
+  if (!is_utf8(text)) return wrong_input(tool, "it is not valid UTF-8");
   bool deep = false;
   try {
     auto value = json::parse(text, [&](int depth, json::parse_event_t, json&) {
@@ -38,9 +38,9 @@ result<json> parsed_input(const tool_definition& tool, const std::string& text) 
     return value;
   } catch (const json::parse_error& e) {
     if (deep) return wrong_input(tool, "it is nested deeper than " + std::to_string(most_depth) + " levels");
-    return wrong_input(tool, "it is no JSON (at byte " + std::to_string(e.byte) + "); write one JSON object");
+    return wrong_input(tool, "it is not JSON (at byte " + std::to_string(e.byte) + "); write one JSON object");
   } catch (const json::exception&) {
-    return wrong_input(tool, "it is no JSON; write one JSON object");
+    return wrong_input(tool, "it is not JSON; write one JSON object");
   }
 }
 

@@ -84,7 +84,7 @@ result<void> take_directory(task_spec& spec, const json& input) {
   if (cwd == input.end()) return {};
   const auto& path = cwd->get_ref<const std::string&>();
   if (path.empty()) return {};
-  if (path.size() > most_path_bytes || has_nul(path)) return wrong_task("`cwd` is no path");
+  if (path.size() > most_path_bytes || has_nul(path)) return wrong_task("`cwd` is not a path");
   if (path.front() == '/') {
     spec.cwd = path;
   } else if (spec.cwd) {
@@ -151,7 +151,7 @@ result<task_request> task_for_call(const tool_definition& tool, const agent_sett
 
 result<task_request> task_for_command(const agent_settings& agent, const std::string& prompt) {
   constexpr std::string_view mark = "{prompt}";
-  if (!agent.is_command()) return failure("internal", "agent " + agent.name + " is no command");
+  if (!agent.is_command()) return failure("internal", "agent " + agent.name + " is not a command");
   task_request r;
   r.spec = task_of(agent);
   r.timeout = agent.budget.timeout;

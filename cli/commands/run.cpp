@@ -263,7 +263,7 @@ int execute(session& s, const run_options& o) {
     return exit_code::of_run_problem(p);
   };
   if (o.id && !is_whole_id(*o.id))
-    return fail(local_problem("bad_id", "--id '" + *o.id + "' is no UUIDv7 in lower case"));
+    return fail(local_problem("bad_id", "--id '" + *o.id + "' is not a UUIDv7 in lower case"));
   const std::string id = o.id ? *o.id : operation_id::fresh().text();
   auto controller = s.connect();
   if (!controller) return fail(controller.error());

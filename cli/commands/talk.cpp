@@ -36,7 +36,7 @@ answer<std::string> voice_address(session& s, const talk_options& o) {
 
 answer<int> connected(const std::string& address) {
   const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return refuse("usage", "--voice " + address + " is no HOST:PORT");
+  if (colon == std::string::npos) return refuse("usage", "--voice " + address + " is not HOST:PORT");
   auto host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
   addrinfo wanted{};

@@ -79,7 +79,7 @@ class reader {
 
   void check_id(const std::string& id) {
     if (!wrong_ && !is_whole_id(id) && !is_id_tail(id))
-      complain("id", shown(id) + " is no id: give all of it, or at least its last 4 digits (0-9, a-f)");
+      complain("id", shown(id) + " is not an id: give all of it, or at least its last 4 digits (0-9, a-f)");
   }
 
   void complain(const std::string& name, const std::string& what) {

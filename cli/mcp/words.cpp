@@ -159,7 +159,7 @@ std::string output_text(const output_tail& tail) {
   const std::string next = tail.end ? "" : "\nIt may print more. Next: " + call("quell_wait", tail.operation) + ".";
   if (tail.bytes.empty()) return tail.stream + " of " + id + " is empty" + (tail.end ? "." : " so far.") + next;
   if (!is_utf8(tail.bytes))
-    return tail.stream + " of " + id + " is no text: its last " + std::to_string(tail.bytes.size()) +
+    return tail.stream + " of " + id + " is not text: its last " + std::to_string(tail.bytes.size()) +
            " bytes are in structuredContent.base64." + next;
   std::string shown = safe_text(tail.bytes);
   std::size_t from = 0;

@@ -29,7 +29,7 @@ std::int16_t sample_at(std::string_view bytes, std::size_t at) {
 result<std::string> samples_of_wav(std::string_view file) {
   constexpr std::size_t head = 12, chunk_head = 8, format_bytes = 16, most_channels = 16;
   if (file.size() < head || file.substr(0, 4) != "RIFF" || file.substr(8, 4) != "WAVE")
-    return failure("usage", "it is no WAV file; convert it, as in: sox speech.mp3 -r 16000 -c 1 -b 16 speech.wav");
+    return failure("usage", "it is not a WAV file; convert it, as in: sox speech.mp3 -r 16000 -c 1 -b 16 speech.wav");
   std::uint32_t rate = 0, channels = 0;
   for (std::size_t at = head; at + chunk_head <= file.size();) {
     const auto name = file.substr(at, 4);
@@ -37,7 +37,7 @@ result<std::string> samples_of_wav(std::string_view file) {
     const auto body = file.substr(at + chunk_head, size); // a streamed file's length can be wrong
     if (name == "fmt ") {
       if (body.size() < format_bytes || number_at(body, 0, 2) != 1 || number_at(body, 14, 2) != 16)
-        return failure("usage", "it is no 16-bit PCM; convert it, as in: sox in.wav -b 16 -e signed out.wav");
+        return failure("usage", "it is not 16-bit PCM; convert it, as in: sox in.wav -b 16 -e signed out.wav");
       channels = number_at(body, 2, 2);
       rate = number_at(body, 4, 4);
     }

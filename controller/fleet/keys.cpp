@@ -13,7 +13,7 @@
 namespace quell::controller {
 
 std::string fleet_impl::reason_against_key(member& m, const std::string& key, moment now) {
-  if (!is_public_key(key)) return "it is no public key of 40 characters in Z85";
+  if (!is_public_key(key)) return "it is not a public key of 40 characters in Z85";
   if (m.record.state_id != m.record.home_state)
     return "another state directory used the present key first, and only that one may change it; give this worker a "
            "key of its own with `quell worker remove` and `quell worker add`";

@@ -59,7 +59,7 @@ void acp_session::receive(std::string_view bytes) {
 void acp_session::take_line(std::string_view line) {
   if (phase_ == phase::over || blank(line)) return;
   auto whole = parse_json(line);
-  if (!whole) return complain(" prints what is no JSON: " + excerpt(line, 80));
+  if (!whole) return complain(" prints what is not JSON: " + excerpt(line, 80));
   incoming one{rpc::read(std::move(*whole))};
   switch (one.message.what) {
   case rpc::message::kind::answer:
@@ -71,7 +71,7 @@ void acp_session::take_line(std::string_view line) {
     if (one.message.method == "session/update") take_update(one);
     return;
   case rpc::message::kind::nothing:
-    return complain(" sends JSON that is no message of JSON-RPC");
+    return complain(" sends JSON that is not a message of JSON-RPC");
   }
 }
 

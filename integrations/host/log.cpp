@@ -30,9 +30,9 @@ class json_formatter final : public spdlog::formatter {
 result<void> check_log(std::string_view level, std::string_view format) {
   if (level != "debug" && level != "info" && level != "warn" && level != "error")
     return failure("invalid_field",
-                   "log.level '" + std::string(level) + "' is no level: choose debug, info, warn or error");
+                   "log.level '" + std::string(level) + "' is not a level: choose debug, info, warn or error");
   if (format != "text" && format != "json")
-    return failure("invalid_field", "log.format '" + std::string(format) + "' is no format: choose text or json");
+    return failure("invalid_field", "log.format '" + std::string(format) + "' is not a format: choose text or json");
   return {};
 }
 

@@ -122,7 +122,7 @@ std::optional<std::string> tool_pages::add(const json& tool) {
   if (tools_.size() >= mcp_limits::tools) return who + "is left out: there are too many";
   if (names_.contains(one.name)) return who + "is left out: there is one of that name already";
   const json& schema = member(tool, "inputSchema");
-  if (!schema.is_object()) return who + "is left out: its input schema is no JSON object";
+  if (!schema.is_object()) return who + "is left out: its input schema is not a JSON object";
   one.input_schema = dump_json(schema);
   if (one.input_schema.size() > mcp_limits::schema_bytes) return who + "is left out: its input schema is too long";
   one.description = text_member(tool, "description");
@@ -156,7 +156,7 @@ bool wants_input(const json& result) { return text_member(result, "resultType") 
 
 mcp_call_event ended_with(const std::string& who, const json& result) {
   if (!result.is_object())
-    return mcp_call_events::failed{{"mcp_broken", who + ": the result of a tool is no JSON object", {}}, true};
+    return mcp_call_events::failed{{"mcp_broken", who + ": the result of a tool is not a JSON object", {}}, true};
   if (wants_input(result)) // in a version that does not have this
     return mcp_call_events::failed{
         {"mcp_refused", who + ": the tool asks for input in a way that its version of MCP does not have", {}}, true};

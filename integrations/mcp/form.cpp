@@ -38,11 +38,11 @@ std::optional<std::string> wrong_field(const std::string& name, const json& fiel
   const std::string who = "its field " + quoted_name(name) + " ";
   if (name.empty() || name.size() > mcp_limits::form_name_bytes)
     return who + "has a name that is not 1 to " + std::to_string(mcp_limits::form_name_bytes) + " bytes";
-  if (!field.is_object()) return who + "is no schema";
+  if (!field.is_object()) return who + "is not a schema";
   const std::string type = text_member(field, "type");
   const bool is_list = type == "array";
   if (!is_list && type != "string" && type != "number" && type != "integer" && type != "boolean")
-    return who + "is no text, number, yes or no, or choice";
+    return who + "is not text, number, yes or no, or choice";
   const auto choices = choices_of(is_list ? member(field, "items") : field);
   if (is_list && !choices) return who + "is a list of anything, not of choices";
   if (choices && (choices->empty() || choices->size() > mcp_limits::form_choices))
@@ -178,7 +178,7 @@ result<std::string> filled_form(const std::string& form, const std::string& valu
   for (const auto& [name, value] : given.items()) {
     if (!fields.contains(name))
       return failure("invalid_values",
-                     quoted_name(name) + " is no field of this question (its fields: " + names_text(fields) + ")",
+                     quoted_name(name) + " is not a field of this question (its fields: " + names_text(fields) + ")",
                      pointer_of(name));
     if (const auto wrong = wrong_value(fields[name], value); !wrong.empty())
       return failure("invalid_values", quoted_name(name) + " " + wrong, pointer_of(name));

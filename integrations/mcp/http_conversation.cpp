@@ -106,7 +106,7 @@ void http_conversation::begin(call_number number, std::shared_ptr<mcp_line> line
   const auto refuse = [&](std::string detail) {
     line->tell(mcp_call_events::failed{{"mcp_refused", std::move(detail), {}}, false});
   };
-  if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is no JSON object");
+  if (!mcp::input_object(input)) return refuse("the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object");
   if (calls_.size() >= mcp_limits::open_calls) return refuse(who_ + " has too many calls open already");
   call& one = calls_[number];
   one.line = std::move(line);
@@ -227,7 +227,7 @@ void http_conversation::look(exchange_id id, time_point now) {
 
 bool http_conversation::take(exchange_id id, const std::string& text, time_point now) {
   auto whole = parse_json(text);
-  if (!whole) return complain(who_ + " sends what is no JSON"), false;
+  if (!whole) return complain(who_ + " sends what is not JSON"), false;
   if (!whole->is_array()) {
     rpc::message message = rpc::read(std::move(*whole));
     return take_answer(id, message, now);
@@ -278,7 +278,7 @@ bool http_conversation::take_answer(exchange_id id, rpc::message& message, time_
       if (!ended_) take_request(id, message, now);
     return false;
   case kind::nothing:
-    complain(who_ + " sends JSON that is no message of JSON-RPC");
+    complain(who_ + " sends JSON that is not a message of JSON-RPC");
     return false;
   }
   return false;

@@ -162,7 +162,8 @@ std::optional<fault> wrong_address(const std::string& name, const std::string& u
              curl_url_get(parsed.get(), CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK;
   web = web && (std::string_view(scheme) == "http" || std::string_view(scheme) == "https");
   curl_free(scheme);
-  if (!web) return fault{"mcp_refused", who + ": its url is no http or https URL; write it like https://host/mcp", {}};
+  if (!web)
+    return fault{"mcp_refused", who + ": its url is not an http or https URL; write it like https://host/mcp", {}};
   if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7F; }))
     return fault{"mcp_refused",
                  who + ": its key holds white space or other characters that no key has: check the file or variable "

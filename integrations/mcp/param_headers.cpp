@@ -50,7 +50,7 @@ result<param_headers> param_headers_of(const json& input_schema) {
     if (name.is_null() && !(schema.is_object() && schema.contains(key))) continue;
     const std::string type = text_member(schema, "type");
     if (type != "string" && type != "integer" && type != "boolean")
-      return failure("mcp_broken", "it wants a header for a parameter that is no string, integer or boolean");
+      return failure("mcp_broken", "it wants a header for a parameter that is not a string, integer or boolean");
     if (!name.is_string() || !is_token(name.get<std::string>()))
       return failure("mcp_broken", "it wants a header whose name no header can have");
     if (!names.insert(lower_case(name.get<std::string>())).second)

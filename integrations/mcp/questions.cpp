@@ -73,7 +73,7 @@ mcp_questions::step mcp_questions::required(const std::string& who, const json& 
   if (++rounds_ > mcp_limits::rounds) return ended_by(who, "it does so for ever");
   if (!state.is_null()) {
     if (!state.is_string() || state.get_ref<const std::string&>().size() > mcp_limits::request_state_bytes)
-      return ended_by(who, "its state is no text, or too long");
+      return ended_by(who, "its state is not text, or too long");
     state_ = state.get<std::string>();
   }
   if (!requests.is_null() && !requests.is_object()) return ended_by(who, "what it asks for cannot be read");

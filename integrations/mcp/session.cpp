@@ -30,7 +30,7 @@ mcp_call_number mcp_session::begin_call(const std::string& tool, const std::stri
   };
   if (phase_ == phase::over) return refuse(over_);
   if (!mcp::input_object(input_json))
-    return refuse({"mcp_refused", "the input of tool \"" + excerpt(tool, 80) + "\" is no JSON object", {}});
+    return refuse({"mcp_refused", "the input of tool \"" + excerpt(tool, 80) + "\" is not a JSON object", {}});
   if (calls_.size() - cancelled_.size() >= mcp_limits::open_calls)
     return refuse({"mcp_refused", who_ + " has " + std::to_string(mcp_limits::open_calls) + " calls open already", {}});
   call& one = calls_[number];

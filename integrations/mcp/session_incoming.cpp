@@ -25,9 +25,9 @@ void mcp_session::receive(std::string_view bytes) {
 
 void mcp_session::take_line(std::string_view line) {
   if (phase_ == phase::over || blank(line)) return;
-  if (!is_utf8(line)) complain(who_ + " sends what is no UTF-8; it is repaired");
+  if (!is_utf8(line)) complain(who_ + " sends what is not UTF-8; it is repaired");
   auto whole = parse_json(line);
-  if (!whole) return complain(who_ + " prints what is no JSON: " + excerpt(line, 80));
+  if (!whole) return complain(who_ + " prints what is not JSON: " + excerpt(line, 80));
   // Version 2025-03-26 has batches.
   if (!whole->is_array()) {
     incoming one{rpc::read(std::move(*whole))};
@@ -73,7 +73,7 @@ void mcp_session::take_message(incoming& one) {
   case kind::request:
     return take_request(one);
   case kind::nothing:
-    return complain(who_ + " sends JSON that is no message of JSON-RPC");
+    return complain(who_ + " sends JSON that is not a message of JSON-RPC");
   }
 }
 

@@ -17,7 +17,7 @@ class anthropic_stream final : public reply_reader {
 
   std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     const auto event = parse_json(data);
-    if (!event || !event->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
+    if (!event || !event->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     const std::string type = text_member(*event, "type");
     if (type == "message_start") count(member(member(*event, "message"), "usage"));
     if (type == "content_block_start") return begin(*event, told);

@@ -27,7 +27,7 @@ std::string part(CURLU* url, CURLUPart which) {
 }
 
 tl::unexpected<fault> bad_url(const model_settings& settings, const std::string& why) {
-  return failure("model_refused", "model \"" + settings.name + "\": its base_url is no http or https URL (" + why +
+  return failure("model_refused", "model \"" + settings.name + "\": its base_url is not an http or https URL (" + why +
                                       "); write it like https://host/v1");
 }
 
@@ -83,7 +83,7 @@ std::optional<fault> wrong_offers(const std::vector<tool_offer>& tools, std::siz
     if (!names.insert(tool.name).second) return fault{"model_refused", who + " is offered twice", {}};
     const auto schema = parse_json(tool.input_schema);
     if (!blank(tool.input_schema) && (!schema || !schema->is_object()))
-      return fault{"model_refused", who + ": its input schema is no JSON object", {}};
+      return fault{"model_refused", who + ": its input schema is not a JSON object", {}};
   }
   return std::nullopt;
 }

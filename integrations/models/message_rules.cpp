@@ -19,7 +19,7 @@ bool text_is_blank(const json& value) { return !value.is_string() || blank(value
 rule wrong_tools(const json& body, bool anthropic) {
   const json& tools = member(body, "tools");
   if (tools.is_null()) return std::nullopt;
-  if (!tools.is_array() || tools.empty()) return "tools is no list, or an empty one";
+  if (!tools.is_array() || tools.empty()) return "tools is not a list, or an empty one";
   std::set<std::string> names;
   for (const json& tool : tools) {
     const json& what = anthropic ? tool : member(tool, "function");
@@ -41,7 +41,7 @@ class call_book {
     if (!std::all_of(id.begin(), id.end(), [](char c) { return valid_name({&c, 1}); }))
       return "the call id " + id + " has a character that is not allowed";
     if (!used_.insert(id).second) return "the call id " + id + " is used twice";
-    if (!valid_name(name)) return "call " + id + " names a tool \"" + name + "\", which is no name";
+    if (!valid_name(name)) return "call " + id + " names a tool \"" + name + "\", which is not a name";
     open_.push_back(id);
     return std::nullopt;
   }
@@ -72,13 +72,15 @@ rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come,
   }
   if (type == "tool_use") {
     if (user) return "the user makes a tool call";
-    if (!member(block, "input").is_object()) return "the input of call " + text_member(block, "id") + " is no object";
+    if (!member(block, "input").is_object())
+      return "the input of call " + text_member(block, "id") + " is not an object";
     return calls.call(text_member(block, "id"), text_member(block, "name"));
   }
   if (type != "tool_result") return "a block of type \"" + type + "\"";
   if (!user) return "the assistant gives a tool result";
   if (!answers_may_come) return "a tool result after a text";
-  if (!member(block, "is_error").is_null() && !member(block, "is_error").is_boolean()) return "is_error is no boolean";
+  if (!member(block, "is_error").is_null() && !member(block, "is_error").is_boolean())
+    return "is_error is not a boolean";
   if (text_is_blank(member(block, "content"))) return "a tool result without content";
   return calls.answer(text_member(block, "tool_use_id"));
 }
@@ -113,7 +115,7 @@ rule wrong_openai_calls(const json& message, call_book& calls) {
   if (made.is_null())
     return text_is_blank(member(message, "content")) ? rule("an assistant message without text and calls")
                                                      : std::nullopt;
-  if (!made.is_array() || made.empty()) return "tool_calls is no list, or an empty one";
+  if (!made.is_array() || made.empty()) return "tool_calls is not a list, or an empty one";
   if (!member(message, "content").is_null() && text_is_blank(member(message, "content"))) return "empty assistant text";
   for (const json& call : made) {
     const json& function = member(call, "function");
@@ -160,8 +162,8 @@ rule wrong_openai(const json& body) {
 std::optional<std::string> broken_rule(provider whose, std::string_view request_json) {
   const bool anthropic = whose == provider::anthropic;
   const auto body = parse_json(request_json);
-  if (!body || !body->is_object()) return "the request is no JSON object";
-  if (repaired(request_json) != request_json) return "the request is no valid UTF-8";
+  if (!body || !body->is_object()) return "the request is not a JSON object";
+  if (repaired(request_json) != request_json) return "the request is not valid UTF-8";
   if (text_member(*body, "model").empty()) return "no model is named";
   const json& messages = member(*body, "messages");
   if (!messages.is_array() || messages.empty()) return "there are no messages";

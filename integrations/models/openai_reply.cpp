@@ -16,7 +16,7 @@ class openai_stream final : public reply_reader {
   std::optional<provider_error> take(std::string_view, std::string_view data, std::vector<model_event>& told) override {
     if (data == "[DONE]") return end(told);
     const auto chunk = parse_json(data);
-    if (!chunk || !chunk->is_object()) return broken("an event is no JSON object: " + excerpt(data, 120));
+    if (!chunk || !chunk->is_object()) return broken("an event is not a JSON object: " + excerpt(data, 120));
     if (!member(*chunk, "error").is_null()) return of_stream_error(data);
     count(member(*chunk, "usage"));
     const json& choices = member(*chunk, "choices");

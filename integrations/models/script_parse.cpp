@@ -177,7 +177,7 @@ json as_json(const toml::node& node) {
 result<json> read_text(const std::string& text, const std::string& file) {
   if (!file.ends_with(".toml")) {
     if (auto value = parse_json(text)) return std::move(*value);
-    std::string why = "it is no JSON";
+    std::string why = "it is not JSON";
     try {
       const json ignored = json::parse(text);
     } catch (const json::exception& wrong) {

@@ -38,7 +38,7 @@ std::vector<std::string> texts(const json& document, const char* name) {
 } // namespace
 
 result<web_address> read_address(const std::string& url) {
-  const auto no = [&] { return failure(code, shown(url) + " is no http or https address that can be used"); };
+  const auto no = [&] { return failure(code, shown(url) + " is not an http or https address that can be used"); };
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
   const bool is_clean = std::none_of(url.begin(), url.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7F; });
   if (!is_clean || url.size() > url_bytes || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)

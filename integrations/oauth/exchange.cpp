@@ -177,7 +177,7 @@ result<grant> read_tokens(grant old, long status, std::string_view body, wall_ti
   }
   const std::string token = text_member(answer, "access_token"), refresh = text_member(answer, "refresh_token");
   if (!is_visible(token, token_bytes) || lower(text_member(answer, "token_type")) != "bearer")
-    return failure("login_failed", "the authorization server answers with what is no bearer token");
+    return failure("login_failed", "the authorization server answers with what is not a bearer token");
   old.access_token = token;
   if (is_visible(refresh, token_bytes)) old.refresh_token = refresh;
   if (const std::string scope = text_member(answer, "scope"); !scope.empty()) old.scope = scope.substr(0, scope_bytes);

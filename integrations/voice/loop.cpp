@@ -217,13 +217,14 @@ result<std::uint16_t> asio_loop::bind_tcp(entrance& e) {
   std::uint16_t port = 0;
   const auto digits = std::string_view(address).substr(colon + 1);
   const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (bad != std::errc{} || end != digits.data() + digits.size()) return bad_address(address, "the port is no number");
+  if (bad != std::errc{} || end != digits.data() + digits.size())
+    return bad_address(address, "the port is not a number");
   auto host = address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
   error_code error;
   const auto ip = asio::ip::make_address(host, error);
-  if (error) return bad_address(address, "'" + host + "' is no IP address");
+  if (error) return bad_address(address, "'" + host + "' is not an IP address");
   const asio::ip::tcp::endpoint at(ip, port);
   e.acceptor.open(at.protocol(), error);
   if (!error) e.acceptor.set_option(asio::socket_base::reuse_address(true), error);
@@ -247,7 +248,8 @@ result<std::uint16_t> asio_loop::bind_unix(entrance& e, const std::string& path)
   struct stat there {};
   error_code error;
   if (::lstat(path.c_str(), &there) == 0) {
-    if (!S_ISSOCK(there.st_mode)) return bad_address("unix:" + path, "a file that is no socket is there; move it away");
+    if (!S_ISSOCK(there.st_mode))
+      return bad_address("unix:" + path, "a file that is not a socket is there; move it away");
     asio::local::stream_protocol::socket probe(io_);
     probe.connect(at, error);
     if (!error) return failure("address_in_use", "cannot listen on unix:" + path + ": another process answers there");

@@ -122,10 +122,11 @@ result<std::optional<frame>> frame_reader::next() {
     frame f{r->tag, std::string(rest.substr(head_bytes, length))};
     read_ += head_bytes + length;
     if (r->shape == shape::pcm && length % 2 != 0)
-      return broken("bad_audio", "audio of " + std::to_string(length) + " bytes is no whole number of 16-bit samples");
+      return broken("bad_audio",
+                    "audio of " + std::to_string(length) + " bytes is not a whole number of 16-bit samples");
     if (r->shape == shape::words && !is_utf8(f.payload))
       return broken("bad_utf8",
-                    "the text of a frame with tag " + named(static_cast<std::uint8_t>(r->tag)) + " is no UTF-8");
+                    "the text of a frame with tag " + named(static_cast<std::uint8_t>(r->tag)) + " is not UTF-8");
     if (r->shape == shape::choice && f.payload.empty()) f.payload = '\x01';
     if (r->shape == shape::choice && f.payload[0] != '\x00' && f.payload[0] != '\x01')
       return broken("bad_frame", "a choice is 01 (continue) or 00 (retry)");

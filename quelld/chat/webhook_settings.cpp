@@ -17,7 +17,8 @@ std::string key_of(section_reader& from) {
   if (secret.empty()) return {};
   auto key = integrations::chat::webhook_key(secret);
   if (!key)
-    from.keys.wrong(from.keys.has("secret_file") ? "secret_file" : "secret_env", "is no good: " + key.error().detail);
+    from.keys.wrong(from.keys.has("secret_file") ? "secret_file" : "secret_env",
+                    "is not usable: " + key.error().detail);
   return key.value_or("");
 }
 
@@ -26,7 +27,7 @@ std::optional<scope_path> scope_of(section_reader& from) {
   if (!text) return std::nullopt;
   auto scope = scope_path::parse(*text);
   if (!scope) {
-    from.keys.wrong("scope", "is no scope: " + scope.error().detail);
+    from.keys.wrong("scope", "is not a scope: " + scope.error().detail);
     return std::nullopt;
   }
   from.lines.text("scope", *text);
@@ -63,9 +64,9 @@ void read_outgoing(section_reader& from, chat_settings& to) {
   from.lines.texts("types", w.types);
   for (const auto& type : w.types)
     if (type.empty() || type.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos)
-      keys.wrong("types", "has \"" + type + "\", which is no event type");
+      keys.wrong("types", "has \"" + type + "\", which is not an event type");
     else if (type == "output")
-      keys.wrong("types", "has output, which is no stored event; read it with GET /v1/operations/{id}/output");
+      keys.wrong("types", "has output, which is not a stored event; read it with GET /v1/operations/{id}/output");
   w.key = key_of(from);
   w.ca_file = keys.text("ca_file", 4096);
   from.lines.text("ca_file", w.ca_file);

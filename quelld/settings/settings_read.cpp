@@ -7,8 +7,8 @@
 #include "actors/turns/approvers.hpp"
 #include "protocol/nearest.hpp"
 #include "protocol/user_name.hpp"
-#include "quelld/settings/toml_table.hpp"
 #include "quelld/settings/toml_file.hpp"
+#include "quelld/settings/toml_table.hpp"
 
 namespace quell::controller::turns {
 namespace {
@@ -103,7 +103,7 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
     if (auto scope = scope_path::parse(text); scope) {
       a.scopes.push_back(*scope);
     } else {
-      t.wrong("scopes", "has \"" + text + "\", which is no scope: " + scope.error().detail);
+      t.wrong("scopes", "has \"" + text + "\", which is not a scope: " + scope.error().detail);
     }
   }
   a.is_only_spawned = t.has("scopes") && a.scopes.empty();
@@ -161,7 +161,7 @@ void read_server(toml_table& t, turn_settings& s) {
   if (!m.url.empty() && !m.url.starts_with("http://") && !m.url.starts_with("https://"))
     t.wrong("url", "must begin with http:// or https://");
   if (!m.url.empty() && !m.env.empty()) t.wrong("env", "is for a server with `command`; a url has no environment");
-  if (!m.url.empty() && m.user) t.wrong("user", "is for a server with `command`; a url is no process of ours");
+  if (!m.url.empty() && m.user) t.wrong("user", "is for a server with `command`; a url is not a process of ours");
   if (m.url.empty() && !m.key_env.empty()) t.wrong("key_env", "is for a server with `url`; a command has `env`");
   for (const char* key : {"client_id", "client_secret_env", "client_metadata_url"}) {
     if (t.has(key) && m.url.empty()) t.wrong(key, "is for a server with `url`: only there one logs in");

@@ -53,7 +53,7 @@ std::string wrong_tool(const turn_settings& s, const std::string& name) {
   }
   auto words = built_in_tool_names();
   for (const auto& server : servers) words.push_back("mcp:" + server);
-  return "is no tool; " + instead_of(name, words) + " (built in: " + listed(built_in_tool_names()) + ")";
+  return "is not a tool; " + instead_of(name, words) + " (built in: " + listed(built_in_tool_names()) + ")";
 }
 
 std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent_settings& a) {

@@ -217,7 +217,7 @@ TEST_CASE("no text is longer than 2,000 characters, whatever others wrote") {
   CHECK(clipped("äöüß", 3) == "äö…");
 }
 
-TEST_CASE("the end of an output is whole characters, and keeps what is no text") {
+TEST_CASE("the end of an output is whole characters, and keeps what is not text") {
   output_tail cut{id, "stdout", "\xa4x\xc3", 100, 0, false};
   keep_whole_characters(cut);
   CHECK(cut.bytes == "x");

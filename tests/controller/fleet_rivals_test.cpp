@@ -106,7 +106,7 @@ TEST_CASE("a second holder of a key is shown, and told once in ten minutes") {
   CHECK(c.told("worker_disputed") == 2);
 }
 
-TEST_CASE("a worker that moved to another directory is no rival of itself") {
+TEST_CASE("a worker that moved to another directory is not a rival of itself") {
   fleet_world c;
   c.worker_joins("w1");
   c.says("w1", wire::farewell{"moves"});

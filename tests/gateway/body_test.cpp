@@ -144,7 +144,7 @@ TEST_CASE("65 labels are too many, 64 are not") {
   CHECK(refused(body) == "invalid_field /labels");
 }
 
-TEST_CASE("what is no JSON is told with its position") {
+TEST_CASE("what is not JSON is told with its position") {
   const auto code_of = [](const std::string& text) {
     const auto order = read_create(text);
     return order ? std::string("accepted") : order.error().code;

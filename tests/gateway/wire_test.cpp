@@ -70,7 +70,7 @@ TEST_CASE("a header of 100 KB is refused with 413") {
   CHECK(big.status == 413);
 }
 
-TEST_CASE("what is no HTTP is refused with 400 and closed") {
+TEST_CASE("what is not HTTP is refused with 400 and closed") {
   gateway_world world;
   auto client = world.connect();
   client.send("SSH-2.0-OpenSSH_9.2\r\n\r\n");

@@ -23,7 +23,7 @@ def broken_includes(source: Source, root: pathlib.Path | None):
                 yield line, f'<{name}> is ours: write "{name}"', "angle brackets say third party or std"
             continue
         if root and not (root / name).exists():
-            yield line, f'"{name}" is no file from the root', "own headers are included as \"folder/file.hpp\" from the root"
+            yield line, f'"{name}" is not a file from the root', "own headers are included as \"folder/file.hpp\" from the root"
             continue
         allowed = rules.ROOM_MAY_INCLUDE.get(source.room)
         excepted = any(re.match(where, source.path) and name == header for where, header in rules.ROOM_EXCEPTIONS)
@@ -49,7 +49,7 @@ def broken_words(source: Source):
 
 def broken_shape(source: Source):
     if not source.lines[0].startswith("//"):
-        yield 1, "the first line is no comment", "a file says what it does before it does it"
+        yield 1, "the first line is not a comment", "a file says what it does before it does it"
     if source.path.endswith(".hpp") and "#pragma once" not in source.lines:
         yield 1, "no #pragma once", "a header may be included twice"
     if len(source.lines) > rules.MAX_LINES + 1:

@@ -76,7 +76,7 @@ TEST_CASE("Anthropic: every reason to stop has a meaning") {
   }
 }
 
-TEST_CASE("Anthropic: the end of the stream is no end of the answer") {
+TEST_CASE("Anthropic: the end of the stream is not an end of the answer") {
   const std::string stream = golden();
   const auto last = stream.find("event: message_stop");
   for (const std::size_t cut : {std::size_t{0}, std::size_t{40}, start().size(), last, stream.size() - 2}) {

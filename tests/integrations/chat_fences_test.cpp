@@ -33,7 +33,7 @@ TEST_CASE("whether a text ends in code, and how that code began", "[fences]") {
   CHECK(open_fence("```\na\n```").empty());
   CHECK(open_fence("a\n```cpp\nint a;") == "```cpp\n");
   CHECK(open_fence("a\n```\nint a;") == "```\n");
-  CHECK(open_fence("see ```this is no language") == "```\n");
+  CHECK(open_fence("see ```this is not a language") == "```\n");
   CHECK(open_fence("```a\n```\n```c++\nb") == "```c++\n");
   CHECK(closing_fence("```\na") == "\n```");
   CHECK(closing_fence("```\na\n") == "```");

@@ -27,7 +27,7 @@ TEST_CASE("a line is taken apart into tags, prefix, command and parameters") {
   CHECK(read_line("PING :")->parameters == std::vector<std::string>{""});
 }
 
-TEST_CASE("what is no line is no line") {
+TEST_CASE("what is not a line is not a line") {
   for (const char* text : {"", " ", "@", "@a", ":", ":only-a-prefix", "@a :b", "P\x01NG x", ": PING x\x80"})
     if (const auto l = read_line(text)) CHECK(l->command == "PING");
   CHECK_FALSE(read_line("P\x01NG x"));
@@ -81,7 +81,7 @@ TEST_CASE("names are the same where the server says so") {
   CHECK_FALSE(target_of_scope(*scope_path::parse("irc/Libera/a~0D~0AQUIT"), "Libera"));
 }
 
-TEST_CASE("formatting is no part of what was said") {
+TEST_CASE("formatting is not a part of what was said") {
   CHECK(plain("\x02stop\x0f") == "stop");
   CHECK(plain("\x03"
               "04,12stop\x03 it") == "stop it");

@@ -118,7 +118,7 @@ TEST_CASE("a question goes on in the next life, and the reply where it was", "[r
   CHECK(next.messages.at("3") == "Thanks.");
 }
 
-TEST_CASE("a question that was answered meanwhile loses its buttons, and nonsense is no memory", "[restart]") {
+TEST_CASE("a question that was answered meanwhile loses its buttons, and nonsense is not a memory", "[restart]") {
   played_service s(with_buttons());
   s.tell("approval_required", turn, R"({"operation":")" + call.text() + R"(","name":"exec","input":{}})");
   s.run_dry();

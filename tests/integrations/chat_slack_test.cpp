@@ -106,7 +106,7 @@ TEST_CASE("messages of people are read; those of bots, edits and notices are not
   CHECK_FALSE(slack::read_event(message_event({{"channel", 3}}).dump(), "UBOT"));
 }
 
-TEST_CASE("who is meant: a mention, or a direct message; the mention itself is no part of what was said") {
+TEST_CASE("who is meant: a mention, or a direct message; the mention itself is not a part of what was said") {
   auto m = read(message_event({{"text", "<@UBOT> stop"}}));
   CHECK(m.is_addressed);
   CHECK(m.text == "stop");

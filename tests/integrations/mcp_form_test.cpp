@@ -94,7 +94,7 @@ TEST_CASE("each kind of field takes its values and no others") {
   CHECK_FALSE(fits(several, {"a", "b", "c"}));
 }
 
-TEST_CASE("what is no flat form is not asked") {
+TEST_CASE("what is not a flat form is not asked") {
   const auto is_wrong = [](const json& schema) { return mcp::wrong_form(schema).has_value(); };
   CHECK(is_wrong(json()));
   CHECK(is_wrong({{"type", "string"}}));

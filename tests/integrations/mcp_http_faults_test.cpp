@@ -154,7 +154,7 @@ TEST_CASE("every time limit ends what it limits") {
                    [&] { return count(old.server, "notifications/cancelled") == 1; });
 }
 
-TEST_CASE("what is no MCP is a broken server, and nothing of it is read without end") {
+TEST_CASE("what is not MCP is a broken server, and nothing of it is read without end") {
   const std::string big(5'000'000, 'y');
   for (const auto& [answer, words] : std::initializer_list<std::pair<moves, std::string>>{
            {{whole(200, "<html>portal</html>", {}, "text/html")}, "portal"},

@@ -189,7 +189,7 @@ TEST_CASE("cancels that nobody ever answers are not remembered for ever") {
   CHECK(talk.late_results(first) == std::vector<std::string>{"ignored"});
 }
 
-TEST_CASE("input that is no JSON object never leaves") {
+TEST_CASE("input that is not a JSON object never leaves") {
   mcp_talk talk;
   talk.shake();
   const auto before = talk.wrote.size();
@@ -218,7 +218,7 @@ TEST_CASE("a server's own requests: ping is answered, the rest is refused, ids g
   }
 }
 
-TEST_CASE("what is no message is complained about and kills nothing") {
+TEST_CASE("what is not a message is complained about and kills nothing") {
   mcp_talk talk;
   talk.shake();
   const auto call = talk.call();

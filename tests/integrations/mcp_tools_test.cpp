@@ -115,7 +115,7 @@ TEST_CASE("pages that never end, and cursors that run in a circle, end") {
   CHECK(circle.tools().size() == 2);
 }
 
-TEST_CASE("what is no tool is left out, the rest stays") {
+TEST_CASE("what is not a tool is left out, the rest stays") {
   listing talk;
   talk.list();
   json no_schema = tool("no_schema");

@@ -81,7 +81,7 @@ TEST_CASE("a history with calls and no tools to offer still declares them to Ant
   body_of(provider::openai, request);
 }
 
-TEST_CASE("input that is no JSON object goes back to the model as what it wrote") {
+TEST_CASE("input that is not a JSON object goes back to the model as what it wrote") {
   auto request = talk();
   std::get<assistant_message>(request.messages[1]).calls[0].input = "{\"cmd\": \"l";
   CHECK(body_of(provider::anthropic, request)["messages"][1]["content"][1]["input"]["invalid_input"] ==

@@ -47,7 +47,7 @@ TEST_CASE("byte order of ids is time order", "[id]") {
   }));
 }
 
-TEST_CASE("text that is no lower-case UUIDv7 of 36 characters is refused", "[id]") {
+TEST_CASE("text that is not a lower-case UUIDv7 of 36 characters is refused", "[id]") {
   const std::string good = "01a1f869-3df9-7303-8207-dde70bee07dd";
   REQUIRE(operation_id::parse(good));
   const auto bad = GENERATE(values<std::string>({

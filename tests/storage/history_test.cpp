@@ -111,7 +111,7 @@ TEST_CASE("the first result of a call stays, whatever comes after it") {
   CHECK(h.call_again(answer, 2).outcome == empty);
 }
 
-TEST_CASE("a result for what is no call changes nothing and fails nothing") {
+TEST_CASE("a result for what is not a call changes nothing and fails nothing") {
   history h;
   const auto task = operation(1, "a");
   REQUIRE_FALSE(h.s.write({put_operation{task}, put_call_result{task.id, {true, false, "1"}}, ended(task, 2),

@@ -93,7 +93,7 @@ TEST_CASE("a state directory that is a file is refused") {
   CHECK_THAT(refused.detail, Contains("Not a directory"));
 }
 
-TEST_CASE("a file that is no database is refused as corrupt and left as it is") {
+TEST_CASE("a file that is not a database is refused as corrupt and left as it is") {
   temp_directory directory;
   const std::string garbage(10'000, 'g');
   std::ofstream(directory / "quell.db") << garbage;

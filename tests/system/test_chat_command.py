@@ -34,7 +34,7 @@ def test_a_conversation_on_a_terminal(world):
         t.enter("/history")
         until(lambda: t.text().count("You said hello.") == 2, "the conversation again")
         t.enter("/nonsense")
-        t.see("/nonsense is no command")
+        t.see("/nonsense is not a command")
         assert len(turns(world, "chat/talk")) == 2, "commands are not sent"
         t.prompt()
         t.type("\x03")

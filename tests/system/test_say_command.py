@@ -110,7 +110,7 @@ def test_approve_and_deny_by_short_id(world):
     done = world.quell("approve", call[-8:], "--reason", "fine")
     assert done.returncode == 0 and b"approved" in done.stdout, done
     assert "removed" in world.ended(first)["turn"]["text"] and world.ended(second)["status"] == "completed"
-    assert world.quell("approve", call).returncode == 0, "the same word again is no error"
+    assert world.quell("approve", call).returncode == 0, "the same word again is not an error"
     late = world.quell("deny", call)
     assert late.returncode == 1 and b"does not wait" in late.stderr, late.stderr
     assert world.quell("approve", "00000000").returncode == 3

@@ -120,7 +120,7 @@ def test_garbage_between_the_answers_is_skipped():
             assert "worked on" in said(c.asked(f"work {i}", [tool("work"), tool("work")])[1])
         assert len(c.seen("start")) == 1
         log = c.log_text()
-        assert "prints what is no JSON: Listening on nothing" in log, log[-3000:]
+        assert "prints what is not JSON: Listening on nothing" in log, log[-3000:]
         c.check_scope("odd")
 
 
@@ -146,7 +146,7 @@ def test_a_server_that_prints_garbage_without_end_gets_a_few_lines_of_the_log_an
             assert "worked on" in said(c.asked(f"work {i}", [tool("work")])[0])
         c.cancel(scope="quell/mcp/odd")
         about = until(lambda: [line for line in c.log_text().splitlines() if "MCP server odd was stopped" in line], "the server's end in the log")
-        lines = [line for line in c.log_text().splitlines() if "prints what is no JSON" in line]
+        lines = [line for line in c.log_text().splitlines() if "prints what is not JSON" in line]
         assert 5 <= len(lines) <= 15, len(lines)
         left_out = int(about[0].split("(")[1].split()[0])
         assert left_out + len(lines) >= 60_000 - 5, (left_out, len(lines))

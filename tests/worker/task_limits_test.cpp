@@ -41,7 +41,7 @@ TEST_CASE("a secret's memory file is read from its beginning and cannot be chang
   CHECK(memory_files({})->empty());
 }
 
-TEST_CASE("a secret that the controller has lost is no empty secret", "[secrets]") {
+TEST_CASE("a secret that the controller has lost is not an empty secret", "[secrets]") {
   const auto files = memory_files({{"A", "a"}, {"KEY", ""}});
   REQUIRE_FALSE(files);
   CHECK(files.error().detail.find("its secret KEY is lost") == 0);

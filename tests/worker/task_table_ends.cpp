@@ -53,7 +53,7 @@ TEST_CASE("a task that fails at one of its limits says so; one that succeeds or 
   CHECK(f.end_of("stopped")->error_code.empty());
 }
 
-TEST_CASE("what a leader leaves behind is killed by option, and that is no loss", "[table]") {
+TEST_CASE("what a leader leaves behind is killed by option, and that is not a loss", "[table]") {
   table_fixture f;
   auto order = f.order("a", 1);
   order.spec.leader_exit = on_leader_exit::kill;

@@ -34,7 +34,7 @@ tl::unexpected<fault> path_fault(const std::string& path) {
   case EROFS:
     return failure("not_permitted", path + ": " + std::strerror(errno));
   case ENOTDIR:
-    return failure("not_found", path + ": a part of it is no folder");
+    return failure("not_found", path + ": a part of it is not a folder");
   case EISDIR:
     return failure("not_a_file", path + " is a folder");
   case ELOOP:

@@ -20,7 +20,8 @@ result<std::string> text_of(const workspace& where, const std::string& path, std
   auto content = read_all(*file, where.shown(path), limit);
   if (!content) return content;
   if (!is_utf8(*content))
-    return failure("not_text", where.shown(path) + " is no UTF-8 text (" + std::to_string(content->size()) + " bytes)");
+    return failure("not_text",
+                   where.shown(path) + " is not UTF-8 text (" + std::to_string(content->size()) + " bytes)");
   return content;
 }
 

@@ -95,7 +95,7 @@ result<json> search_files(const workspace& where, const json& input, const tool_
   options.set_case_sensitive(!ignore_case);
   options.set_log_errors(false);
   const RE2 pattern(expression, options);
-  if (!pattern.ok()) return failure("invalid_input", "`pattern` is no regular expression: " + pattern.error());
+  if (!pattern.ok()) return failure("invalid_input", "`pattern` is not a regular expression: " + pattern.error());
   json found = json::array();
   bool truncated = false;
   std::size_t searched = 0, passed_by = 0;

@@ -45,7 +45,7 @@ class input_reader {
   std::optional<fault> trouble() {
     if (!trouble_ && input_.is_object())
       for (const auto& [name, value] : input_.items())
-        if (!known_.count(name)) fail(name, "is no field of this tool");
+        if (!known_.count(name)) fail(name, "is not a field of this tool");
     return trouble_;
   }
 

@@ -102,7 +102,7 @@ result<void> workspace::replace(const held_file& file, const std::string& conten
   mode_t mode = 0666;
   struct stat before {};
   const bool is_there = ::fstatat(folder, file.name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0;
-  if (is_there && !S_ISREG(before.st_mode)) return failure("not_a_file", file.path + " is no regular file");
+  if (is_there && !S_ISREG(before.st_mode)) return failure("not_a_file", file.path + " is not a regular file");
   if (is_there) mode = before.st_mode & 07777;
   const std::string temporary = fresh_name();
   const open_file to(open_beneath(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));

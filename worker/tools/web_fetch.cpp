@@ -93,7 +93,7 @@ result<json> web_fetch(const workspace&, const json& input, const tool_limits& l
     std::size_t end = p.body.size();
     for (int back = 0; p.truncated && back < 3 && end > 0 && !is_utf8({p.body.data(), end}); ++back) --end;
     if (!is_utf8({p.body.data(), end}))
-      return failure("not_text", url + " is no UTF-8 text (" + information(easy.get(), CURLINFO_CONTENT_TYPE) + ", " +
+      return failure("not_text", url + " is not UTF-8 text (" + information(easy.get(), CURLINFO_CONTENT_TYPE) + ", " +
                                      std::to_string(p.body.size()) + " bytes)");
     p.body.resize(end);
   }

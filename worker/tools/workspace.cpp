@@ -31,7 +31,7 @@ int open_file::release() { return std::exchange(fd_, -1); }
 result<workspace> workspace::open(const std::string& root) {
   char real[PATH_MAX];
   if (root.empty() || root.front() != '/' || !::realpath(root.c_str(), real))
-    return failure("no_workspace", "the workspace " + root + " is no folder on this worker");
+    return failure("no_workspace", "the workspace " + root + " is not a folder on this worker");
   const int fd = ::open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return failure("no_workspace", "the workspace " + root + ": " + std::strerror(errno));
   return workspace(real, open_file(fd));
@@ -78,7 +78,7 @@ result<std::string> read_all(const open_file& file, const std::string& shown, st
   struct stat s {};
   if (::fstat(file.get(), &s) != 0) return path_fault(shown);
   if (S_ISDIR(s.st_mode)) return failure("not_a_file", shown + " is a folder; `list` shows what is in it");
-  if (!S_ISREG(s.st_mode)) return failure("not_a_file", shown + " is no regular file");
+  if (!S_ISREG(s.st_mode)) return failure("not_a_file", shown + " is not a regular file");
   if (static_cast<std::size_t>(s.st_size) > limit)
     return failure("too_large", shown + " has " + std::to_string(s.st_size) + " bytes; at most " +
                                     std::to_string(limit) + " are read");

@@ -42,7 +42,7 @@ class Transport:
     def __init__(self, url: str, token: str, *, timeout: float = 90.0, patience: float = 30.0) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no http or https URL")
+            raise ValueError(f"{url!r} is not an http or https URL")
         self.host, self.is_tls, self.prefix = parts.hostname, parts.scheme == "https", parts.path.rstrip("/")
         self.port = parts.port or (443 if self.is_tls else 80)
         self.timeout, self.patience = timeout, patience

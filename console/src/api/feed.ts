@@ -54,7 +54,7 @@ function note(state: 'open' | 'lost'): void {
   if (connection.value.state !== state) connection.value = { state, since: Date.now() };
 }
 
-/** EventSource gives up on an answer that is no stream: find out why, and begin anew. */
+/** EventSource gives up on an answer that is not a stream: find out why, and begin anew. */
 async function begin_again(): Promise<void> {
   try {
     if (last_id) await get(`/v1/events?after=${last_id}&limit=1`);

@@ -82,7 +82,7 @@ gateway_machine::effects gateway_machine::received(std::string_view text, boot_t
   const auto frame = json::parse(text, nullptr, false);
   const auto& op = member_of(frame, "op");
   if (!op.is_number_integer())
-    return hung_up("the gateway sent what is no JSON object with an opcode", {}, now, jitter);
+    return hung_up("the gateway sent what is not a JSON object with an opcode", {}, now, jitter);
   const auto& data = member_of(frame, "d");
   switch (op.get<std::int64_t>()) {
   case 0: { // dispatch

@@ -191,7 +191,7 @@ struct gateway_socket::core {
 
   void connect(std::uint64_t number, const std::string& url) {
     auto to = websocket_address(url);
-    if (!to) return told.lost(number, 0, "\"" + url.substr(0, 200) + "\" is no address of a websocket");
+    if (!to) return told.lost(number, 0, "\"" + url.substr(0, 200) + "\" is not an address of a websocket");
     if (to->tls)
       open<tls_socket>(number, std::move(*to), tls);
     else

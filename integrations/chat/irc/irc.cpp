@@ -10,7 +10,7 @@ std::string wrong_with(const irc_settings& settings) {
   if (settings.host.empty()) return "has no host: name the server, as in host = \"irc.example.org\"";
   if (!irc::is_sendable(settings.nick)) return "has a nick that is none: one word without blanks";
   for (const auto& name : settings.channels)
-    if (!irc::is_sendable(name)) return "has \"" + name + "\" among its channels, which is no channel's name";
+    if (!irc::is_sendable(name)) return "has \"" + name + "\" among its channels, which is not a channel's name";
   for (const auto& [name, key] : settings.keys)
     if (!irc::is_sendable(key)) return "has a key for " + name + " with blanks or commas in it";
   if (settings.sasl_external && (settings.tls_cert.empty() || !settings.tls))

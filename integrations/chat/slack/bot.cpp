@@ -315,7 +315,7 @@ result<std::unique_ptr<connector>> start_slack(slack_settings settings, host& at
   if (settings.bot_token.empty() || settings.signing_secret.empty())
     return failure("invalid_field", "Slack needs a bot token and the app's signing secret");
   if (settings.bot_token.find_first_of("\r\n") != std::string::npos)
-    return failure("invalid_field", "the bot token is no token: it has a line break in it");
+    return failure("invalid_field", "the bot token is not a token: it has a line break in it");
   auto core = std::make_shared<slack::bot>(std::move(settings), at);
   if (auto started = core->start(); !started) return tl::unexpected(started.error());
   return wrapped("slack", std::move(core));

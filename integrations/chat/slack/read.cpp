@@ -121,7 +121,7 @@ std::string readable(std::string_view text, std::string_view bot_user, bool& men
 
 result<event_body> read_event(std::string_view body, std::string_view bot_user) {
   const auto whole = json::parse(body, nullptr, false);
-  if (!whole.is_object()) return bad("the body is no JSON object");
+  if (!whole.is_object()) return bad("the body is not a JSON object");
   const auto type = text_of(whole, "type");
   if (type == "url_verification") return challenge{text_of(whole, "challenge")};
   if (type != "event_callback") return nothing{};

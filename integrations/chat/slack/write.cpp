@@ -117,7 +117,7 @@ done_how outcome_of(const action& a, const web_response& r, std::string& error) 
   }
   const auto answer = json::parse(r.body, nullptr, false);
   if (!answer.is_object()) {
-    error = "an answer that is no JSON object";
+    error = "an answer that is not a JSON object";
     return {outcome::unknown};
   }
   const auto found = answer.find("error");

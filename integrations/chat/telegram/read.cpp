@@ -176,7 +176,7 @@ update read_one(const json& from, const self& me) {
 /// The member `result` of a successful answer.
 result<json> good(std::string_view text) {
   auto answer = json::parse(text, nullptr, false);
-  if (!answer.is_object()) return failure("bad_request", "the answer is no JSON object");
+  if (!answer.is_object()) return failure("bad_request", "the answer is not a JSON object");
   if (answer.value("ok", json(false)) != true)
     return failure("bad_request", "Telegram says: " + text_of(answer, "description").substr(0, 200));
   return answer.contains("result") ? answer["result"] : json();
@@ -186,7 +186,7 @@ result<json> good(std::string_view text) {
 
 result<update> read_update(std::string_view json_text, const self& me) {
   const auto one = json::parse(json_text, nullptr, false);
-  if (!one.is_object() || number_of(one, "update_id") == 0) return failure("bad_request", "the body is no update");
+  if (!one.is_object() || number_of(one, "update_id") == 0) return failure("bad_request", "the body is not an update");
   return read_one(one, me);
 }
 

@@ -53,7 +53,7 @@ class reader {
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         wrong(std::string(utf8_prefix(key, 64)),
               key == "agent" ? "is not the sender's to choose: it stands in [[incoming]] of the configuration"
-                             : "is no field of a message",
+                             : "is not a field of a message",
               "unknown_field");
   }
   const std::optional<fault>& first() const { return fault_; }
@@ -118,7 +118,7 @@ result<said> read_incoming(std::string_view text, const scope_path& base, const 
   if (const auto scope = all.text("scope", 512, false); !scope.empty()) {
     const auto parsed = scope_path::parse(scope);
     if (!parsed)
-      all.wrong("scope", "is no scope: " + parsed.error().detail, "bad_scope");
+      all.wrong("scope", "is not a scope: " + parsed.error().detail, "bad_scope");
     else if (!parsed->is_at_or_below(base))
       return failure("scope_forbidden", "scope " + scope + " lies outside " + base.text(), "/scope");
     else

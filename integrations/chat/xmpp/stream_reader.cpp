@@ -106,7 +106,7 @@ struct stream_reader::parser {
     if (depth == 1) {
       if (is_replaying) return;
       if (e.name != "stream" || e.space != "http://etherx.jabber.org/streams")
-        return refuse("what answers is no XMPP server");
+        return refuse("what answers is not an XMPP server");
       is_open = true;
       header = seen.substr(0, event_end);
       std::string().swap(seen);

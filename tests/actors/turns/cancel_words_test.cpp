@@ -151,7 +151,7 @@ TEST_CASE("any bytes are read to an end, and the answer does not depend on the c
   });
 }
 
-TEST_CASE("a long paste is no stop, and costs no more than reading it") {
+TEST_CASE("a long paste is not a stop, and costs no more than reading it") {
   std::string oks;
   for (int i = 0; i < 300'000; ++i) oks += "ok ";
   CHECK_FALSE(stops(oks));

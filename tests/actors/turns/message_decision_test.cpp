@@ -32,7 +32,7 @@ outlined live(kind what, const operation_id& root, status now = status::running)
 
 } // namespace
 
-TEST_CASE("what is no finished, audible, spoken message is ignored, and the first reason is told") {
+TEST_CASE("what is not a finished, audible, spoken message is ignored, and the first reason is told") {
   CHECK(why_ignored(said("stop"), 0.5).empty());
   CHECK(why_ignored(said(" \t\r\n"), 0.5) == "empty");
   CHECK(why_ignored(said(""), 0.5) == "empty");
@@ -220,7 +220,7 @@ TEST_CASE("how a turn or a call ended is read from its row") {
   CHECK(with_unknown_outcome(marked) == marked);
 }
 
-TEST_CASE("the name of an operation is no text for a model") {
+TEST_CASE("the name of an operation is not text for a model") {
   CHECK(plain_name("exec") == "exec");
   CHECK(plain_name("3 mcp__files__read") == "3 mcp__files__read");
   CHECK(plain_name("2 queued messages") == "2 queued messages");

@@ -141,7 +141,7 @@ TEST_CASE("a rule on a path is not evaded by a detour", "[turns][approval]") {
   CHECK(for_path("src/x") == "");
 }
 
-TEST_CASE("an input that is no JSON is matched as the text that it is", "[turns][approval]") {
+TEST_CASE("an input that is not JSON is matched as the text that it is", "[turns][approval]") {
   CHECK(rule_for({{"x", "*oops*"}}, "x", "{oops") == "x: *oops*");
   CHECK(rule_for({{"x", ""}}, "x", "{oops") == "x");
   CHECK(rule_for({{"x", "*ä*"}}, "x", R"({"a":"\u00e4"})") == "x: *ä*");

@@ -246,7 +246,8 @@ TEST_CASE("a sub-agent is the named agent, or one like its parent, with fewer to
   CHECK(reader->worker == "w1");
   CHECK(made({{"task", "x"}, {"agent", "cli"}})->is_command());
   CHECK(says(why({{"task", "x"}, {"agent", "rader"}}), "there are coder, reader and cli"));
-  CHECK(says(why({{"task", "x"}, {"agent", "reader"}, {"tools", {"exec"}}}), "exec is no tool that agent reader has"));
+  CHECK(
+      says(why({{"task", "x"}, {"agent", "reader"}, {"tools", {"exec"}}}), "exec is not a tool that agent reader has"));
   CHECK(says(why({{"task", "x"}, {"agent", "reader"}, {"worker", "w2"}}), "works on w1 only"));
   CHECK(says(why({{"task", "x"}, {"agent", "cli"}, {"tools", {"exec"}}}), "is a command"));
   CHECK(says(why({{"task", " \n"}}), "`task`"));

@@ -124,7 +124,7 @@ TEST_CASE("an input that cannot be used is explained with its field", "[turns][t
   CHECK(says(fault_of("read", R"({"path":7})"), "`path` must be of type string, not number"));
   CHECK(says(fault_of("read", R"({"path":"x","first_line":0})"), "`first_line`"));
   CHECK(says(fault_of("read", R"({"path":"x","lines":"3"})"), "`lines` must be of type integer, not string"));
-  CHECK(says(fault_of("read", R"({"path":"x","pth":1})"), "`pth` is no field of this tool"));
+  CHECK(says(fault_of("read", R"({"path":"x","pth":1})"), "`pth` is not a field of this tool"));
   CHECK(says(fault_of("read", R"({"path":"x","pth":1})"), "known:"));
   CHECK(says(fault_of("write", R"({"path":"x"})"), "`text` is required"));
   CHECK(says(fault_of("edit", R"({"path":"x","old":"","new":"y"})"), "`old`"));
@@ -138,8 +138,8 @@ TEST_CASE("an input that cannot be used is explained with its field", "[turns][t
   CHECK(says(fault_of("exec", R"({"command":""})"), "`command`"));
   CHECK(says(fault_of("exec", R"({"command":"x","timeout_ms":-1})"), "`timeout_ms`"));
   CHECK(says(fault_of("exec", R"({"command":"x","timeout_ms":18446744073709551615})"), "`timeout_ms`"));
-  CHECK(says(fault_of("read", R"({"path":"x","it's 'odd'":1})"), "is no field of this tool"));
-  CHECK(says(fault_of("session_status", R"({"x":1})"), "`x` is no field"));
+  CHECK(says(fault_of("read", R"({"path":"x","it's 'odd'":1})"), "is not a field of this tool"));
+  CHECK(says(fault_of("session_status", R"({"x":1})"), "`x` is not a field"));
   CHECK(fault_of("session_status", "{}") == "");
   CHECK(says(fault_of("spawn_agent", R"({"agent":"x"})"), "`task` is required"));
   CHECK(says(fault_of("write", R"({"path":"x","text":")" + std::string(2 << 20, 'x') + "\"}"), "bytes"));

@@ -137,7 +137,7 @@ TEST_CASE("a crash while a cancel is on its way finishes that cancel") {
   }
 }
 
-TEST_CASE("a timeout of the turn is no cancel by a user, for its calls neither") {
+TEST_CASE("a timeout of the turn is not a cancel by a user, for its calls neither") {
   for (const bool began : {false, true}) {
     actors_world w;
     create_order o;

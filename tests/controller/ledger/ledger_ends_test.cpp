@@ -207,7 +207,7 @@ TEST_CASE("a declared death frees the slot and is never called proven; late evid
   CHECK(w.row("stuck").late.find("exit_status") != std::string::npos);
 }
 
-TEST_CASE("what is no process of ours settles as unconfirmed after its grace and ten seconds") {
+TEST_CASE("what is not a process of ours settles as unconfirmed after its grace and ten seconds") {
   world w;
   w.task("far", {.scope = in("s"), .grace = milliseconds{1000}, .what = kind::external});
   CHECK(w.status_of("far") == "running");

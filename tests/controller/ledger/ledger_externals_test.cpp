@@ -141,7 +141,7 @@ TEST_CASE("a session's owner hears and renews only what its token may see") {
   CHECK(w.core->externals()->signals_of("shared", {}, w.now).size() == 2);
 }
 
-TEST_CASE("a task is no external operation, and may have some below it and above it") {
+TEST_CASE("a task is not an external operation, and may have some below it and above it") {
   externals_world w;
   w.task("task", in("s"));
   w.runs("task", "w1");

@@ -42,7 +42,7 @@ void reads_every_parameter(const request& req) {
     expect(kind.status == 422, "a bad parameter is the client's mistake");
     const auto document = problem_json(p, id_number<request_id>(1));
     expect(is_utf8(document), "a problem is UTF-8");
-    expect(document.size() < 4'000'000, "a problem is no larger than what it is about");
+    expect(document.size() < 4'000'000, "a problem is not larger than what it is about");
   }
 }
 
