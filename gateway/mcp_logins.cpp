@@ -39,6 +39,7 @@ void write(json_writer& to, const mcp_accounts::shown& one) {
   } else {
     to.put(nullptr);
   }
+  to.field("trouble", one.trouble.empty() ? std::nullopt : std::optional(one.trouble));
   to.close_object();
 }
 

@@ -22,6 +22,12 @@ class turn_scheduler;
 
 namespace quell::controller {
 
+/// A connected chat service as `GET /v1/status` shows it.
+struct chat_service_view {
+  std::string name, state; ///< `state` is one line for display
+  bool is_working = false; ///< connected, and nothing that was configured is out of its reach
+};
+
 struct gateway_options {
   std::string listen = "127.0.0.1:7710"; ///< HOST:PORT, IPv6 in brackets; port 0 = a free one
   std::string unix_path;         ///< a second listener, used by the relay; "" = none. Replaced if it exists, 0600
@@ -67,6 +73,9 @@ struct gateway_options {
   std::function<bool(const std::string& name, integrations::chat::web_call call,
                      std::function<void(integrations::chat::web_answer)> done)>
       chat;
+  std::function<std::vector<chat_service_view>()> chat_services; ///< for the status; any thread. Empty: there are none
+  std::uint64_t store_reserve_bytes = 0;                         ///< below so much free space, starts are refused
+  std::string configuration; ///< TOML without secrets, for admins of the whole cluster
   /// True if this text, in a place where the bot has these names, can be a stop: then no rate limit refuses it.
   std::function<bool(const std::string& text, const std::vector<std::string>& bot_names)> is_stop_word;
   turns::turn_scheduler* turns =

@@ -1,4 +1,6 @@
-// /v1/status, /v1/scopes, /healthz, /readyz, /v1/openapi.json.
+// /v1/status, /v1/config, /v1/scopes, /healthz, /readyz, /v1/openapi.json.
+#include <filesystem>
+
 #include "controller/json/cluster_json.hpp"
 #include "gateway/openapi.hpp"
 #include "gateway/query_reader.hpp"
@@ -17,12 +19,52 @@ awaitable<cluster_view> look_at_cluster(gateway_context& gw) {
   co_return co_await gw.answer<cluster_view>([&gw](auto reply) { gw.controller.cluster(std::move(reply)); });
 }
 
+void write_store(json_writer& to, const gateway_context& gw) {
+  std::error_code error;
+  const auto space = std::filesystem::space(gw.options.state_directory, error);
+  to.open_object();
+  to.field("low", gw.controller.storage_low());
+  to.field("free_bytes", error ? std::nullopt : std::optional<std::uint64_t>(space.available));
+  to.field("reserve_bytes", gw.options.store_reserve_bytes);
+  to.close_object();
+}
+
+void write_chat_services(json_writer& to, const gateway_context& gw) {
+  to.open_array();
+  if (gw.options.chat_services)
+    for (const auto& one : gw.options.chat_services()) {
+      to.open_object();
+      to.field("name", one.name).field("working", one.is_working).field("state", one.state);
+      to.close_object();
+    }
+  to.close_array();
+}
+
 } // namespace
 
 awaitable<response> get_status(exchange& x) {
   query_reader(x.req).finish();
   const auto cluster = co_await look_at_cluster(x.gw);
-  co_return json_answer(status_json(cluster, x.gw.options.version, x.gw.options.commit, x.gw.options.started_at));
+  json_writer to;
+  write_status_open(to, cluster, x.gw.options.version, x.gw.options.commit, x.gw.options.started_at);
+  // Errors of chat services name hosts and channels, which a token for one scope must not learn.
+  if (!x.who.prefix && !x.who.task) {
+    write_store(to.key("store"), x.gw);
+    write_chat_services(to.key("chat_services"), x.gw);
+  } else {
+    to.field("store", nullptr).field("chat_services", nullptr);
+  }
+  to.close_object();
+  co_return json_answer(to.take());
+}
+
+awaitable<response> get_config(exchange& x) {
+  need_whole_cluster(x);
+  query_reader(x.req).finish();
+  response answer;
+  answer.content_type = "application/toml";
+  answer.body = x.gw.options.configuration;
+  co_return answer;
 }
 
 awaitable<response> list_scopes(exchange& x) {

@@ -46,6 +46,7 @@ inline void set_options(gateway_options& of, const config& from) {
   of.listen = from.http_listen;
   of.unix_path = from.store_dir + "/http.sock";
   of.state_directory = from.store_dir;
+  of.store_reserve_bytes = from.store_reserve_bytes;
   of.open_store = open_store_of(from);
   of.cors_origins = cors_origins(from);
   of.tls_cert = from.http_tls_cert;

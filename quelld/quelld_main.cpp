@@ -13,6 +13,7 @@
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
 #include "quelld/chat/settings.hpp"
+#include "quelld/printed_config.hpp"
 #include "quelld/secrets.hpp"
 #include "quelld/settings/reach.hpp"
 #include "quelld/settings/turn_settings.hpp"
@@ -156,8 +157,7 @@ int main(int argc, char** argv) {
     return usage_error;
   }
   if (f.print_config) {
-    std::cout << quell::controller::config_text(*c) << quell::controller::turns::turn_settings_text(*turns)
-              << chats->text << voice->text;
+    std::cout << quell::controller::printed_config(*c, *turns, *chats, *voice);
     return 0;
   }
   if (f.check_config) {

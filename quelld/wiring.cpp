@@ -30,6 +30,7 @@
 #include "quelld/hand_over.hpp"
 #include "quelld/options.hpp"
 #include "quelld/own_key.hpp"
+#include "quelld/printed_config.hpp"
 #include "quelld/real_edges.hpp"
 #include "quelld/retention.hpp"
 #include "quelld/secrets.hpp"
@@ -311,6 +312,8 @@ result<void> process::start_gateway() {
       std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
+  g.configuration = printed_config(s, options_.turns, options_.chats, options_.voice);
+  g.chat_services = [this] { return chats_->states(); };
   g.chat = [this](const std::string& name, integrations::chat::web_call call,
                   std::function<void(integrations::chat::web_answer)> done) {
     return chats_->called(name, std::move(call), std::move(done));

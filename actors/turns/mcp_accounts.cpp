@@ -97,7 +97,7 @@ std::vector<mcp_accounts::shown> mcp_accounts::all() const {
   std::vector<shown> list;
   for (const auto& one : servers_) {
     const auto found = accounts_.find(one.name);
-    list.push_back({one, std::nullopt});
+    list.push_back({one, std::nullopt, trouble_of_ ? trouble_of_(one.name) : std::string()});
     if (found != accounts_.end()) list.back().login = found->second->now();
   }
   return list;

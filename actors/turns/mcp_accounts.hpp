@@ -28,6 +28,7 @@ class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
   struct shown {
     mcp_settings settings;                                    ///< for its names; holds secrets
     std::optional<integrations::oauth::account::state> login; ///< nullopt: this server has no login
+    std::string trouble{};                                    ///< why turns do without its tools; "" = none known
   };
   /// In the order of the configuration.
   std::vector<shown> all() const;
@@ -41,6 +42,8 @@ class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
 
   /// Sets the function called with a server's name after each login and logout. Set once at the start.
   void on_change(std::function<void(const std::string& name)> told) { changed_ = std::move(told); }
+  /// Sets the function that knows a server's trouble. Set once at the start.
+  void ask_for_trouble(std::function<std::string(const std::string& name)> known) { trouble_of_ = std::move(known); }
   /// Aborts running requests. Idempotent.
   void stop();
 
@@ -51,6 +54,7 @@ class mcp_accounts : public std::enable_shared_from_this<mcp_accounts> {
   std::vector<mcp_settings> servers_;
   std::map<std::string, std::shared_ptr<integrations::oauth::account>> accounts_; ///< never changes
   std::function<void(const std::string&)> changed_;
+  std::function<std::string(const std::string&)> trouble_of_;
   std::shared_ptr<integrations::chat::web_loop> loop_;
 };
 

@@ -26,6 +26,10 @@ std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> parts, std
   made->accounts_->on_change([host = std::weak_ptr(made)](const std::string& name) {
     if (const auto held = host.lock()) held->look_again(name);
   });
+  made->accounts_->ask_for_trouble([host = std::weak_ptr(made)](const std::string& name) {
+    const auto held = host.lock();
+    return held ? held->trouble_of(name) : std::string();
+  });
   return made;
 }
 
@@ -178,6 +182,16 @@ void mcp_host::gone(const place_id& id, const std::string& why, bool was_stopped
   }
   const auto title = title_of(id.first);
   spdlog::warn("{}", parts->log.always(title + " " + why));
+}
+
+std::string mcp_host::trouble_of(const std::string& name) {
+  const std::lock_guard lock(guard_);
+  for (const auto& [id, p] : places_) {
+    if (id.first != name) continue;
+    if (!p.trouble.empty()) return p.trouble;
+    if (!p.server && p.failures > 0) return "soon after its start it " + p.last_end;
+  }
+  return {};
 }
 
 void mcp_host::user_over(const operation_id& agent) {

@@ -41,6 +41,8 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
   void when_there(const std::string& name, const operation_id& agent, there done);
   /// The agent has ended: its own servers are removed. Their tasks end with their parent operation.
   void user_over(const operation_id& agent);
+  /// Why turns do without this server's tools now, or why it was not there when it was last needed; "" = nothing known.
+  std::string trouble_of(const std::string& name);
   /// Releases all servers, since the process ends.
   void end();
   /// Stops the servers that an earlier life of this process left running.

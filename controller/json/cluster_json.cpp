@@ -88,17 +88,14 @@ void write_scope(json_writer& to, const scope_view& scope) {
   to.close_object();
 }
 
-std::string status_json(const cluster_view& cluster, std::string_view version, std::string_view commit,
-                        wall_time started_at) {
-  json_writer to;
+void write_status_open(json_writer& to, const cluster_view& cluster, std::string_view version, std::string_view commit,
+                       wall_time started_at) {
   to.open_object();
   to.field("seq", cluster.seq).field("version", version).field("commit", commit).field("started_at", started_at);
   to.field("cluster", cluster.cluster).field("epoch", cluster.epoch);
   write_by_name<worker_status>(to, "workers", cluster.workers, count_of<worker_status>());
   write_by_name<status>(to, "operations", cluster.operations, live_statuses);
   to.field("cancels_open", cluster.cancels_open).field("oldest_open_cancel_ms", cluster.oldest_open_cancel_ms);
-  to.close_object();
-  return to.take();
 }
 
 std::string event_json(const records::event_record& event, std::string_view data) {

@@ -15,8 +15,9 @@ void write_worker_open(json_writer& to, const worker_view& worker);
 /// Also without the closing brace: the secret goes into the 201 only.
 void write_token_open(json_writer& to, const records::token_record& token);
 void write_scope(json_writer& to, const scope_view& scope);
-std::string status_json(const cluster_view& cluster, std::string_view version, std::string_view commit,
-                        wall_time started_at);
+/// Also without the closing brace: the gateway adds what it knows of its own surroundings.
+void write_status_open(json_writer& to, const cluster_view& cluster, std::string_view version, std::string_view commit,
+                       wall_time started_at);
 /// The envelope around `data` (JSON text; "" = {}).
 std::string event_json(const records::event_record& event, std::string_view data);
 /// The body of an `output` event: text if the bytes are UTF-8, else base64.

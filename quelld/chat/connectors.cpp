@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <mutex>
 
 #include "integrations/chat/webhook/connector.hpp"
@@ -19,6 +20,16 @@ std::string_view first_segment(std::string_view scope) { return scope.substr(0, 
 std::string data_of(const records::event_record& e) {
   if (!e.data.empty()) return e.data;
   return e.cancel ? R"({"cancel":")" + e.cancel->text() + R"("})" : "{}";
+}
+
+/// A connector that waits, connects or has given up says so first, and a room that it may not enter behind "; not in".
+/// What needs no connection (incoming webhooks, Discord's commands without its gateway) is always there.
+bool is_working(std::string_view state) {
+  constexpr std::string_view not_working[] = {"retrying",    "connecting", "registering", "shaking hands",
+                                              "not started", "gave up",    "ended",       "stopped"};
+  const auto begins = [state](std::string_view word) { return state.starts_with(word); };
+  return !state.empty() && std::none_of(std::begin(not_working), std::end(not_working), begins) &&
+         state.find("; not in ") == std::string_view::npos;
 }
 
 } // namespace
@@ -62,9 +73,13 @@ bool connectors::called(std::string_view name, integrations::chat::web_call call
   return true;
 }
 
-std::vector<std::pair<std::string, std::string>> connectors::states() const {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const auto& c : all_) all.emplace_back(std::string(c->name()), c->state());
+std::vector<chat_service_view> connectors::states() const {
+  std::vector<chat_service_view> all;
+  for (const auto& c : all_) {
+    auto state = c->state();
+    const bool works = is_working(state);
+    all.push_back({std::string(c->name()), std::move(state), works});
+  }
   return all;
 }
 

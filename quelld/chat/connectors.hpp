@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/records/records.hpp"
+#include "gateway/server.hpp"
 #include "integrations/chat/chat.hpp"
 #include "quelld/chat/settings.hpp"
 
@@ -32,8 +33,8 @@ class connectors {
   /// A request to `/v1/chat/<name>/<path>`; false, and `done` is not called, if no connector has that name. Any thread.
   bool called(std::string_view name, integrations::chat::web_call call,
               std::function<void(integrations::chat::web_answer)> done);
-  /// Name and state of each connector, for display.
-  std::vector<std::pair<std::string, std::string>> states() const;
+  /// In the order of the configuration. Any thread.
+  std::vector<chat_service_view> states() const;
   /// Idempotent.
   void stop();
 

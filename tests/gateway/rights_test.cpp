@@ -48,6 +48,37 @@ TEST_CASE("roles are refused over the wire what the table does not give them") {
   CHECK(status(operator_token, "POST", "/v1/workers/w1/drain", "{}") == 403);
 }
 
+TEST_CASE("the state of disk and chat services is for tokens of the whole cluster") {
+  gateway_world world([](gateway_options& o) {
+    o.store_reserve_bytes = 4096;
+    o.chat_services = [] {
+      return std::vector<chat_service_view>{{"irc", "retrying in 2.0 s: connection refused", false}};
+    };
+  });
+  const auto status = world.ask("GET", "/v1/status", gateway_world::with(world.token("observer"))).json();
+  CHECK(status["store"]["low"] == false);
+  CHECK(status["store"]["reserve_bytes"] == 4096);
+  CHECK(status["store"]["free_bytes"].get<std::uint64_t>() > 0);
+  CHECK(status["chat_services"] ==
+        nlohmann::json::parse(R"([{"name":"irc","working":false,"state":"retrying in 2.0 s: connection refused"}])"));
+  world.controller->set_storage_low(true);
+  CHECK(world.get("/v1/status").json()["store"]["low"] == true);
+  const auto scoped = world.ask("GET", "/v1/status", gateway_world::with(world.token("admin", "team"))).json();
+  CHECK(scoped["store"].is_null());
+  CHECK(scoped["chat_services"].is_null());
+}
+
+TEST_CASE("the configuration is for admins without a scope") {
+  gateway_world world([](gateway_options& o) { o.configuration = "[http]\nlisten = \"127.0.0.1:1\"\n"; });
+  const auto whole = world.get("/v1/config");
+  CHECK(whole.status == 200);
+  CHECK(whole.header("content-type") == "application/toml");
+  CHECK(whole.body == "[http]\nlisten = \"127.0.0.1:1\"\n");
+  CHECK(world.get("/v1/config?x=1").status / 100 == 4);
+  for (const auto& secret : {world.token("operator"), world.token("admin", "team"), world.token("observer")})
+    CHECK(world.ask("GET", "/v1/config", gateway_world::with(secret)).code() == "forbidden");
+}
+
 TEST_CASE("a wrong, cut or revoked token is 401") {
   gateway_world world;
   const auto made = world.post("/v1/tokens", R"({"name":"laptop","role":"observer"})").json();

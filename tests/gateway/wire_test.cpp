@@ -127,7 +127,7 @@ TEST_CASE("open paths need no token, all others do") {
     CHECK(world.ask("GET", path, {}).status == 200);
   }
   for (const char* path : {"/v1/status", "/v1/operations", "/v1/cancels", "/v1/events", "/v1/workers", "/v1/tokens",
-                           "/v1/scopes", "/metrics"}) {
+                           "/v1/scopes", "/v1/config", "/metrics"}) {
     INFO(path);
     const auto answer = world.ask("GET", path, {});
     CHECK(answer.status == 401);
@@ -153,6 +153,7 @@ TEST_CASE("the OpenAPI document is JSON and names every path that is served") {
                            "/v1/events",
                            "/v1/scopes",
                            "/v1/status",
+                           "/v1/config",
                            "/v1/workers",
                            "/v1/workers/{name}",
                            "/v1/workers/{name}/drain",

@@ -46,6 +46,7 @@ def irc(tmp_path):
 
 def test_questions_are_answered_where_they_were_asked(irc):
     server, c, mia = irc
+    assert c.api("GET", "/v1/status").json["chat_services"] == [{"name": "irc", "working": True, "state": "connected to localhost as clanky, in #dev"}]
     mia.say("#dev", "nobody is meant")
     mia.say("#dev", "stop")  # meant for somebody else: nothing runs here
     mia.say("#DEV", "Clanky: hello")

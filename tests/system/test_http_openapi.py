@@ -55,7 +55,7 @@ def test_operations_and_cancels(world):
     c.wait_status(pty["id"], "running")
     for path in (f"/v1/operations/{id}", "/v1/operations?scope=doc&status=live&label=pr=1", f"/v1/operations?below={id}&order=asc&limit=1",
                  f"/v1/operations/{id}/output?stream=stderr", f"/v1/operations/{id}/events?after=0", "/v1/events?after=0&limit=1000",
-                 f"/v1/events?operation={id}&after=0", "/v1/scopes", "/v1/scopes?prefix=doc&live=true", "/v1/status", "/v1/cancels", "/v1/mcp"):
+                 f"/v1/events?operation={id}&after=0", "/v1/scopes", "/v1/scopes?prefix=doc&live=true", "/v1/status", "/v1/config", "/v1/cancels", "/v1/mcp"):
         assert c.api("GET", path).status == 200, path
     assert c.api("POST", f"/v1/operations/{id}/input?offset=0", raw=b"x\n", headers={"Content-Type": "application/octet-stream"}).status == 200
     assert c.api("POST", f"/v1/operations/{pty['id']}/resize", {"rows": 40, "columns": 100}).status == 204
