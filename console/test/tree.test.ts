@@ -82,3 +82,24 @@ test('100,000 rows and a batch of 2,000 changes take well under a frame or two',
   assert.ok(performance.now() - begin < 1000);
   assert.equal(tree.rows()[5]!.operation!.status, 'cancelling');
 });
+
+test('many ends at once are swept in one pass, with the scopes in which nothing is left', () => {
+  const tree = new TreeModel('scope');
+  tree.add_page(tree.root, page({ live: 100_001, scopes: [scope('left', 1), scope('team', 100_000)] }));
+  const team = tree.nodes.get('s:team')!;
+  tree.toggle(team);
+  const all = Array.from({ length: 100_000 }, (_, i) => operation(`op${i}`, { scope: 'team' }));
+  tree.add_page(team, page({ live: all.length, operations: all.map((op) => entry(op)) }));
+  const ended = (op: Operation) => event('operation_completed', { ...op, status: 'completed' });
+  tree.apply(all.filter((_, i) => i % 2 === 0).map(ended), 1000);
+  const begin = process.cpuUsage();
+  assert.equal(tree.sweep(2000), true);
+  const { user } = process.cpuUsage(begin);
+  assert.ok(user < 500_000, `no search for each one that has ended: ${user} µs`);
+  assert.equal(tree.rows().length, 2 + 50_000);
+  assert.equal(tree.sweep(2000), false);
+  tree.apply(all.filter((_, i) => i % 2 === 1).map(ended), 3000);
+  tree.sweep(4000);
+  tree.sweep(4000);
+  assert.deepEqual(keys(tree), ['s:left']);
+});

@@ -38,6 +38,9 @@ export class TreeModel {
   /** The highest seq that was seen: "only what I see" stops up to it. */
   seen_seq = 0;
   private flat: TreeNode[] | null = null;
+  /** Shown for a while after their end, in its order. */
+  private over: TreeNode[] = [];
+  private readonly scopes = new Set<TreeNode>();
 
   constructor(by: 'scope' | 'parent', scope = '') {
     this.by = by;
@@ -144,21 +147,28 @@ export class TreeModel {
       parent.children = Math.max(0, parent.children - 1);
       for (let at: TreeNode | null = parent; at?.operation; at = at.above) at.below = Math.max(0, at.below - 1);
     }
-    if (known) known.ended_at = now;
+    if (known) {
+      known.ended_at = now;
+      this.over.push(known);
+    }
   }
 
   /** Takes away what ended before `before`, and scopes in which nothing is left. */
   sweep(before: number): boolean {
-    let changed = false;
-    for (const one of [...this.nodes.values()]) {
-      const is_over = one.operation ? one.ended_at > 0 && one.ended_at < before && one.nodes.length === 0 : one.children === 0 && one.nodes.length === 0;
-      if (!is_over || !one.above) continue;
-      one.above.nodes.splice(one.above.nodes.indexOf(one), 1);
-      this.nodes.delete(one.key);
-      changed = true;
-    }
-    if (changed) this.flat = null;
-    return changed;
+    const gone = new Set<TreeNode>();
+    this.over = this.over.filter((one) => {
+      if (this.nodes.get(one.key) !== one) return false; // its place was read again
+      const stays = one.ended_at >= before || one.nodes.some((below) => !gone.has(below));
+      if (!stays) gone.add(one);
+      return stays;
+    });
+    for (const one of this.scopes) if (one.children === 0 && one.nodes.every((below) => gone.has(below))) gone.add(one);
+    if (gone.size === 0) return false;
+    // One pass over each list that loses something, however much it loses.
+    for (const above of new Set([...gone].map((one) => one.above))) if (above) above.nodes = above.nodes.filter((one) => !gone.has(one));
+    for (const one of gone) this.drop(one);
+    this.flat = null;
+    return true;
   }
 
   /** The rows from top to bottom. */
@@ -187,6 +197,7 @@ export class TreeModel {
   private drop(one: TreeNode): void {
     for (const below of one.nodes) this.drop(below);
     this.nodes.delete(one.key);
+    this.scopes.delete(one);
   }
 
   private drop_stale(at: TreeNode): void {
@@ -215,6 +226,7 @@ export class TreeModel {
     const made = node(key, at, scope);
     this.nodes.set(key, made);
     if (key.startsWith('s:')) {
+      this.scopes.add(made);
       const before = at.nodes.findIndex((n) => n.operation !== null || n.scope > scope);
       at.nodes.splice(before < 0 ? at.nodes.length : before, 0, made);
     } else if (where === 'first') at.nodes.unshift(made);

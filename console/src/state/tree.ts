@@ -1,4 +1,4 @@
-// The tree's model fed from the API and the events. One frame, one change of what is shown.
+// The tree's model fed from the API and the events. What events change is shown ten times a second at most.
 import { signal } from '@preact/signals';
 import { get, words_of } from '../api/client.ts';
 import { listen, resync } from '../api/feed.ts';
@@ -9,6 +9,8 @@ import { saw } from './stopping.ts';
 const shown_after_end_ms = 4000;
 const sweep_ms = 1000;
 const refresh_ms = 30_000;
+/** Changes are shown so often at most; more nobody can read, and each costs layout and paint. */
+const show_ms = 100;
 
 export class LiveTree {
   readonly model: TreeModel;
@@ -18,13 +20,15 @@ export class LiveTree {
   readonly is_loading = signal(true);
   private readonly reading = new Set<TreeNode>();
   private readonly ends: (() => void)[] = [];
+  private showing: ReturnType<typeof setTimeout> | undefined;
+  private shown_at = 0;
 
   constructor(by: 'scope' | 'parent', scope: string) {
     this.model = new TreeModel(by, scope);
     void this.load(this.model.root);
     this.ends.push(listen((batch) => {
       this.model.apply(batch, Date.now());
-      this.changed();
+      this.changed_soon();
     }));
     const sweeper = setInterval(() => this.model.sweep(Date.now() - shown_after_end_ms) && this.changed(), sweep_ms);
     // Counts of what is not open are carried along from events; now and then they are read.
@@ -34,6 +38,7 @@ export class LiveTree {
   }
 
   close(): void {
+    clearTimeout(this.showing);
     for (const end of this.ends) end();
   }
 
@@ -66,7 +71,14 @@ export class LiveTree {
     this.changed();
   }
 
+  private changed_soon(): void {
+    this.showing ??= setTimeout(() => this.changed(), Math.max(0, this.shown_at + show_ms - performance.now()));
+  }
+
   private changed(): void {
+    clearTimeout(this.showing);
+    this.showing = undefined;
+    this.shown_at = performance.now();
     saw(this.model.seen_seq);
     this.version.value += 1;
   }
