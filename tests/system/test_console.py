@@ -105,6 +105,70 @@ def test_a_tree_is_watched_stopped_half_way_and_proven(cluster, browser):
     assert browser.flaws() == []
 
 
+def confirm(browser, check=""):
+    if check:
+        browser("await page.getByLabel(args.check).check()", check=check)
+    browser("await page.locator('dialog').getByRole('button', { name: 'Stop', exact: true }).click()")
+
+
+def test_all_of_an_owner_is_stopped_and_nothing_of_others(cluster, browser):
+    mine = [cluster.start("bash", "-c", STAY, scope=scope, title=f"of ann in {scope}", owner={"id": "ann"}) for scope in ("own/a", "own/b")]
+    other = cluster.start("bash", "-c", STAY, scope="own/a", title="of bob", owner={"id": "bob"})
+    browser.sign_in(cluster)
+    browser.go("/tree?q=owner:ann kind:task")
+    browser.sees("of ann", "[role=listitem]")
+    assert browser("return await page.getByRole('button', { name: /^Stop all of/ }).count()") == 0, "it would reach more than what is shown"
+    browser.go("/tree?q=owner:ann&scope=own/a")
+    browser.press("Stop all of ann…")
+    browser.sees("all of ann in own/a", "dialog h2")
+    browser.sees("1 operation on", ".preview")
+    confirm(browser)
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    browser.go(f"/operations/{mine[1]['id']}")
+    browser.press("Stop all of theirs…")
+    browser.sees("1 operation on", ".preview")
+    confirm(browser)
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    assert [cluster.operation(o["id"])["status"] for o in mine] == ["cancelled", "cancelled"]
+    assert cluster.operation(other["id"])["status"] == "running"
+    cluster.cancel(operation=other["id"])
+
+
+@pytest.mark.parametrize("path", ["/tree?scope=several", "/tree?q=scope:several"])
+def test_several_are_chosen_and_stopped_together(cluster, browser, path):
+    ops = [cluster.start("bash", "-c", STAY, scope="several", title=f"number {i}") for i in range(3)]
+    browser.sign_in(cluster)
+    browser.go(path)
+    for i in (0, 2):
+        browser.sees(f"number {i}", ".row")
+        browser("const row = page.locator('.row', { hasText: args.title }); await row.hover(); await row.getByRole('checkbox').check()", title=f"number {i}")
+    browser.sees("2 chosen", ".chosen")
+    assert browser.flaws() == []
+    browser.press("Stop them…")
+    browser.sees("2 chosen operations", "dialog h2")
+    browser.sees("2 operations on", ".preview")
+    confirm(browser)
+    browser("await page.waitForFunction(() => document.querySelectorAll('[data-verdict=proven]').length === 2)")
+    assert [cluster.operation(o["id"])["status"] for o in ops] == ["cancelled", "running", "cancelled"]
+    cluster.cancel(scope="several")
+
+
+def test_only_what_is_seen_is_stopped(cluster, browser):
+    seen = cluster.start("bash", "-c", STAY, scope="seen", title="was there")
+    browser.sign_in(cluster)
+    browser.go("/tree?scope=seen")
+    browser.sees("was there", "[role=treeitem]")
+    browser.press("Stop seen…")
+    browser.sees("1 operation on", ".preview")
+    later = cluster.start("bash", "-c", STAY, scope="seen", title="came later")
+    browser.sees("came later", "[role=treeitem]")
+    confirm(browser, "Only what I see")
+    browser.sees("Stopped: 1 operation, each with proof", "[data-verdict=proven]")
+    assert cluster.operation(seen["id"])["status"] == "cancelled"
+    assert cluster.operation(later["id"])["status"] == "running"
+    cluster.cancel(scope="seen")
+
+
 def test_the_word_stopped_waits_for_the_proof(cluster, browser):
     stubborn = cluster.start("bash", "-c", "trap '' TERM; echo deaf; while :; do sleep 0.1; done", scope="stubborn", title="deaf", grace_ms=60000)
     until(lambda: cluster.api("GET", f"/v1/operations/{stubborn['id']}/output").body == b"deaf\n", "it to be deaf")

@@ -25,6 +25,13 @@ export function is_empty(search: Search): boolean {
   return search.fields.size === 0 && search.words.length === 0;
 }
 
+/** Whose work it is that is searched for, if it is all of it, or all in one scope. `around`: the scope that the page shows. */
+export function owner_of(search: Search, around: string): { owner: string; scope: string } | null {
+  const owners = search.fields.get('owner') ?? [], scopes = [...(around ? [around] : []), ...(search.fields.get('scope') ?? [])];
+  const is_all = search.words.length === 0 && [...search.fields.keys()].every((field) => field === 'owner' || field === 'scope');
+  return is_all && owners.length === 1 && scopes.length <= 1 ? { owner: owners[0]!, scope: scopes[0] ?? '' } : null;
+}
+
 /** `1h`, `2d` before `now`, or an instant as it is. */
 export function instant_of(text: string, now: number): string {
   const span = /^(\d+)(m|h|d)$/.exec(text);

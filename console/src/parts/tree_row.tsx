@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { plain } from '../model/format.ts';
 import { link, operation_link } from '../model/route.ts';
 import { is_terminal, type TreeNode } from '../model/tree.ts';
-import { may } from '../state/session.ts';
-import { Dot, Elapsed, Id, op_title } from './small.tsx';
+import { ChooseBox, OperationColumns, StopButton } from './columns.tsx';
+import { Dot, op_title } from './small.tsx';
 
 interface RowProps {
   node: TreeNode;
@@ -26,11 +26,6 @@ function Row({ node, is_focused, classes, children }: { node: TreeNode; is_focus
       {children}
     </div>
   );
-}
-
-export function StopButton({ name, stop }: { name: string; stop: () => void }) {
-  if (!may.cancel.value) return null;
-  return <button type="button" class="stop" tabIndex={-1} aria-label={`Stop ${name}`} title={`Stop ${name}`} onClick={stop}>Stop</button>;
 }
 
 export function ScopeRow({ node, is_focused, toggle, stop }: RowProps) {
@@ -55,19 +50,13 @@ export function OperationRow({ node, is_focused, is_chosen, toggle, stop, choose
   return (
     <Row node={node} is_focused={is_focused} classes={`row-op is-${op.status}${over ? ' over' : ''}${is_chosen ? ' chosen' : ''}`}>
       <Twist node={node} toggle={toggle} name={title} />
-      <input type="checkbox" tabIndex={-1} class="choose" aria-label={`Choose ${title}`} checked={is_chosen} onChange={choose} />
+      <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />
       <Dot status={op.status} />
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       {node.children > 0 && <span class="pill num">{node.below.toLocaleString('en')} below</span>}
       <span class="row-detail" title={detail}>{detail}</span>
       <span class="grow" />
-      <span class="col kind">{plain(op.kind)}</span>
-      <span class="col owner" title={op.owner.id}>{op.owner.name || op.owner.id}</span>
-      <span class="col worker">{op.worker ?? ''}</span>
-      <span class="col status">{plain(op.status)}</span>
-      <span class="col age"><Elapsed op={op} /></span>
-      <span class="col short"><Id id={op.id} /></span>
-      {over ? <span class="stop-room" /> : <StopButton name={title} stop={stop} />}
+      <OperationColumns op={op} stop={stop} />
     </Row>
   );
 }

@@ -72,7 +72,7 @@ function Facts({ op }: { op: Operation }) {
         <Field name="Kind">{plain(op.kind)}{op.name && op.name !== op.title ? ` · ${op.name}` : ''}</Field>
         <Field name="Scope"><a href={link('/tree', { scope: op.scope })}>{op.scope}</a></Field>
         {op.parent && <Field name="Parent"><a href={operation_link(op.parent)}>…{op.parent.slice(-8)}</a></Field>}
-        <Field name="Owner"><a href={link('/tree', { q: `owner:${op.owner.id}` })}>{op.owner.name || op.owner.id}</a></Field>
+        <Field name="Owner"><a href={link('/tree', { q: `owner:${op.owner.id}` })}>{op.owner.name || op.owner.id}</a>{may.cancel.value && <> <button type="button" class="button quiet" onClick={() => ask_to_stop({ what: 'owner', owner: op.owner.id, scope: '' })}>Stop all of theirs…</button></>}</Field>
         <Field name="Worker">{op.worker ?? <span class="faint">none</span>}</Field>
         <TaskFields op={op} />
         {op.external && <Field name="Lease">{op.external.lease_ms ? <>{duration(op.external.lease_ms)}, ends <When at={op.external.lease_expires_at} /></> : 'none'}</Field>}

@@ -8,8 +8,10 @@ import { plain } from '../model/format.ts';
 import { operation_link } from '../model/route.ts';
 import { matches, parse_search, request_of } from '../model/search.ts';
 import { is_terminal } from '../model/tree.ts';
-import { Dot, Elapsed, Empty, Id, Loading, op_title, Trouble, When } from '../parts/small.tsx';
-import { StopButton } from '../parts/tree_row.tsx';
+import { Chosen, use_choice } from '../parts/choice.tsx';
+import { ChooseBox, OperationColumns } from '../parts/columns.tsx';
+import { use_kept_rows } from '../parts/kept_rows.ts';
+import { Dot, Empty, Loading, op_title, Trouble } from '../parts/small.tsx';
 import { Virtual } from '../parts/virtual.tsx';
 import { use_keys } from '../state/keys.ts';
 import { go } from '../state/router.ts';
@@ -66,24 +68,27 @@ function use_operations(text: string, which: 'live' | 'ended') {
   return { state, more };
 }
 
-function ListRow({ op, is_focused, which }: { op: Operation; is_focused: boolean; which: 'live' | 'ended' }) {
+interface RowProps {
+  op: Operation;
+  is_focused: boolean;
+  is_chosen: boolean;
+  choose: (() => void) | null; // null: nothing of this list can be stopped
+}
+
+const stop_one = (op: Operation) => ask_to_stop({ what: 'operation', id: op.id, title: op.title });
+
+function ListRow({ op, is_focused, is_chosen, choose }: RowProps) {
   const title = op_title(op);
   const outcome = op.error ? `${op.error.code}: ${op.error.message}` : op.stop?.receipt ? `${plain(op.stop.receipt)}, proof: ${plain(op.stop.proof ?? 'none')}` : (op.waiting_for?.detail ?? '');
   return (
-    <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}`} role="listitem">
+    <div class={`row row-op is-${op.status}${is_focused ? ' focused' : ''}${is_chosen ? ' chosen' : ''}`} role="listitem">
+      {choose && <ChooseBox op={op} is_chosen={is_chosen} choose={choose} />}
       <Dot status={op.status} />
       <a class="row-title" href={operation_link(op.id)} title={title}>{title}</a>
       <span class="col scope" title={op.scope}>{op.scope}</span>
       <span class="row-detail" title={outcome}>{outcome}</span>
       <span class="grow" />
-      <span class="col kind">{plain(op.kind)}</span>
-      <span class="col owner" title={op.owner.id}>{op.owner.name || op.owner.id}</span>
-      <span class="col worker">{op.worker ?? ''}</span>
-      <span class="col status">{plain(op.status)}</span>
-      <span class="col age"><Elapsed op={op} /></span>
-      <span class="col when"><When at={op.ended_at ?? op.created_at} /></span>
-      <span class="col short"><Id id={op.id} /></span>
-      {which === 'live' && (is_terminal(op.status) ? <span class="stop-room" /> : <StopButton name={title} stop={() => ask_to_stop({ what: 'operation', id: op.id, title: op.title })} />)}
+      <OperationColumns op={op} when stop={choose && (() => stop_one(op))} />
     </div>
   );
 }
@@ -91,23 +96,37 @@ function ListRow({ op, is_focused, which }: { op: Operation; is_focused: boolean
 export function OperationList({ text, which }: { text: string; which: 'live' | 'ended' }) {
   const { state, more } = use_operations(text, which);
   const focus = useSignal(-1);
+  const choice = use_choice();
+  const keep = use_kept_rows();
   const { rows, is_loading, trouble, cursor } = state.value;
+  const can_stop = which === 'live' && may.cancel.value;
   use_keys({
     j: () => (focus.value = Math.min(rows.length - 1, focus.value + 1)),
     k: () => (focus.value = Math.max(0, focus.value - 1)),
     Enter: () => rows[focus.value] && go(operation_link(rows[focus.value]!.id)),
+    x: () => rows[focus.value] && can_stop && choice.toggle(rows[focus.value]!.id),
     c: () => {
       const op = rows[focus.value];
-      if (op && which === 'live' && may.cancel.value && !is_terminal(op.status)) ask_to_stop({ what: 'operation', id: op.id, title: op.title });
+      if (!can_stop) return;
+      if (choice.ids.value.size) choice.stop();
+      else if (op && !is_terminal(op.status)) stop_one(op);
     },
   });
   if (trouble) return <Trouble words={trouble} />;
   if (rows.length === 0 && is_loading) return <Loading what="operations" />;
   if (rows.length === 0) return <Empty title="Nothing matches">{cursor ? <button type="button" class="button" onClick={more}>Look further back</button> : 'Take a word out of the search.'}</Empty>;
+  const row = (op: Operation, is_focused: boolean) => {
+    const is_chosen = choice.ids.value.has(op.id);
+    return keep(op.id, [op, is_focused, is_chosen, can_stop], () =>
+      <ListRow key={op.id} op={op} is_focused={is_focused} is_chosen={is_chosen} choose={can_stop ? () => choice.toggle(op.id) : null} />);
+  };
   return (
-    <Virtual
-      label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={focus.value}
-      on_range={(_, last) => last >= rows.length - 10 && more()} render={(i) => <ListRow key={rows[i]!.id} op={rows[i]!} which={which} is_focused={i === focus.value} />}
-    />
+    <>
+      {choice.ids.value.size > 0 && <div class="tree-count"><Chosen choice={choice} /></div>}
+      <Virtual
+        label={which === 'live' ? 'Live operations' : 'Ended operations'} count={rows.length} row_height={34} focus={focus.value}
+        on_range={(_, last) => last >= rows.length - 10 && more()} render={(i) => row(rows[i]!, i === focus.value)}
+      />
+    </>
   );
 }

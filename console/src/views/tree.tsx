@@ -2,7 +2,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { TreeNode } from '../model/tree.ts';
-import { is_empty, parse_search } from '../model/search.ts';
+import { is_empty, owner_of, parse_search } from '../model/search.ts';
+import { Chosen, use_choice } from '../parts/choice.tsx';
+import { use_kept_rows } from '../parts/kept_rows.ts';
 import { SearchBox, SavedViews } from '../parts/search_box.tsx';
 import { Empty, Loading, Page, Trouble } from '../parts/small.tsx';
 import { OperationRow, ScopeRow } from '../parts/tree_row.tsx';
@@ -27,25 +29,31 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
   const tree = useMemo(() => new LiveTree(by, scope), [by, scope]);
   useEffect(() => () => tree.close(), [tree]);
   const focus = useSignal(-1);
-  const chosen = useSignal<ReadonlySet<string>>(new Set());
+  const choice = use_choice();
+  const keep = use_kept_rows();
   void tree.version.value;
   const rows = tree.model.rows();
   const root = tree.model.root;
   const at = () => rows[focus.value];
-  const choose = (id: string) => {
-    const next = new Set(chosen.value);
-    if (!next.delete(id)) next.add(id);
-    chosen.value = next;
+  const row = (one: TreeNode, is_focused: boolean) => {
+    const { operation: op } = one;
+    const is_chosen = op !== null && choice.ids.value.has(op.id);
+    // By its place at that time: rows above it may have come and gone.
+    const toggle = () => (tree.toggle(one), (focus.value = tree.model.rows().indexOf(one)));
+    const stop = () => stop_node(one);
+    return keep(one.key, [one, op, one.children, one.below, one.cancelling, one.is_open, one.nodes.length > 0, is_focused, is_chosen], () => op
+      ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={is_chosen} toggle={toggle} stop={stop} choose={() => choice.toggle(op.id)} />
+      : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={stop} />);
   };
   use_keys({
     j: () => (focus.value = Math.min(rows.length - 1, focus.value + 1)),
     k: () => (focus.value = Math.max(0, focus.value - 1)),
     l: () => at() && tree.toggle(at()!, true),
     h: () => at() && (at()!.is_open ? tree.toggle(at()!, false) : (focus.value = Math.max(0, rows.indexOf(at()!.above!)))),
-    x: () => at()?.operation && choose(at()!.operation!.id),
+    x: () => at()?.operation && choice.toggle(at()!.operation!.id),
     c: () => {
       if (!may.cancel.value) return;
-      if (chosen.value.size) ask_to_stop({ what: 'operations', ids: [...chosen.value] });
+      if (choice.ids.value.size) choice.stop();
       else if (at()) stop_node(at()!);
     },
     Enter: () => at() && (at()!.operation ? go(operation_link(at()!.operation!.id)) : tree.toggle(at()!)),
@@ -62,27 +70,14 @@ function Tree({ by, scope }: { by: 'scope' | 'parent'; scope: string }) {
       <Trouble words={tree.trouble.value} retry={() => void tree.reload()} />
       <div class="tree-count">
         <b class="num" data-live={root.children}>{root.children.toLocaleString('en')}</b> live{root.cancelling > 0 && <span class="tone-stop"> · {root.cancelling.toLocaleString('en')} cancelling</span>}
-        {chosen.value.size > 0 && (
-          <span class="chosen">
-            {chosen.value.size} chosen
-            <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'operations', ids: [...chosen.value] })}>Stop them…</button>
-            <button type="button" class="button quiet" onClick={() => (chosen.value = new Set())}>Clear</button>
-          </span>
-        )}
+        <Chosen choice={choice} />
       </div>
       {rows.length === 0 ? (
         <Empty title="Nothing lives here">Start something, for example <code>quell run --scope demo -- sleep 60</code>, and it appears.</Empty>
       ) : (
         <Virtual
           label="Live operations" role="tree" count={rows.length} row_height={row_height} focus={focus.value} on_range={ranged}
-          render={(i) => {
-            const one = rows[i]!;
-            const is_focused = i === focus.value;
-            const toggle = () => (tree.toggle(one), (focus.value = i));
-            return one.operation
-              ? <OperationRow key={one.key} node={one} is_focused={is_focused} is_chosen={chosen.value.has(one.operation.id)} toggle={toggle} stop={() => stop_node(one)} choose={() => choose(one.operation!.id)} />
-              : <ScopeRow key={one.key} node={one} is_focused={is_focused} toggle={toggle} stop={() => stop_node(one)} />;
-          }}
+          render={(i) => row(rows[i]!, i === focus.value)}
         />
       )}
     </>
@@ -95,9 +90,12 @@ export function TreeView() {
   const by = query.get('by') === 'parent' ? 'parent' : 'scope';
   const scope = query.get('scope') ?? '';
   const search = parse_search(text);
-  const stop_scope = scope && may.cancel.value && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {scope}…</button>;
+  // A stop reaches all of its target, so it is offered only where all of it is what is shown.
+  const owned = owner_of(search, scope);
+  const stop_owner = owned && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'owner', ...owned })}>Stop all of {owned.owner}…</button>;
+  const stop_scope = scope && is_empty(search) && <button type="button" class="button danger" onClick={() => ask_to_stop({ what: 'scope', scope })}>Stop {scope}…</button>;
   return (
-    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {scope}</> : 'Live'} actions={stop_scope}>
+    <Page tall title={scope ? <><a href={link('/tree', { by: query.get('by') ?? undefined })}>Live</a> <span class="faint">/</span> {scope}</> : 'Live'} actions={may.cancel.value && (stop_owner || stop_scope)}>
       <div class="toolbar">
         <SearchBox value={text} on_change={(value) => set_query('q', value)} hint="Search: words, kind:task status:running worker:w1 owner:alice label:pr=1" />
         <div class="switch" role="group" aria-label="Tree by">
