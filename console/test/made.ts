@@ -1,5 +1,5 @@
 // Shapes of the API for tests, with what does not matter filled in.
-import type { ApiEvent, Cancel, Operation, Report } from '../src/api/types.ts';
+import type { ApiEvent, Cancel, Operation, Report, Status, Worker } from '../src/api/types.ts';
 
 let seq = 0;
 
@@ -27,5 +27,19 @@ export function cancel(more: Partial<Cancel> = {}): Cancel {
   return {
     id: 'c', seq: 1, target: { scope: 's' }, outcome: 'stopping', status: 'fenced', dry_run: false, durable: true, reason: '', cause: 'cancel', by: { id: 'a' }, via: { channel: 'console', token: 't', token_id: null },
     grace_ms: null, created_at: '2026-11-20T10:00:00.000Z', report: report(), ...more,
+  };
+}
+
+export function status(more: Partial<Status> = {}): Status {
+  return {
+    seq: 1, version: '1', commit: 'c', started_at: '2026-11-20T10:00:00.000Z', cluster: 'x', epoch: 1, workers: {}, operations: {}, cancels_open: 0, oldest_open_cancel_ms: null,
+    store: { low: false, free_bytes: 1e12, reserve_bytes: 1 }, chat_services: [], ...more,
+  };
+}
+
+export function worker(more: Partial<Worker> = {}): Worker {
+  return {
+    name: 'w1', status: 'ready', labels: {}, slots: 1, slots_used: 0, operations_live: 0, containment: 'cgroup', containment_limits: [], version: '1', address: null, incarnation: null, joined_at: null,
+    last_heard_at: null, lease_expires_at: null, unreachable: null, drain: null, trouble: null, rival: null, key_changed_at: null, knows_controller_key: null, ...more,
   };
 }

@@ -6,12 +6,11 @@ import { quoted, run_command, stop_command } from '../src/model/command.ts';
 import { splice, apply_turn_event, type LiveTurn } from '../src/model/conversation.ts';
 import { bytes, duration, exact_ms } from '../src/model/format.ts';
 import { between, histogram_of, parse_metrics, quantile } from '../src/model/metrics.ts';
-import { needs_of, tab_title } from '../src/model/needs.ts';
 import { link, parse_route } from '../src/model/route.ts';
 import { matches, parse_search, request_of } from '../src/model/search.ts';
 import { timeline } from '../src/model/timeline.ts';
 import { uuid7 } from '../src/model/uuid.ts';
-import { cancel, operation, report } from './made.ts';
+import { operation } from './made.ts';
 
 test('durations and sizes are short and exact enough', () => {
   assert.deepEqual([0, 999, 1500, 61_000, 3_840_000, 90_000_000, -5].map(duration), ['0ms', '999ms', '1.5s', '1m 01s', '1h 04m', '1d 01h', '0s']);
@@ -75,17 +74,6 @@ test('histograms: what came between two looks, and its quantile', () => {
   assert.equal(quantile(grown, 0.99), 0.01);
   assert.equal(quantile(between(after, after), 0.99), null);
   assert.equal(histogram_of([], 'f'), null);
-});
-
-test('needs: a stop is one once it takes long, and approvals always', () => {
-  const now = Date.parse('2026-11-20T10:00:10.000Z');
-  const quiet = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '' };
-  assert.deepEqual(needs_of(quiet, now), []);
-  const slow = cancel({ report: report({ operations: 2, unproven_total: 1 }) });
-  assert.equal(needs_of({ ...quiet, cancels: [slow] }, now).length, 1);
-  assert.equal(needs_of({ ...quiet, cancels: [slow] }, now - 8000).length, 0);
-  assert.equal(needs_of({ ...quiet, approvals: [operation('a', { status: 'paused' })], not_ready: 'disk' }, now).map((n) => n.weight).join(), 'bad,ask');
-  assert.equal(tab_title(2, 'Live'), '(2) Live · quell');
 });
 
 test('a timeline has parents first, phases in order, and nothing later than its instant', () => {

@@ -1,11 +1,16 @@
-// The cluster: how fast it stops and commits, what it holds, who its MCP servers are.
+// The cluster: how fast it stops and commits, what it holds, what it can promise, its chat services and MCP servers, its configuration.
 import { useEffect } from 'preact/hooks';
+import { send } from '../api/client.ts';
+import { diagnosis } from '../model/doctor.ts';
 import { bytes, duration, exact_ms } from '../model/format.ts';
-import { value_of } from '../model/metrics.ts';
+import { histogram_of, value_of } from '../model/metrics.ts';
 import { Chart } from '../parts/chart.tsx';
-import { Field, Page, Trouble, When } from '../parts/small.tsx';
+import { HistogramBars } from '../parts/histogram.tsx';
+import { Copy, Field, Loading, Page, Trouble, When } from '../parts/small.tsx';
 import { looks, measures_trouble, watch_measures } from '../state/measures.ts';
 import { findings, status } from '../state/needs.ts';
+import { use_resource } from '../state/resource.ts';
+import { may } from '../state/session.ts';
 import { ClusterLine } from './home.tsx';
 
 const milliseconds = (seconds: number) => exact_ms(seconds * 1000);
@@ -48,6 +53,56 @@ function Store() {
   );
 }
 
+function Histograms() {
+  const samples = looks.value.at(-1)?.samples;
+  if (!samples) return null;
+  const of = (name: string) => histogram_of(samples, `quell_${name}_seconds`);
+  return (
+    <section class="card">
+      <h2>How long it took, since <When at={status.value?.started_at} how="clock" /></h2>
+      <div class="histograms">
+        <HistogramBars title="Fenced" of={of('cancel_fenced')} />
+        <HistogramBars title="Signalled" of={of('cancel_signalled')} />
+        <HistogramBars title="Settled" of={of('cancel_settled')} />
+        <HistogramBars title="Commits" of={of('journal_commit')} />
+      </div>
+    </section>
+  );
+}
+
+const is_encrypted = () => location.protocol === 'https:' || ['localhost', '[::1]'].includes(location.hostname) || location.hostname.startsWith('127.');
+
+function Doctor() {
+  const s = status.value;
+  if (!s) return null;
+  const { workers, mcp, not_ready } = findings.value;
+  return (
+    <section class="card">
+      <h2>What it can and cannot promise</h2>
+      <ul class="findings">
+        {diagnosis({ status: s, workers, mcp, not_ready, is_encrypted: is_encrypted() }).map((f) => (
+          <li key={`${f.what} ${f.text}`} class={`level-${f.level}`}><b>{f.level}</b> <span>{f.what}: {f.text}</span></li>
+        ))}
+      </ul>
+      <p class="faint"><code>quell doctor</code> looks at your own machine, too.</p>
+    </section>
+  );
+}
+
+function Configuration() {
+  const [state, reload] = use_resource('config', async () => (await send('GET', '/v1/config')).text());
+  const { value, trouble } = state.value;
+  return (
+    <section class="card configuration">
+      <h2>Configuration{value && <> <Copy text={value} label="Copy" /></>}</h2>
+      <p class="faint">As <code>quelld --print-config</code> writes it: where secrets are, never what they are.</p>
+      <Trouble words={trouble} retry={reload} />
+      {value === null && !trouble && <Loading what="the configuration" />}
+      {value !== null && <pre class="json" tabIndex={0} role="group" aria-label="Configuration as TOML">{value}</pre>}
+    </section>
+  );
+}
+
 export function ClusterView() {
   useEffect(watch_measures, []);
   const s = status.value;
@@ -58,6 +113,7 @@ export function ClusterView() {
       {not_ready && <div class="trouble">{not_ready}</div>}
       <ClusterLine />
       <Charts />
+      <Histograms />
       <div class="columns">
         {s && (
           <section class="card">
@@ -72,14 +128,21 @@ export function ClusterView() {
           </section>
         )}
         <Store />
+        {s?.chat_services && s.chat_services.length > 0 && (
+          <section class="card">
+            <h2>Chat services</h2>
+            <ul class="plain">{s.chat_services.map((chat) => <li key={chat.name}><b>{chat.name}</b> <span class={chat.working ? '' : 'tone-stop'}>{chat.state}</span></li>)}</ul>
+          </section>
+        )}
         {mcp.length > 0 && (
           <section class="card">
             <h2>MCP servers</h2>
-            <ul class="plain">{mcp.map((m) => <li key={m.name}><b>{m.name}</b> <span class="faint">{m.kind}, one for each {m.per}</span> {m.login?.trouble ? <span class="tone-stop">{m.login.trouble}</span> : m.login ? (m.login.logged_in ? 'logged in' : 'not logged in') : ''}</li>)}</ul>
+            <ul class="plain">{mcp.map((m) => <li key={m.name}><b>{m.name}</b> <span class="faint">{m.kind}, one for each {m.per}</span> {(m.login?.trouble ?? m.trouble) ? <span class="tone-stop">{m.login?.trouble ?? m.trouble}</span> : m.login ? (m.login.logged_in ? 'logged in' : 'not logged in') : ''}</li>)}</ul>
           </section>
         )}
       </div>
-      <p class="faint">What this machine can and cannot promise: <code>quell doctor</code>.</p>
+      <Doctor />
+      {may.run_cluster.value && <Configuration />}
     </Page>
   );
 }

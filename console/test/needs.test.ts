@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Operation } from '../src/api/types.ts';
+import { diagnosis } from '../src/model/doctor.ts';
+import { chats_down, needs_of, tab_title, type Findings } from '../src/model/needs.ts';
+import { owner_of, parse_search } from '../src/model/search.ts';
+import { cancel, operation, report, status, worker } from './made.ts';
+
+test('needs: a stop is one once it takes long, and approvals always', () => {
+  const now = Date.parse('2026-11-20T10:00:10.000Z');
+  const quiet = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map<string, number>(), model_calls: [] };
+  assert.deepEqual(needs_of(quiet, now), []);
+  const slow = cancel({ report: report({ operations: 2, unproven_total: 1 }) });
+  assert.equal(needs_of({ ...quiet, cancels: [slow] }, now).length, 1);
+  assert.equal(needs_of({ ...quiet, cancels: [slow] }, now - 8000).length, 0);
+  assert.equal(needs_of({ ...quiet, approvals: [operation('a', { status: 'paused' })], not_ready: 'disk' }, now).map((n) => n.weight).join(), 'bad,ask');
+  assert.equal(tab_title(2, 'Live'), '(2) Live · quell');
+});
+
+test('needs: chat services, models, MCP servers and the disk, while they are in trouble', () => {
+  const now = Date.parse('2026-11-20T10:00:10.000Z');
+  const quiet = { approvals: [], cancels: [], workers: [], mcp: [], not_ready: '', status: null, chats_down: new Map<string, number>(), model_calls: [] };
+  const keys_of = (more: Partial<Findings>) => needs_of({ ...quiet, ...more }, now).map((n) => n.key);
+  const down = status({ chat_services: [{ name: 'irc', working: false, state: 'retrying' }, { name: 'slack', working: true, state: 'connected' }] });
+  const seen = chats_down(down, new Map(), now - 10_000);
+  assert.deepEqual(keys_of({ status: down, chats_down: seen }), ['chat irc']);
+  assert.deepEqual(keys_of({ status: down, chats_down: chats_down(down, new Map(), now - 9000) }), [], 'it connects again by itself');
+  assert.equal(chats_down(down, seen, now).get('irc'), now - 10_000);
+  assert.equal(chats_down(status(), seen, now).size, 0);
+  const server = { name: 'locked', kind: 'url' as const, url: null, per: 'cluster' as const, login: null, trouble: 'out of reach' };
+  assert.deepEqual(keys_of({ mcp: [server, { ...server, name: 'well', trouble: null }] }), ['mcp locked']);
+  const store = (free_bytes: number | null, low = false) => keys_of({ status: status({ store: { low, free_bytes, reserve_bytes: 100 } }) });
+  assert.deepEqual([store(999), store(1000), store(null), store(50, true)], [['store'], [], [], []], 'of the full disk /readyz speaks');
+  const call = (id: string, how: Operation['status'], name = 'big') => operation(id, { kind: 'model_call', name, status: how, ended_at: '2026-11-20T10:00:00.000Z' });
+  assert.deepEqual(keys_of({ model_calls: [call('d', 'cancelled'), call('c', 'failed'), call('b', 'completed'), call('a', 'failed', 'small')] }), ['model big', 'model small']);
+  assert.deepEqual(keys_of({ model_calls: [call('c', 'completed'), call('b', 'failed')] }), [], 'it has recovered');
+  assert.match(needs_of({ ...quiet, model_calls: [call('c', 'failed'), call('b', 'completed')] }, now)[0]!.detail, /1 of its last 2 calls/);
+});
+
+test('whose work a search shows, if it shows all of it', () => {
+  const of = (text: string, around = '') => owner_of(parse_search(text), around);
+  assert.deepEqual(of('owner:alice'), { owner: 'alice', scope: '' });
+  assert.deepEqual(of('owner:alice scope:team'), { owner: 'alice', scope: 'team' });
+  assert.deepEqual(of('owner:alice', 'team/a'), { owner: 'alice', scope: 'team/a' });
+  for (const text of ['', 'alice', 'owner:alice words', 'owner:alice kind:task', 'owner:alice owner:bob', 'scope:team']) assert.equal(of(text), null, text);
+  assert.equal(of('owner:alice scope:other', 'team'), null);
+});
+
+test('the words of the doctor: what is well, what is not, and what nobody can promise', () => {
+  const made = status({ version: '2', store: { low: true, free_bytes: 10, reserve_bytes: 20 }, chat_services: [{ name: 'irc', working: false, state: 'retrying' }] });
+  const w = worker({ version: '1', containment_limits: ['cannot see setsid'], knows_controller_key: false });
+  const said = diagnosis({ status: made, workers: [w], mcp: [], not_ready: 'almost full', is_encrypted: false }).map((f) => `${f.level} ${f.what}: ${f.text}`);
+  assert.deepEqual(said, [
+    'bad controller: almost full', 'warning transport: the session travels without TLS: use https, or a tunnel', 'warning worker: w1: ready, containment cgroup, version 1 (the controller has 2); it does not know the controller\'s next key yet (quelld --rotate-key)',
+    'note worker: w1 cannot promise: cannot see setsid', 'bad space: 10 B free, less than the reserve of 20 B: starts are refused; free some', 'warning chat: irc: retrying',
+  ]);
+  assert.equal(diagnosis({ status: status(), workers: [], mcp: [], not_ready: '', is_encrypted: true })[1]!.text, 'none is enrolled: quell worker add NAME');
+});

@@ -1,0 +1,112 @@
+"""The web console of a cluster in trouble: chat services, models, MCP servers and the disk; what can be promised, and the configuration without its secrets."""
+import os
+import shutil
+
+import pytest
+
+from harness.browser import Browser, CONSOLE
+from harness.cluster import free_ports
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+if not (shutil.which("chromium") and shutil.which("node") and os.path.isdir(os.path.join(CONSOLE, "node_modules/playwright-core"))):
+    raise RuntimeError("chromium, node and the console's packages are needed: `make deps`, and a build")
+
+SECRET = "the-key-that-nobody-may-see"
+
+
+class Troubled(TurnCluster):
+    """Nobody listens where its chat service, its MCP server and its model should be, and the disk is near the reserve."""
+
+    def __init__(self):
+        chat, mcp, model = free_ports(3)
+        free = shutil.disk_usage("/tmp").free
+        super().__init__([{"text": "Well."}], agent='scopes = ["elsewhere"]', config=(
+            f'[irc]\nhost = "127.0.0.1"\nport = {chat}\ntls = false\nnetwork = "test"\nnick = "clanky"\nchannels = ["#dev"]\nusers = ["*"]\n'
+            f'[[models]]\nname = "dead"\nprovider = "openai"\nmodel = "any"\nbase_url = "http://127.0.0.1:{model}"\nkey_env = "DEAD_KEY"\nretries = 0\n'
+            f'[[agents]]\nname = "doomed"\nmodel = "dead"\nscopes = ["chat/doomed"]\ntools = ["mcp:gone"]\n'
+            f'[[mcp]]\nname = "gone"\nurl = "http://127.0.0.1:{mcp}/mcp"\nkey_env = "DEAD_KEY"\n'), settings=[f"store.reserve={free // 5}"])
+
+    def start_controller(self, flags=(), **options):
+        return super().start_controller(flags, env={**os.environ, "DEAD_KEY": SECRET}, **options)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Troubled() as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def one_browser(cluster):
+    with Browser(cluster.url) as b:
+        yield b
+
+
+@pytest.fixture
+def browser(one_browser):
+    one_browser.forget()
+    yield one_browser
+    assert one_browser("return wrong.splice(0)") == []
+
+
+def test_the_api_says_what_is_in_trouble(cluster):
+    status = cluster.api("GET", "/v1/status").json
+    assert [s["name"] for s in status["chat_services"]] == ["irc"]
+    assert status["store"]["low"] is False and status["store"]["free_bytes"] > status["store"]["reserve_bytes"] > 0
+    until(lambda: "retrying" in cluster.api("GET", "/v1/status").json["chat_services"][0]["state"], "irc to be tried again")
+    assert cluster.api("GET", "/v1/status").json["chat_services"][0]["working"] is False
+    made = cluster.api("POST", "/v1/tokens", {"name": "scoped", "role": "admin", "scope": "team"}).json["token"]
+    scoped = cluster.api("GET", "/v1/status", token=made).json
+    assert scoped["store"] is None and scoped["chat_services"] is None
+
+
+def test_what_is_in_trouble_needs_somebody(cluster, browser):
+    turn = cluster.say("chat/doomed", "hello")
+    assert cluster.ended(turn) is not None
+    trouble = until(lambda: cluster.api("GET", "/v1/mcp").json["servers"][0]["trouble"], "the MCP server's trouble to be known")
+    assert "gone" in trouble
+    browser.sign_in(cluster)
+    browser.go("/")
+    browser.sees("Model dead fails", ".need")
+    browser.sees("MCP server gone", ".need")
+    browser.sees("The disk is nearly full", ".need")
+    browser.sees("Chat service irc does not work", ".need")
+    browser.sees("4 things need you", "h1")
+    browser("await page.waitForFunction(() => document.title.startsWith('(4) '))")
+    assert browser.flaws() == []
+
+
+def test_the_cluster_says_what_it_can_promise_and_how_it_is_configured(cluster, browser):
+    cluster.cancel(scope="nothing/here")
+    browser.sign_in(cluster)
+    browser.go("/cluster")
+    browser.sees("irc: retrying", ".findings")
+    browser.sees("gone: ", ".findings")
+    browser.sees("w1: ready, containment", ".findings .level-ok")
+    for title in ("Fenced", "Signalled", "Settled", "Commits"):
+        browser.sees(title, ".histogram")
+    browser.sees("half within", ".histogram")
+    for title in ("Stops, 99 %", "Commits, 99 %", "Starts and events", "Oldest unproven"):
+        browser.sees(title, ".chart")
+    browser.sees('name = "doomed"', ".configuration")
+    shown = browser.text(".configuration")
+    assert 'key_env = "DEAD_KEY"' in shown and "[store]" in shown and 'host = "127.0.0.1"' in shown
+    answer = cluster.api("GET", "/v1/config")
+    assert answer.status == 200 and answer.headers["Content-Type"] == "application/toml"
+    for text in (shown, answer.body.decode(), browser.text()):
+        assert SECRET not in text and cluster.token not in text
+    assert browser.flaws() == []
+    browser("await page.setViewportSize({ width: 390, height: 844 })")
+    assert browser("return await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)")
+
+
+def test_the_configuration_is_not_for_everybody(cluster, browser):
+    for fields in ({"role": "operator"}, {"role": "admin", "scope": "team"}, {"role": "observer"}):
+        made = cluster.api("POST", "/v1/tokens", {"name": "nosy", **fields}).json["token"]
+        assert cluster.api("GET", "/v1/config", token=made).status == 403
+        browser.sign_in(cluster, token=made)
+        browser.go("/cluster")
+        browser.sees("What it can and cannot promise")
+        assert browser("return await page.locator('.configuration').count()") == 0
+        browser.forget()
