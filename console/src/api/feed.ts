@@ -67,19 +67,24 @@ async function read(stop: AbortController): Promise<void> {
   if (connection.value.state === 'lost') resync.value += 1;
   note('open');
   const reader = answer.body!.getReader(), decoder = new TextDecoder(), parser = new StreamParser();
-  for (;;) {
-    const quiet = setTimeout(() => void reader.cancel(), quiet_ms);
-    const { value, done } = await reader.read().finally(() => clearTimeout(quiet));
-    if (done) return;
-    parser.add(decoder.decode(value, { stream: true }));
-    await in_slices(() => {
-      const event = parser.next();
-      if (!event || stop.signal.aborted) return false;
-      last_id = event.id || last_id;
-      waiting.push(JSON.parse(event.data) as ApiEvent);
-      plan();
-      return true;
-    });
+  const leave = () => void reader.cancel().catch(() => {});
+  try {
+    for (;;) {
+      const quiet = setTimeout(leave, quiet_ms);
+      const { value, done } = await reader.read().finally(() => clearTimeout(quiet));
+      if (done) return;
+      parser.add(decoder.decode(value, { stream: true }));
+      await in_slices(() => {
+        const event = parser.next();
+        if (!event || stop.signal.aborted) return false;
+        last_id = event.id || last_id;
+        waiting.push(JSON.parse(event.data) as ApiEvent);
+        plan();
+        return true;
+      });
+    }
+  } finally {
+    leave();
   }
 }
 

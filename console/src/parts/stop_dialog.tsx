@@ -23,7 +23,8 @@ function usePreview(asked: Stopping, only_seen: boolean) {
           ...answers[0]!.report, operations: answers.reduce((sum, a) => sum + a.report.operations, 0), workers: [...new Set(answers.flatMap((a) => a.report.workers))],
         };
         set_some(all.slice(0, 6));
-        set_text(preview_words(report, all.filter((o) => o.kind === 'external').length));
+        const words = preview_words(report, all.filter((o) => o.kind === 'external').length);
+        set_text(asked.ids.length > most_previews ? `${words} (the first ${most_previews} of ${asked.ids.length} chosen)` : words);
       },
       (error) => stop.signal.aborted || set_text(words_of(error)),
     );
