@@ -7,9 +7,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "actors/turns/cancel_words.hpp"
 #include "actors/turns/acknowledge.hpp"
 #include "actors/turns/agent_runtime.hpp"
+#include "actors/turns/cancel_words.hpp"
 #include "actors/turns/message_order.hpp"
 #include "actors/turns/recent_messages.hpp"
 

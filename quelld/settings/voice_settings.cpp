@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "quelld/settings/toml_file.hpp"
 #include "quelld/settings/toml_lines.hpp"
 #include "quelld/settings/toml_table.hpp"
-#include "quelld/settings/toml_file.hpp"
 
 namespace quell::controller::voice {
 namespace {
