@@ -137,7 +137,7 @@ TEST_CASE("a wrong argument is named, with what would be right") {
   CHECK(wrong("quell_run", {{"command", {"ls"}}, {"wait_ms", 1e300}}).find("whole number") != std::string::npos);
   CHECK(wrong("quell_run", {{"command", {"ls"}}, {"title", std::string(201, 'x')}}).find("title") != std::string::npos);
   CHECK(wrong("quell_show", {{"id", "7dd"}}).find("last 4 digits") != std::string::npos);
-  CHECK(wrong("quell_show", {{"id", std::string("07dd\n")}}).find("no id") != std::string::npos);
+  CHECK(wrong("quell_show", {{"id", std::string("07dd\n")}}).find("not an id") != std::string::npos);
   CHECK(wrong("quell_cancel", {{"all_mine", false}}).find("all_mine: true") != std::string::npos);
   CHECK(wrong("quell_cancel", {{"id", id}, {"all_mine", true}}).find("cannot go with id") != std::string::npos);
   CHECK(wrong("quell_fly", json::object()).find("quell_wait") != std::string::npos);
@@ -225,7 +225,7 @@ TEST_CASE("the end of an output is whole characters, and keeps what is not text"
   output_tail binary{id, "stdout", std::string("\xa4\xff\x00", 3), 100, 0, true};
   keep_whole_characters(binary);
   CHECK(output_shape(binary)["base64"] == "pP8A");
-  CHECK(output_text(binary).find("no text") != std::string::npos);
+  CHECK(output_text(binary).find("not text") != std::string::npos);
   CHECK(output_shape({id, "stdout", "hello", 3, 0, true}) == json{{"type", "output"},
                                                                   {"operation", id},
                                                                   {"stream", "stdout"},

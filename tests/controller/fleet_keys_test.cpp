@@ -115,7 +115,7 @@ TEST_CASE("offers that are not taken say why, and change nothing", "[keys]") {
   key_world c;
   SECTION("no key") {
     c.offers("nonsense");
-    CHECK_THAT(c.answer().refusal, Catch::Contains("no public key"));
+    CHECK_THAT(c.answer().refusal, Catch::Contains("not a public key"));
   }
   SECTION("another worker's") {
     c.worker_joins("w2");

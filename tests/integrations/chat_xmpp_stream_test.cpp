@@ -57,7 +57,7 @@ TEST_CASE("document types, entities and other XML that XMPP has not are refused"
   CHECK(faulty(opening + "<message>&lol;</message>").find("broken") != std::string::npos);
   CHECK(faulty(opening + "<a></b>").find("broken") != std::string::npos);
   CHECK(faulty("HTTP/1.1 400 Bad Request\r\n\r\n").find("broken") != std::string::npos);
-  CHECK(faulty("<html>").find("no XMPP server") != std::string::npos);
+  CHECK(faulty("<html>").find("not an XMPP server") != std::string::npos);
   CHECK(faulty(opening + "<message>\x80</message>").find("broken") != std::string::npos);
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("what does not fit is refused with its field and why") {
   CHECK_THAT(wrong(form, json::object()).detail, Catch::Contains("required"));
   CHECK_THAT(wrong(form, {{"where", "moon"}}).detail, Catch::Contains("\"here\", \"there\""));
   CHECK(wrong(form, {{"where", "here"}, {"a/b", 1}}).pointer == "/a~1b");
-  CHECK_THAT(wrong(form, {{"where", "here"}, {"when", 1}}).detail, Catch::Contains("no field"));
+  CHECK_THAT(wrong(form, {{"where", "here"}, {"when", 1}}).detail, Catch::Contains("not a field"));
   CHECK_THAT(wrong(form, json::array()).detail, Catch::Contains("JSON object"));
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("the rules catch what they are for") {
              Catch::Contains("no tools are declared"));
   CHECK_THAT(anthropic("[" + hello +
                        R"(,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"t","input":"x"}]}])"),
-             Catch::Contains("no object"));
+             Catch::Contains("not an object"));
 
   const auto openai = [](const std::string& messages) {
     return broken_rule(provider::openai, R"({"model":"m","messages":)" + messages + "}").value_or("");
@@ -177,7 +177,7 @@ TEST_CASE("the rules catch what they are for") {
   CHECK_THAT(openai("[" + user + "," + user + "]"), Catch::Contains("in a row"));
   CHECK_THAT(openai("[" + user + "," +
                     calling(R"({"id":"a","type":"function","function":{"name":"t","arguments":"{"}})") + "]"),
-             Catch::Contains("no JSON object"));
+             Catch::Contains("not a JSON object"));
 }
 
 TEST_CASE("URLs are made of the base, and people see none of its secrets") {
@@ -230,6 +230,6 @@ TEST_CASE("what no server would take is refused before anybody is asked, without
   CHECK_THAT(refused(std::vector<tool_offer>(1000, {"t", "", "{}"})), Catch::Contains("1000 tools"));
   CHECK_THAT(refused({{"a b", "", ""}}), Catch::Contains("\"a b\""));
   CHECK_THAT(refused({{"a", "", ""}, {"a", "", ""}}), Catch::Contains("twice"));
-  CHECK_THAT(refused({{"a", "", "[1]"}}), Catch::Contains("no JSON object"));
-  CHECK_THAT(refused({{"a", "", "{"}}), Catch::Contains("no JSON object"));
+  CHECK_THAT(refused({{"a", "", "[1]"}}), Catch::Contains("not a JSON object"));
+  CHECK_THAT(refused({{"a", "", "{"}}), Catch::Contains("not a JSON object"));
 }

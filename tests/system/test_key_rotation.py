@@ -250,7 +250,7 @@ def test_a_copy_of_the_key_cannot_change_it(cluster):
 
 
 def test_rotate_key_says_what_is_wrong(tmp_path):
-    for flags, code, text in (([], 2, "--state"), (["--state", str(tmp_path)], 1, "no state directory"), (["--state", str(tmp_path), "--wait", "-1"], 2, "--wait")):
+    for flags, code, text in (([], 2, "--state"), (["--state", str(tmp_path)], 1, "not a state directory"), (["--state", str(tmp_path), "--wait", "-1"], 2, "--wait")):
         done = subprocess.run([f"{BIN}/quell-worker", "rotate-key", *flags], capture_output=True, text=True, timeout=60)
         assert done.returncode == code and text in done.stderr, done
 

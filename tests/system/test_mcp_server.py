@@ -66,7 +66,7 @@ def test_bad_lines_are_answered_and_harm_nothing(mcp):
     ("quell_fly", {}, "no tool"), ("quell_run", {}, "command"), ("quell_run", {"command": "make test"}, "list of words"),
     ("quell_run", {"command": []}, "1 to 1000"), ("quell_run", {"command": ["a", 5]}, "strings"), ("quell_run", {"command": ["x"], "cmd": 1}, '"cmd"'),
     ("quell_run", {"command": ["x"], "wait_ms": 55001}, "55000"), ("quell_run", {"command": ["x"], "labels": {"a": 1}}, "labels"),
-    ("quell_list", {"status": "lively"}, "live"), ("quell_list", {"limit": 0}, "limit"), ("quell_show", {}, "id"), ("quell_show", {"id": "../x"}, "no id"),
+    ("quell_list", {"status": "lively"}, "live"), ("quell_list", {"limit": 0}, "limit"), ("quell_show", {}, "id"), ("quell_show", {"id": "../x"}, "not an id"),
     ("quell_output", {"id": "abcdef12", "stream": "stdin"}, "stdout"), ("quell_cancel", {}, "all_mine"),
     ("quell_cancel", {"id": "abcdef12", "all_mine": True}, "id"), ("quell_wait", {"id": "abcdef12", "wait_ms": -1}, "wait_ms")])
 def test_wrong_arguments_are_explained_to_the_model(mcp, tool, arguments, says):
@@ -156,7 +156,7 @@ def test_long_output_is_cut_in_the_text_and_whole_in_the_structure(mcp):
 def test_output_that_is_no_text_is_given_as_base64(mcp):
     done = mcp.run("sh", "-c", "printf '\\377\\376\\000x'", wait_ms=30000)
     out = mcp.call("quell_output", id=done["id"])
-    assert out["structuredContent"]["base64"] == "//4AeA==" and "no text" in text(out)
+    assert out["structuredContent"]["base64"] == "//4AeA==" and "not text" in text(out)
 
 
 def test_a_cancel_by_id_says_that_it_is_proven(world, mcp):

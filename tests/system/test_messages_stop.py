@@ -1,7 +1,8 @@
 """Cancel words: their recognition, who may use them, their effect, the acknowledgement, and the work that continues."""
-import concurrent.futures
 
+import concurrent.futures
 import pytest
+import signal
 
 from harness import processes
 from harness.cluster import marker
@@ -249,7 +250,7 @@ def test_an_acknowledgement_that_a_crash_cut_off_is_made_up_for():
 def test_new_work_waits_for_what_it_follows_in_the_same_workspace(world):
     c, m = world
     deaf = c.say("chat", "deaf")
-    until(lambda: processes.marked(m), "the deaf command to run")
+    until(lambda: any(processes.ignores(p, signal.SIGTERM) for p in processes.marked(m)), "the deaf command to ignore SIGTERM")
     c.post("chat", "stop")
     after = c.say("chat", "list")
     done = c.ended(after)

@@ -94,7 +94,7 @@ def test_a_question_is_shown_answered_and_the_call_goes_on(kind):
         # Invalid values are refused with a reason, and the question stays open.
         for values, pointer, text in (({}, "/values/environment", "required"), ({"environment": "moon"}, "/values/environment", "staging"),
                                       ({"environment": "staging", "replicas": 10}, "/values/replicas", "at most 9"),
-                                      ({"environment": "staging", "colour": 1}, "/values/colour", "no field")):
+                                      ({"environment": "staging", "colour": 1}, "/values/colour", "not a field")):
             no = word(c, call, "approve", question, values=values)
             assert (no.status, no.json["code"]) == (422, "invalid_values"), no.body
             assert no.json["errors"][0]["pointer"] == pointer and text in no.json["detail"], no.json

@@ -114,8 +114,8 @@ TEST_CASE("what is meant for us is taken out before a tool sees its input", "[tu
 
 TEST_CASE("an input that cannot be used is explained with its field", "[turns][tools]") {
   CHECK(fault_of("read", R"({"path":"x","first_line":3})") == "");
-  CHECK(says(fault_of("read", "{"), "no JSON"));
-  CHECK(says(fault_of("read", "path: x"), "no JSON"));
+  CHECK(says(fault_of("read", "{"), "not JSON"));
+  CHECK(says(fault_of("read", "path: x"), "not JSON"));
   CHECK(says(fault_of("read", "[]"), "must be a JSON object, not array"));
   CHECK(says(fault_of("read", "\"x\""), "must be a JSON object, not string"));
   CHECK(says(fault_of("read", "{\"path\":\"\xff\"}"), "UTF-8"));

@@ -42,6 +42,12 @@ def marked(marker):
     return found
 
 
+def ignores(pid, number):
+    """True if the process ignores this signal: its `trap` was executed."""
+    ignored = [line for line in read(f"/proc/{pid}/status").decode().splitlines() if line.startswith("SigIgn:")]
+    return bool(ignored) and int(ignored[0].split()[1], 16) >> (number - 1) & 1 == 1
+
+
 def children_of(pid):
     return [int(e) for e in os.listdir("/proc") if e.isdigit() and parent_of(int(e)) == pid]
 
