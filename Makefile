@@ -3,10 +3,10 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= $(JOBS)
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench soak demo lint tidy format clean install
+.PHONY: help deps build everything test headers fuzz-short sim model test-asan test-tsan fuzz fuzz-corpus bench bench-compare soak demo lint tidy format clean install
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 deps:  ## install the Debian packages that are missing
 	@cmake/deps.sh
@@ -57,6 +57,9 @@ model: deps  ## the protocol's models, searched exhaustively with SPIN at larger
 
 bench: everything  ## measure quell beside its limits (figures: benchmarks/README.md)
 	@benchmarks/run.sh $(BUILD)
+
+bench-compare: everything  ## measure this build and that of BASE=commit in turn; says what became worse (FIGURES="...")
+	@benchmarks/compare.sh $(BUILD) $(or $(BASE),$(error say which commit to compare with: make bench-compare BASE=main)) $(FIGURES)
 
 soak: everything  ## 20 minutes of random load, faults and cancels, then an audit (QUELL_SOAK_SECONDS, QUELL_SOAK_SEED)
 	@QUELL_BIN=$(abspath $(BUILD))/bin QUELL_FAULTS=$(abspath $(BUILD))/tests/system PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/system/soak.py

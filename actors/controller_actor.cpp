@@ -5,6 +5,9 @@
 #include <malloc.h>
 #include <utility>
 
+#include "actors/posted_command.hpp"
+#include "protocol/urgency.hpp"
+
 namespace quell::controller {
 
 namespace {
@@ -58,11 +61,18 @@ void finish(controller_pointer self) {
 }
 
 actors::controller_actor::behavior_type controller(controller_pointer self, const core_maker& make) {
+  take_short_turns();
   self->state.gate = make(clock_now());
   // Recovery reads every live row once and frees it again: return that memory (up to a gigabyte) to the system.
   ::malloc_trim(0);
   tick(self);
   return {
+      [self](const actors::execute_command& m) {
+        m.posted->mark.received();
+        if (m.posted->claim && !m.posted->claim->take()) return;
+        self->state.gate->execute(std::move(m.posted->request), clock_now());
+        after(self);
+      },
       [self](actors::run_on<commit_gate>& m) {
         m.what(*self->state.gate);
         after(self);

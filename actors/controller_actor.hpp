@@ -6,6 +6,7 @@
 
 #include "actors/interfaces.hpp"
 #include "controller/commit_gate.hpp"
+#include "controller/service.hpp"
 #include "protocol/clock_now.hpp"
 
 namespace quell::controller {

@@ -1,4 +1,4 @@
-// A closure on its way through a mailbox.
+// A closure, or a value, on its way through a mailbox.
 #pragma once
 
 #include <functional>
@@ -29,5 +29,23 @@ std::function<void(Args...)> handed_over(std::function<void(Args...)> what) {
   return what;
 #endif
 }
+
+/// The same for a value that goes through a mailbox behind a pointer.
+class handoff_mark {
+ public:
+#if defined(__SANITIZE_THREAD__)
+  void sent() { sent_.store(true, std::memory_order_release); }
+  void received() const {
+    while (!sent_.load(std::memory_order_acquire)) {
+    }
+  }
+
+ private:
+  std::atomic<bool> sent_ = false;
+#else
+  void sent() {}
+  void received() const {}
+#endif
+};
 
 } // namespace quell::actors

@@ -17,7 +17,9 @@ namespace quell::actors {
 
 /// The owner of ledger and fleet: one thread, one at a time.
 using controller_actor = caf::typed_actor<
-    // A command or a query from the front; answers through the closure's own callback.
+    // From the service: a command with its reply.
+    caf::reacts_to<execute_command>,
+    // A query, or a turn's step; answers through the closure's own callback.
     caf::reacts_to<run_on<controller::commit_gate>>,
     // From the control socket.
     caf::reacts_to<frames_arrived>,

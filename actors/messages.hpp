@@ -28,7 +28,14 @@ struct batch_committed {
   std::string code, detail; ///< the reason, if it failed
 };
 
-/// A command or query for the actor's state; the closure runs on the actor's thread and answers through its own
+struct posted_command;
+
+/// A command for the core (actors/posted_command.hpp). The receiver uses it up.
+struct execute_command {
+  std::shared_ptr<posted_command> posted;
+};
+
+/// A query, or a turn's step, on the actor's state; the closure runs on the actor's thread and answers through its own
 /// callback.
 template <class State>
 struct run_on {
@@ -54,6 +61,7 @@ struct shut_down {
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::frames_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::batch_committed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::execute_command)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::shut_down)

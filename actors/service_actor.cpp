@@ -1,9 +1,10 @@
-// The service over the controller actor: each call becomes one message whose closure answers after the commit.
+// The service over the controller actor: each order becomes a command, each question a closure that only reads. Both
+// are answered after the commit.
 #include <caf/all.hpp>
 #include <mutex>
 
 #include "actors/controller_actor.hpp"
-#include "controller/audit.hpp"
+#include "actors/posted_command.hpp"
 
 namespace quell::controller {
 
@@ -15,112 +16,48 @@ class actor_service final : public service {
       : handle_(std::move(handle)), low_(std::move(low)), cluster_(cluster), epoch_(epoch) {}
 
   void create(create_order order, reply<outcome<created>> done) override {
-    ask([order = std::move(order), fresh = operation_id::fresh(), done = std::move(done)](commit_gate& c) {
-      c.create(order, fresh, done, clock_now());
-    });
+    give(commands::create_operation{std::move(order), operation_id::fresh()}, std::move(done));
   }
   void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) override {
-    std::vector<operation_id> fresh;
-    fresh.reserve(orders.size());
-    for (std::size_t i = 0; i < orders.size(); ++i) fresh.push_back(operation_id::fresh());
-    ask([orders = std::move(orders), fresh = std::move(fresh), done = std::move(done)](commit_gate& c) {
-      c.create_many(orders, fresh, done, clock_now());
-    });
+    commands::create_operations many;
+    many.all.reserve(orders.size());
+    for (auto& order : orders) many.all.push_back({std::move(order), operation_id::fresh()});
+    give(std::move(many), std::move(done));
   }
   void cancel(cancel_order order, reply<outcome<cancel_view>> done) override {
-    ask([order = std::move(order), fresh = cancel_id::fresh(), done = std::move(done)](commit_gate& c) {
-      c.cancel(order, fresh, done, clock_now());
-    });
+    give(commands::order_cancel{std::move(order), cancel_id::fresh()}, std::move(done));
   }
   void cancel_claimed(cancel_order order, may_target what, std::shared_ptr<order_claim> claim,
                       reply<outcome<cancel_view>> done) override {
-    ask([order = std::move(order), what, claim = std::move(claim), fresh = cancel_id::fresh(),
-         done = std::move(done)](commit_gate& c) {
-      if (!claim->take()) return; // withdrawn: nobody waits for the answer
-      const auto* target = std::get_if<records::target_operation>(&order.target);
-      if (what == may_target::anything || target == nullptr || c.operations().view(target->id, clock_now()))
-        return c.cancel(order, fresh, done, clock_now());
-      const refusal absent{{"operation_not_found", "operation " + target->id.text() + " is not live", {}}, {}, {}};
-      // The ledger can be ahead of the disk, which the caller reads next.
-      c.step([&](ledger&, fleet&, moment) { return [done, absent] { done(tl::unexpected(absent)); }; }, clock_now());
-    });
+    using target = commands::order_cancel::may_target;
+    give(commands::order_cancel{std::move(order), cancel_id::fresh(),
+                                what == may_target::anything ? target::anything : target::live_target},
+         std::move(done), std::move(claim));
   }
   void declare_dead(operation_id id, std::string reason, caller by, reply<outcome<operation_id>> done) override {
-    with(std::move(done), [id, reason = std::move(reason), by = std::move(by)](ledger& l, fleet&, moment now) {
-      auto done = l.declare_dead(id, reason, by, now);
-      if (done) {
-        auto e = audit_event("resolve", "operation " + id.text(), by.owner, "api", by, reason);
-        e.operation = id;
-        l.add_event(std::move(e), now);
-      }
-      return done;
-    });
+    give(commands::declare_dead{id, std::move(reason), std::move(by)}, std::move(done));
   }
   void declare_worker_dead(std::string worker, std::string reason, caller by,
                            reply<outcome<std::size_t>> done) override {
-    with(std::move(done),
-         [worker = std::move(worker), reason = std::move(reason),
-          by = std::move(by)](ledger& l, fleet& f, moment now) -> outcome<std::size_t> {
-           const auto view = f.worker(worker, now);
-           if (!view) return tl::unexpected(refusal{no_worker(worker), {}, {}});
-           if (view->status == worker_status::ready || view->status == worker_status::draining)
-             return tl::unexpected(refusal{{"worker_busy",
-                                            "Worker " + worker +
-                                                " is connected, so its work can be stopped with proof: cancel it, or "
-                                                "`quell worker remove " +
-                                                worker + " --cancel`. Nothing was declared dead.",
-                                            {}},
-                                           {},
-                                           {}});
-           auto e = audit_event("resolve", "worker " + worker, by.owner, "api", by, reason);
-           e.worker = worker;
-           l.add_event(std::move(e), now);
-           return l.declare_worker_dead(worker, reason, now);
-         });
+    give(commands::declare_worker_dead{std::move(worker), std::move(reason), std::move(by)}, std::move(done));
   }
 
   void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) override {
-    written<outcome<operation_id>>(
-        [id, by = std::move(by)](ledger& l, moment now) { return l.externals()->start_external(id, by, now); },
-        [done = std::move(done)](outcome<operation_id> answer, bool durable) {
-          done(durable || !answer ? std::move(answer) : not_written());
-        });
+    give(commands::start_external{id, std::move(by)}, std::move(done));
   }
   void end_externals(std::vector<owner_report> reports, caller by,
                      reply<std::vector<outcome<operation_id>>> done) override {
-    using outcomes = std::vector<outcome<operation_id>>;
-    written<outcomes>(
-        [reports = std::move(reports), by = std::move(by)](ledger& l, moment now) {
-          outcomes all;
-          all.reserve(reports.size());
-          for (const auto& r : reports) all.push_back(l.externals()->end_external(r, by, now));
-          return all;
-        },
-        [done = std::move(done)](outcomes all, bool durable) {
-          for (auto& one : all)
-            if (!durable && one) one = not_written();
-          done(std::move(all));
-        });
+    give(commands::end_externals{std::move(reports), std::move(by)}, std::move(done));
   }
-  void note_late_report(owner_report report) override {
-    with<bool>([](bool) {},
-               [report = std::move(report)](ledger& l, fleet&, moment now) {
-                 l.externals()->note_late_report(report, now);
-                 return true;
-               });
-  }
+  void note_late_report(owner_report report) override { give(commands::note_late_report{std::move(report)}, {}); }
   void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) override {
-    with(std::move(done),
-         [order = std::move(order)](ledger& l, fleet&, moment now) { return l.externals()->heartbeat(order, now); });
+    give(commands::heartbeat_externals{std::move(order)}, std::move(done));
   }
   void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) override {
-    with(std::move(done),
-         [id, by = std::move(by)](ledger& l, fleet&, moment now) { return l.externals()->signal_of(id, by, now); });
+    give(commands::find_external_stop{id, std::move(by)}, std::move(done));
   }
   void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) override {
-    with(std::move(done), [session = std::move(session), by = std::move(by)](ledger& l, fleet&, moment now) {
-      return l.externals()->signals_of(session, by, now);
-    });
+    give(commands::find_session_stops{std::move(session), std::move(by)}, std::move(done));
   }
   void on_signal(std::function<void(const external_signal&)> listener) override {
     const std::lock_guard lock(mutex_);
@@ -128,7 +65,7 @@ class actor_service final : public service {
   }
 
   void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) override {
-    with(std::move(done), [ids = std::move(ids)](ledger& l, fleet&, moment now) {
+    read(std::move(done), [ids = std::move(ids)](const ledger& l, const fleet&, moment now) {
       std::vector<std::optional<live_view>> views;
       views.reserve(ids.size());
       for (const auto& id : ids) views.push_back(l.view(id, now));
@@ -136,23 +73,24 @@ class actor_service final : public service {
     });
   }
   void view_cancel(cancel_id id, reply<std::optional<cancel_view>> done) override {
-    with(std::move(done), [id](ledger& l, fleet&, moment now) { return l.view_cancel(id, now); });
+    read(std::move(done), [id](const ledger& l, const fleet&, moment now) { return l.view_cancel(id, now); });
   }
   void open_cancels(reply<std::vector<cancel_view>> done) override {
-    with(std::move(done), [](ledger& l, fleet&, moment now) { return l.open_cancels(now); });
+    read(std::move(done), [](const ledger& l, const fleet&, moment now) { return l.open_cancels(now); });
   }
   void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after, std::size_t limit,
               reply<std::vector<scope_view>> done) override {
-    with(std::move(done),
-         [prefix = std::move(prefix), only_live, after = std::move(after), limit](ledger& l, fleet&, moment) {
-           return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
-         });
+    read(std::move(done), [prefix = std::move(prefix), only_live, after = std::move(after),
+                           limit](const ledger& l, const fleet&, moment) {
+      return l.scopes(prefix, only_live, after ? &*after : nullptr, limit);
+    });
   }
   void branches(tree_question question, reply<tree_page> done) override {
-    with(std::move(done), [question = std::move(question)](ledger& l, fleet&, moment) { return l.branches(question); });
+    read(std::move(done),
+         [question = std::move(question)](const ledger& l, const fleet&, moment) { return l.branches(question); });
   }
   void cluster(reply<cluster_view> done) override {
-    with(std::move(done), [cluster = cluster_, epoch = epoch_](ledger& l, fleet& f, moment now) {
+    read(std::move(done), [cluster = cluster_, epoch = epoch_](const ledger& l, const fleet& f, moment now) {
       cluster_view view;
       view.cluster = cluster;
       view.epoch = epoch;
@@ -172,60 +110,44 @@ class actor_service final : public service {
   }
 
   void workers(reply<std::vector<worker_view>> done) override {
-    with(std::move(done), [](ledger&, fleet& f, moment now) { return f.workers(now); });
+    read(std::move(done), [](const ledger&, const fleet& f, moment now) { return f.workers(now); });
   }
   void worker(std::string name, reply<std::optional<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.worker(name, now); });
+    read(std::move(done),
+         [name = std::move(name)](const ledger&, const fleet& f, moment now) { return f.worker(name, now); });
   }
   void enrol_worker(std::string name, std::string public_key, std::map<std::string, std::string> labels,
                     reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name), public_key = std::move(public_key), labels = std::move(labels)](
-                              ledger&, fleet& f, moment now) { return f.enrol(name, public_key, labels, now); });
+    give(commands::enrol_worker{std::move(name), std::move(public_key), std::move(labels)}, std::move(done));
   }
   void drain_worker(std::string name, std::string reason, std::optional<milliseconds> deadline, bool cancel, caller by,
                     reply<result<worker_view>> done) override {
-    with(std::move(done),
-         [name = std::move(name), reason = std::move(reason), deadline, cancel, by = std::move(by.owner)](
-             ledger&, fleet& f, moment now) { return f.drain(name, reason, deadline, cancel, now, by); });
+    give(commands::drain_worker{std::move(name), std::move(reason), deadline, cancel, std::move(by.owner)},
+         std::move(done));
   }
   void resume_worker(std::string name, reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name)](ledger&, fleet& f, moment now) { return f.resume(name, now); });
+    give(commands::resume_worker{std::move(name)}, std::move(done));
   }
   void remove_worker(std::string name, bool cancel, caller by, reply<result<worker_view>> done) override {
-    with(std::move(done), [name = std::move(name), cancel, by = std::move(by.owner)](ledger&, fleet& f, moment now) {
-      return f.remove(name, cancel, now, by);
-    });
+    give(commands::remove_worker{std::move(name), cancel, std::move(by.owner)}, std::move(done));
   }
 
   void resize(operation_id id, std::uint16_t rows, std::uint16_t columns, reply<result<void>> done) override {
-    with(std::move(done), [id, rows, columns](ledger& l, fleet& f, moment now) -> result<void> {
-      const auto view = l.view(id, now);
-      if (!view || !view->hot.worker)
-        return failure("not_found", "operation " + id.text() + " is not running on a worker");
-      return f.resize(id, *view->hot.worker, rows, columns, now);
-    });
+    give(commands::resize_terminal{id, rows, columns}, std::move(done));
   }
 
   void put_token(records::token_record record, reply<result<void>> done) override {
-    write({records::put_token{std::move(record)}}, std::move(done));
+    give(commands::put_token{std::move(record)}, std::move(done));
   }
-  void drop_token(token_id id, reply<result<void>> done) override { write({records::drop_token{id}}, std::move(done)); }
+  void drop_token(token_id id, reply<result<void>> done) override { give(commands::drop_token{id}, std::move(done)); }
 
   void audit(std::string action, std::string target, caller by, std::string via) override {
-    ask([action = std::move(action), target = std::move(target), by = std::move(by),
-         via = std::move(via)](commit_gate& c) {
-      const auto now = clock_now();
-      c.step(
-          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
-            l.add_event(audit_event(action, target, by.owner, via, by), at);
-            return [] {};
-          },
-          now);
-    });
+    give(commands::write_audit{std::move(action), std::move(target), std::move(by), std::move(via)}, {});
   }
 
   void drop_old(old_things what, reply<bool> done) override {
-    ask([what = std::move(what), done = std::move(done)](commit_gate& c) { c.drop_old(what, done, clock_now()); });
+    give(commands::drop_old_rows{std::move(what.operations), std::move(what.cancels), what.events_up_to, what.insist},
+         std::move(done));
   }
 
   void on_event(std::function<void(const committed_event&)> listener) override {
@@ -252,46 +174,25 @@ class actor_service final : public service {
   }
 
  private:
-  static fault no_worker(const std::string& name) {
-    return {"worker_not_found", "There is no worker " + name + ". `quell worker list` shows those that exist.", {}};
+  template <class Command>
+  void give(Command what, answer_to<Command> done, std::shared_ptr<order_claim> claim = nullptr) {
+    caf::anon_send(handle_, actors::posted({std::move(what), std::move(done)}, std::move(claim)));
   }
 
-  void ask(std::function<void(commit_gate&)> what) {
-    caf::anon_send(handle_, actors::run_on<commit_gate>{std::move(what)});
-  }
-
-  void write(std::vector<records::entry> rows, reply<result<void>> done) {
-    ask([rows = std::move(rows), done = std::move(done)](commit_gate& c) { c.write(rows, done, clock_now()); });
-  }
-
-  /// Runs `what` on the actor's thread; its value leaves through `done` once everything that it can have seen is
-  /// durable.
+  /// Runs `what`, which must only read, on the actor's thread; its value leaves through `done` once everything that it
+  /// can have seen is durable.
   template <class Answer, class What>
-  void with(reply<Answer> done, What what) {
-    ask([done = std::move(done), what = std::move(what)](commit_gate& c) {
-      c.step(
-          [&](ledger& l, fleet& f, moment now) -> std::function<void()> {
-            return [done, answer = Answer(what(l, f, now))]() mutable { done(std::move(answer)); };
-          },
-          clock_now());
-    });
-  }
-
-  static outcome<operation_id> not_written() {
-    return tl::unexpected(refusal{
-        {"storage_unavailable", "The store is full, so this is not on disk. Free space, then repeat.", {}}, {}, {}});
-  }
-
-  /// The same; `then` receives whether the change is durable.
-  template <class Answer>
-  void written(std::function<Answer(ledger&, moment)> what, std::function<void(Answer, bool durable)> then) {
-    ask([what = std::move(what), then = std::move(then)](commit_gate& c) {
-      c.transaction(
-          [&](ledger& l, moment now) -> std::function<void(bool)> {
-            return [then, answer = what(l, now)](bool durable) { then(answer, durable); };
-          },
-          clock_now());
-    });
+  void read(reply<Answer> done, What what) {
+    caf::anon_send(handle_,
+                   actors::run_on<commit_gate>{[done = std::move(done), what = std::move(what)](commit_gate& c) {
+                     c.step(
+                         [&](ledger& l, fleet& f, moment now) -> std::function<void()> {
+                           return [done, answer = Answer(what(std::as_const(l), std::as_const(f), now))]() mutable {
+                             done(std::move(answer));
+                           };
+                         },
+                         clock_now());
+                   }});
   }
 
   actors::controller_actor handle_;

@@ -2,7 +2,7 @@
 # benchmarks/run.sh BUILD_DIR [FIGURE [ARGUMENTS…]]: every figure, or one, each beside its limit in the same run; a table at the end.
 # Figures are ratios and never fail the run; a figure that could not be measured does.
 set -uo pipefail
-figures=(cancel_to_fenced fenced_to_signalled idle_cpu stop_processes start_rate cancel_pending memory turns watchers messages externals neighbours)
+figures=(cancel_to_fenced fenced_to_signalled idle_cpu stop_processes start_rate cancel_pending memory turns watchers messages externals neighbours voice_latency cli_start)
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -d "$1/bin" ]; then
   echo "usage: benchmarks/run.sh BUILD_DIR [FIGURE [ARGUMENTS...]]   (BUILD_DIR/bin holds the programs; build with make)" >&2
@@ -20,13 +20,16 @@ if [ $# -gt 0 ]; then
   figures=("$1")
   shift
 fi
-QUELL_BENCH_RESULTS=$(mktemp)
+QUELL_BENCH_RESULTS=${QUELL_BENCH_KEEP:-$(mktemp)} # QUELL_BENCH_KEEP: a file to which the rows are added, and which stays
 export QUELL_BENCH_RESULTS
-trap 'rm -f "$QUELL_BENCH_RESULTS"' EXIT
+[ -n "${QUELL_BENCH_KEEP:-}" ] || trap 'rm -f "$QUELL_BENCH_RESULTS"' EXIT
 renice -n -10 -p $$ >/dev/null 2>&1 || true # less of other people's noise, for quell and for its limits alike
 failed=0
 for figure in "${figures[@]}"; do
-  echo "== $figure (load $(cut -d' ' -f1-3 /proc/loadavg))" >&2
+  # Every row names the state of the machine that it was taken on; QUELL_BENCH_WAIT=0 does not wait for calm.
+  QUELL_BENCH_MACHINE=$(python3 "$here/calm.py" "${QUELL_BENCH_WAIT:-120}")
+  export QUELL_BENCH_MACHINE
+  echo "== $figure ($QUELL_BENCH_MACHINE)" >&2
   python3 "$here/$figure.py" "$@" || { echo "run.sh: $figure could not be measured" >&2; failed=1; }
 done
 echo

@@ -32,10 +32,16 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def record(figure, measured, limit, ratio, goal, met):
-    """One row of the table: every field is text, except `met`."""
-    row = dict(figure=figure, measured=measured, limit=limit, ratio=ratio, goal=goal, met=bool(met))
-    say(f"  {figure}: {measured}; limit {limit}; {ratio} (goal {goal}) {'met' if met else 'NOT MET'}")
+def spread(values):
+    """How many samples stand behind a median, and how far apart they lie."""
+    return f"n={len(values)}, {min(values):.3g} to {max(values):.3g}"
+
+
+def record(figure, measured, limit, ratio, goal, met, samples=()):
+    """One row of the table: every field is text, except `met` and `samples`, the values of which `measured` is the median."""
+    row = dict(figure=figure, measured=measured, limit=limit, ratio=ratio, goal=goal, met=bool(met),
+               samples=spread(samples) if samples else "", machine=os.environ.get("QUELL_BENCH_MACHINE", ""))
+    say(f"  {figure}: {measured}; limit {limit}; {ratio} (goal {goal}) {'met' if met else 'missed'}")
     if RESULTS:
         with open(RESULTS, "a") as f:
             f.write(json.dumps(row) + "\n")
@@ -68,8 +74,13 @@ class Client:
         self.head = f"Host: {url.netloc}\r\nAuthorization: Bearer {cluster.token}\r\nContent-Type: application/json\r\n"
 
     def post(self, path, body):
-        data = json.dumps(body)
-        request = f"POST {path} HTTP/1.1\r\n{self.head}Content-Length: {len(data)}\r\n\r\n{data}".encode()
+        return self.ask("POST", path, json.dumps(body))
+
+    def get(self, path):
+        return self.ask("GET", path, "")
+
+    def ask(self, method, path, data):
+        request = f"{method} {path} HTTP/1.1\r\n{self.head}Content-Length: {len(data)}\r\n\r\n{data}".encode()
         before = time.perf_counter()
         self.socket.sendall(request)
         answer = self.socket.recv(1 << 20)

@@ -1,11 +1,13 @@
-"""How many spoken stops are recognised, and how many other sentences are taken for one: espeak-ng speaks, the recogniser listens, the cancel-word rule decides.
+"""How many spoken stops are recognised, and how many other sentences are taken for one: espeak-ng speaks, every second sentence in noise, the recogniser listens, the cancel-word rule decides.
 
 usage: voice_stops.py [--ear COMMAND] [--voices N] [--speeds N] [--every N]
 Prints a table and every false stop. Needs espeak-ng, sox, and by default build/bin/quell-ear.
 """
 import argparse
+import array
 import itertools
 import json
+import random
 import re
 import shlex
 import subprocess
@@ -28,6 +30,13 @@ def spoken(text, voice, speed):
     made = subprocess.run(["espeak-ng", "-v", voice, "-s", str(speed), "--stdout", text], stdout=subprocess.PIPE, check=True).stdout
     raw = ["sox", "-q", "--ignore-length", "-t", "wav", "-", "-t", "raw", "-r", "16000", "-e", "signed", "-b", "16", "-c", "1", "-"]
     return subprocess.run(raw, input=made, stdout=subprocess.PIPE, check=True).stdout
+
+
+def noisy(samples, seed, part=0.06):
+    """With white noise whose loudness is this part of the speech's."""
+    speech, chance = array.array("h", samples), random.Random(seed)
+    loudness = (sum(s * s for s in speech) / max(1, len(speech))) ** 0.5
+    return array.array("h", (max(-32768, min(32767, int(s + chance.gauss(0, part * loudness)))) for s in speech)).tobytes()
 
 
 class Ear:
@@ -58,8 +67,9 @@ def main():
     print("| | said | taken for a stop | |\n|---|---|---|---|")
     for name, texts in (("words that stop", STOPS), ("near misses and other sentences", NEAR)):
         said, stops, wrong = 0, 0, []
-        for (voice, speed), text in itertools.product(ways, texts[::given.every]):
-            heard = ear.hear(spoken(text, voice, speed))
+        for i, ((voice, speed), text) in enumerate(itertools.product(ways, texts[::given.every])):
+            samples = spoken(text, voice, speed)
+            heard = ear.hear(noisy(samples, i) if i % 2 else samples)
             said += 1
             if CANCEL.match(heard):
                 stops += 1

@@ -324,6 +324,7 @@ void chat_room::ended(spoken& one, const json& operation) {
     note("failed" + (code == "error" ? "" : " (" + code + ")") + ": " + one_line(text_of(error, "message")),
          color::red);
   }
+  if (const auto why = stop_reason_words(member(operation, "turn")); !why.empty()) note(why, color::yellow);
   screen_.end_text();
   sweep();
 }

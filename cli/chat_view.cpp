@@ -56,6 +56,7 @@ turn_story::listener chat_room::listener(spoken& one) {
     std::erase(answered_, open.key());
     note(printable(decision) + (by == "-" ? "" : " by " + by) + ": " + open.what);
   };
+  to.noted = [this](const std::string& words) { note(words); };
   to.aborted = [this, &one](const std::string& reason) {
     one.stopping = true;
     if (reason != "user") note("the turn is aborted: " + printable(reason), color::yellow);
@@ -97,7 +98,8 @@ std::vector<std::string> chat_room::rows() const {
     if (one->over) continue;
     const auto& story = *one->story;
     for (const auto& tool : story.tools())
-      add(indented(tool.depth) + elapsed(tool.since) + "  " + tool.what, color::blue);
+      add(indented(tool.depth) + elapsed(tool.since) + "  " + tool.what + (tool.line.empty() ? "" : "  › " + tool.line),
+          color::blue);
     if (one->stopping)
       add("  stopping" + std::string(one->killing ? ", killing" : "") + "  (again to kill)", color::yellow);
     else if (!one->echoed)

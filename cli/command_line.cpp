@@ -19,6 +19,7 @@ void declare_globals(CLI::App& app, global_options& g) {
   add_text(app, "--token-file", g.where.token_file, "file with the token (QUELL_TOKEN_FILE)")->type_name("FILE");
   add_text(app, "--context", g.where.context, "a context of ~/.config/quell/cli.toml")->type_name("NAME");
   add_text(app, "--state", g.where.state, "state directory with client.json (QUELL_STATE)")->type_name("DIR");
+  app.set_version_flag("-V,--version", "quell " QUELL_VERSION, "print the version and exit");
   app.add_flag("--json", g.json, "JSON on standard output, problem documents on standard error");
   app.add_flag("--utc", g.utc, "times in UTC");
   app.add_option_function<std::string>(
@@ -145,7 +146,8 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
   const bool json = std::find(ours.begin(), ours.end(), "--json") != ours.end();
   std::vector<std::string> behind;
   if (dashes != words.end()) behind.assign(dashes + 1, words.end());
-  const bool is_run = command_word(ours) == "run";
+  const auto named = command_word(ours);
+  const bool is_run = named == "run";
   for (auto& word : ours)
     if (word == "--wait") word = "--wait=settled";
   if (!is_run && dashes != words.end()) {
@@ -154,11 +156,13 @@ tl::expected<command_line, command_line_end> parse_command_line(std::vector<std:
   }
 
   CLI::App app("quell runs trees of work on many machines, and stops them with proof.", "quell");
-  declaration d(app);
+  declaration d(app, named);
   declare_all(d);
   std::reverse(ours.begin(), ours.end());
   try {
     app.parse(ours);
+  } catch (const CLI::CallForVersion& version) {
+    return tl::unexpected(command_line_end{0, std::string(version.what()) + "\n", json});
   } catch (const CLI::Success&) { // --help
     const auto& at = named_command(app);
     return tl::unexpected(command_line_end{0, at.help(), json});

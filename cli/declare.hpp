@@ -13,15 +13,19 @@
 namespace quell::cli {
 
 /// Collects the declared commands: their flags write into `line` when it is parsed, and the command that was named is
-/// recorded in `chosen`.
+/// recorded in `line`.
 class declaration {
  public:
-  explicit declaration(CLI::App& app) : app(app) {}
+  /// `named`: the flags of this command (with those below it) are declared, of all others only names and summaries; the
+  /// flags of all commands cost a millisecond. Nothing = all of them.
+  explicit declaration(CLI::App& app, std::optional<std::string> named = std::nullopt)
+      : app(app), named_(std::move(named)) {}
 
   /// A command whose options are an `Options`: `fields` binds flags to it; parsing the command makes it the chosen one.
   template <class Options, class Fields>
   CLI::App* command(CLI::App& parent, const std::string& name, const std::string& summary, Fields fields) {
     auto* sub = parent.add_subcommand(name, summary);
+    if (named_ && *named_ != (&parent == &app ? name : parent.get_name())) return sub;
     auto options = std::make_shared<Options>();
     fields(*sub, *options);
     // The callback of a command below this one has already run.
@@ -33,6 +37,9 @@ class declaration {
 
   CLI::App& app;
   command_line line;
+
+ private:
+  const std::optional<std::string> named_;
 };
 
 void declare_work(declaration& d);    ///< run ps show logs wait

@@ -30,13 +30,18 @@ void decision_fields(CLI::App& app, approve_options& o) {
 
 void talk_fields(CLI::App& app, talk_options& o) {
   add_scope(app, "--scope", o.scope, "the conversation (default: QUELL_SCOPE, chat/USER)");
-  add_text(app, "--voice", o.voice, "the voice gateway (default: that of the quelld on this machine)")
+  add_text(app, "--voice", o.voice,
+           "the voice gateway (default: that of the quelld on this machine); tls://HOST:PORT with TLS, tcp://HOST:PORT "
+           "without (default: as for HTTP)")
       ->type_name("HOST:PORT");
   add_text(app, "--file", o.file, "what is said: a WAV file of 16-bit PCM; its end ends it")->type_name("IN.wav");
-  add_text(app, "--out", o.out, "what reached the speaker")->type_name("OUT.wav");
-  app.add_option("--cancel-key", o.cancel_key, "cancels beside Esc and 4; keys are read from standard input")
+  add_text(app, "--out", o.out, "what reached the speaker, with --file")->type_name("OUT.wav");
+  auto* push = app.add_flag("--push-to-talk", o.push_to_talk, "a key begins and ends talking (default)");
+  app.add_flag("--open", o.open, "the microphone is always on")->excludes(push);
+  add_text(app, "--talk-key", o.talk_key, "begins and ends talking (default space)")->type_name("KEY");
+  add_text(app, "--cancel-key", o.cancel_key, "cancels beside Esc and 4; keys are read from standard input")
       ->type_name("KEY");
-  add_duration(app, "--timeout", o.timeout, "how long to wait for the answer (default 2m)");
+  add_duration(app, "--timeout", o.timeout, "how long to wait for the answer, with --file (default 2m)");
 }
 
 void mcp_fields(CLI::App& app, mcp_options& o) {

@@ -91,7 +91,8 @@ struct chat_options {
 };
 struct talk_options {
   text_option scope, voice, file, out;
-  std::string cancel_key;
+  text_option talk_key, cancel_key;
+  bool push_to_talk = false, open = false;
   milliseconds timeout{120'000};
 };
 struct mcp_options {

@@ -22,12 +22,15 @@ void put_back() {
 
 } // namespace
 
-raw_terminal::raw_terminal() {
+raw_terminal::raw_terminal(terminal_mode how) {
   if (::isatty(STDIN_FILENO) != 1 || ::tcgetattr(STDIN_FILENO, &saved) != 0) return;
   static const bool registered = std::atexit(put_back) == 0;
   (void)registered;
   termios raw = saved;
-  ::cfmakeraw(&raw);
+  if (how == terminal_mode::raw)
+    ::cfmakeraw(&raw);
+  else
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   active_ = is_raw = ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 

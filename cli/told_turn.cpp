@@ -61,6 +61,12 @@ turn_story::listener told_turn::listener() {
   to.text = [this](const std::string& bytes) { text(bytes); };
   const auto indented = [](std::size_t depth) { return std::string(2 + 2 * depth, ' '); };
   to.tool_started = [this, indented](const tool_in_flight& tool) { aside(indented(tool.depth) + tool.what + " ..."); };
+  to.tool_printed = [this, indented](const tool_in_flight& tool, const std::vector<std::string>& lines) {
+    for (const auto& line : lines) aside(indented(tool.depth + 1) + line, color::dim);
+  };
+  to.tool_still_runs = [this, indented](const tool_in_flight& tool, milliseconds elapsed) {
+    aside(indented(tool.depth) + tool.what + "  still runs after " + duration_text(elapsed), color::dim);
+  };
   to.tool_ended = [this, indented](const tool_ending& end) {
     aside(indented(end.depth) + end.what + "  " + duration_text(end.took) + "  " + end.outcome,
           end.ok || end.cancelled ? color::dim : color::red);
@@ -77,6 +83,7 @@ turn_story::listener told_turn::listener() {
   to.answered = [this](const open_approval& open, const std::string& decision, const std::string& by) {
     aside(printable(decision) + (by == "-" ? "" : " by " + by) + ": " + open.what);
   };
+  to.noted = [this](const std::string& words) { aside(words); };
   to.aborted = [this](const std::string& reason) { aside("the turn is aborted (" + printable(reason) + ")"); };
   return to;
 }
@@ -157,8 +164,9 @@ void told_turn::ended(const json& operation) {
     if (!s_.json())
       s_.warn("turn " + short_id(stream_.turn()) + " failed" + (code == "error" ? "" : " (" + code + ")") + ": " +
               text_of(error, "message"));
-  } else if (const auto used = usage_text(member(member(operation, "turn"), "usage")); !used.empty()) {
-    aside(used);
+  } else {
+    if (const auto why = stop_reason_words(member(operation, "turn")); !why.empty() && !s_.json()) s_.warn(why);
+    if (const auto used = usage_text(member(member(operation, "turn"), "usage")); !used.empty()) aside(used);
   }
   code_ = exit_code::of_operation(operation);
 }

@@ -8,6 +8,7 @@
 #include "cli/fields.hpp"
 #include "cli/instant.hpp"
 #include "cli/operation_view.hpp"
+#include "cli/short_id.hpp"
 #include "cli/turn_view.hpp"
 #include "protocol/utf8.hpp"
 
@@ -77,6 +78,28 @@ void turn_story::tool_start(const json& event) {
   if (to_.tool_started) to_.tool_started(tool);
 }
 
+/// A call that still runs: `tool_output` or `tool_progress`.
+void turn_story::tool_running(const json& event) {
+  constexpr std::size_t most_lines = 20, most_columns = 200;
+  const auto found =
+      std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.key == key_of(event); });
+  if (found == tools_.end()) return;
+  const auto& data = member(event, "data");
+  const bool is_output = text_of(event, "type") == "tool_output";
+  const auto text = is_output ? text_of(data, "text") : text_of(data, "last_line");
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find_first_of("\r\n", at), text.size());
+    if (end > at) lines.push_back(cut_columns(one_line(text.substr(at, end - at)), most_columns, true));
+    at = end + 1;
+  }
+  if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
+  if (!lines.empty()) found->line = lines.back();
+  if (is_output && !lines.empty() && to_.tool_printed) to_.tool_printed(*found, lines);
+  if (!is_output && to_.tool_still_runs)
+    to_.tool_still_runs(*found, milliseconds{static_cast<std::int64_t>(number_of(data, "elapsed_ms"))});
+}
+
 void turn_story::tool_result(const json& event) {
   const auto& data = member(event, "data");
   const auto found =
@@ -130,6 +153,7 @@ void turn_story::take(const json& event, const std::string& turn) {
   const bool is_ours = operation == turn;
   if (type == "operation_created") return created(data, turn);
   if (type == "tool_start") return tool_start(event);
+  if (type == "tool_output" || type == "tool_progress") return tool_running(event);
   if (type == "tool_result") return tool_result(event);
   if (type == "approval_required" || type == "approval_resolved") return approval(event);
   if (type == "operation_cancelling" || type == "operation_cancelled" || type == "operation_failed")
@@ -137,6 +161,7 @@ void turn_story::take(const json& event, const std::string& turn) {
     std::erase_if(approvals_, [&](const auto& open) { return open.operation == operation; });
   if (!is_ours) return;
   if (type == "text_delta") say(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if (const auto words = model_words(event); !words.empty() && to_.noted) to_.noted(words);
   if ((type == "turn_start" || type == "operation_started") && !started_) {
     started_ = true;
     if (to_.started) to_.started();
@@ -144,7 +169,12 @@ void turn_story::take(const json& event, const std::string& turn) {
   if (type == "turn_complete") over_ = true;
   if (type == "turn_abort" && !over_) {
     over_ = true;
-    if (to_.aborted) to_.aborted(text_of(data, "reason"));
+    auto reason = text_of(data, "reason");
+    if (const auto& left = member(data, "still_running"); left.is_array() && !left.empty())
+      reason += ", in the background still runs:";
+    for (const auto& id : member(data, "still_running"))
+      if (id.is_string()) reason += " " + short_id(printable(id.get<std::string>()));
+    if (to_.aborted) to_.aborted(reason);
   }
 }
 

@@ -22,6 +22,7 @@ struct tool_in_flight {
   std::string name;
   std::size_t depth = 0; ///< number of sub-agents above it
   wall_time since{};
+  std::string line{}; ///< the newest that it printed
 };
 
 /// An open question to a human.
@@ -50,10 +51,15 @@ class turn_story {
     std::function<void()> next_answer;
     std::function<void(const std::string& text)> text;
     std::function<void(const tool_in_flight&)> tool_started;
+    /// It printed lines; not everything is shown.
+    std::function<void(const tool_in_flight&, const std::vector<std::string>& lines)> tool_printed;
+    std::function<void(const tool_in_flight&, milliseconds elapsed)> tool_still_runs;
     std::function<void(const tool_ending&)> tool_ended;
     std::function<void(const open_approval&)> asked;
     std::function<void(const open_approval&, const std::string& decision, const std::string& by)> answered;
-    /// `reason` as in SURFACE 7; the processes can still be alive.
+    /// What the model's client does instead of answering: waits, tries again, asks another model.
+    std::function<void(const std::string& words)> noted;
+    /// `reason` as in SURFACE 7, and which commands go on in the background; the processes can still be alive.
     std::function<void(const std::string& reason)> aborted;
   };
 
@@ -74,6 +80,7 @@ class turn_story {
   void say(std::uint64_t offset, const std::string& text);
   void created(const nlohmann::json& operation, const std::string& turn);
   void tool_start(const nlohmann::json& event);
+  void tool_running(const nlohmann::json& event);
   void tool_result(const nlohmann::json& event);
   void approval(const nlohmann::json& event);
   std::size_t depth_of(const std::string& agent) const;

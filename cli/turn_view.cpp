@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -60,8 +61,38 @@ std::string usage_text(const json& usage) {
   const auto in = number_of(usage, "input_tokens"), out = number_of(usage, "output_tokens"),
              cached = number_of(usage, "cached_input_tokens");
   if (in == 0 && out == 0) return {};
+  const auto& cost = member(usage, "cost");
+  std::array<char, 32> price{};
+  if (cost.is_number()) std::snprintf(price.data(), price.size(), ", cost %.6g", cost.get<double>());
   return std::to_string(in) + " tokens in" + (cached > 0 ? " (" + std::to_string(cached) + " cached)" : "") + ", " +
-         std::to_string(out) + " out";
+         std::to_string(out) + " out" + price.data() + (member(usage, "estimated") == true ? " (estimated)" : "");
+}
+
+std::string model_words(const json& event) {
+  const auto type = text_of(event, "type");
+  const auto& data = member(event, "data");
+  const auto model = printable(text_of(data, "model"));
+  const auto why = [&] { return ": " + cut_columns(one_line(text_of(data, "reason")), most_reason, false); };
+  if (type == "model_queued") {
+    const auto ahead = number_of(data, "ahead");
+    return "waiting for model " + model + (ahead > 0 ? ", behind " + std::to_string(ahead) + " others" : "");
+  }
+  if (type == "model_asked")
+    return "model " + model + " is asked, after " + duration_text(milliseconds{number_of(data, "waited_ms")});
+  if (type == "model_retry")
+    return "model " + model + " is asked again in " + duration_text(milliseconds{number_of(data, "wait_ms")}) + why();
+  if (type == "model_fallback")
+    return "model " + printable(text_of(data, "to")) + " is asked in place of " + printable(text_of(data, "from")) +
+           why();
+  return {};
+}
+
+std::string stop_reason_words(const json& turn) {
+  const auto reason = text_of(turn, "stop_reason");
+  if (reason == "length") return "the answer is cut: it reached the limit of one answer (max_tokens)";
+  if (reason == "content_filter") return "the provider's content filter cut the answer";
+  if (reason == "refusal") return "the model refused to answer";
+  return {};
 }
 
 std::vector<std::string> approval_commands(const std::string& operation) {
@@ -138,14 +169,22 @@ std::string event_words(const json& event) {
   if (type == "tool_start" || type == "approval_required")
     out = call_text(text_of(data, "name"), member(data, "input"));
   if (type == "approval_required") out += "  (rule " + text_of(data, "rule") + ")";
-  if (type == "tool_progress") out = text_of(data, "name");
+  if (type == "tool_progress")
+    out = text_of(data, "name") + "  " + duration_text(milliseconds{number_of(data, "elapsed_ms")}) + "  " +
+          one_line(text_of(data, "last_line"));
+  if (type == "tool_output") out = text_of(data, "name") + "  " + one_line(text_of(data, "text"));
   if (type == "tool_timeout")
     out = text_of(data, "name") + "  after " + duration_text(milliseconds{number_of(data, "timeout_ms")});
   if (type == "tool_result")
     out = text_of(data, "name") + "  " + duration_text(milliseconds{number_of(data, "duration_ms")}) + "  " +
           outcome_text(data);
   if (type == "turn_abort") out = text_of(data, "reason");
-  if (type == "turn_complete") out = usage_text(member(data, "usage"));
+  if (type == "thinking_delta") out = one_line(text_of(data, "text"));
+  if (type.starts_with("model_")) out = model_words(event);
+  if (type == "turn_complete") {
+    out = usage_text(member(data, "usage"));
+    if (const auto why = stop_reason_words(data); !why.empty()) out = why + (out.empty() ? "" : "; " + out);
+  }
   if (type == "approval_resolved") {
     out = text_of(data, "decision") + " by " + person(member(data, "by"));
     if (const auto reason = text_of(data, "reason"); !reason.empty()) out += ": " + reason;

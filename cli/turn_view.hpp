@@ -18,6 +18,10 @@ std::string call_text(const std::string& name, const nlohmann::json& input);
 std::string outcome_text(const nlohmann::json& said);
 /// `120 in, 45 out`; "" if nothing was used.
 std::string usage_text(const nlohmann::json& usage);
+/// A wait, another try or another model, as an event reports it; "" for every other event.
+std::string model_words(const nlohmann::json& event);
+/// Why an answer ended other than by itself: of a block `turn` or the data of a turn_complete; "" = it did.
+std::string stop_reason_words(const nlohmann::json& turn);
 /// The two commands that answer whether this call may run.
 std::vector<std::string> approval_commands(const std::string& operation);
 /// The question of a call that has begun (`tool.question` of its operation), in lines; "" names nothing.

@@ -11,7 +11,11 @@ find_package(CURL REQUIRED)
 find_package(EXPAT REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+# Its headers; `quell talk` loads the library when it is used.
+find_path(PULSE_HEADERS pulse/pulseaudio.h REQUIRED)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
+include(quell_few_libraries) # quell_crypto, quell_tls, quell_edit; quell_few_libraries()
 find_package(valijson REQUIRED)
 
 add_library(quell_caf INTERFACE)  # libcaf-dev ships no CMake package
@@ -19,4 +23,4 @@ find_library(CAF_CORE caf_core REQUIRED)
 target_link_libraries(quell_caf INTERFACE ${CAF_CORE} Threads::Threads)
 
 add_library(quell_asio INTERFACE)
-target_link_libraries(quell_asio INTERFACE Threads::Threads OpenSSL::SSL)
+target_link_libraries(quell_asio INTERFACE Threads::Threads quell_tls)

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/audit.hpp"
-
 namespace quell::controller {
 
 namespace {
@@ -21,14 +19,6 @@ bool is_create(const records::entry& e) { return std::holds_alternative<records:
 bool may_be_tried_again(const fault& why) {
   return why.code == "disk_full" || why.code == "database_locked" || why.code == "read_only" ||
          why.code == "store_mismatch";
-}
-
-refusal storage_refusal(const fault& why) {
-  return {fault{"storage_unavailable",
-                "Nothing was done: the store cannot write (" + why.detail + "). Free space, then repeat.",
-                {}},
-          {},
-          {}};
 }
 
 } // namespace
@@ -51,71 +41,6 @@ commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recove
   end_transaction(now);
 }
 
-void commit_gate::create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now) {
-  if (edges_.storage_low()) {
-    done(tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
-    return;
-  }
-  auto answer = ledger_->create(order, fresh, now);
-  absorb(now);
-  transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) {
-    if (durable || !answer)
-      done(answer);
-    else
-      done(tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}})));
-  });
-  dirty_ = true; // a refusal writes nothing and waits for nothing
-}
-
-void commit_gate::create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
-                              reply<std::vector<outcome<created>>> done, moment now) {
-  std::vector<outcome<created>> answers;
-  answers.reserve(orders.size());
-  const bool is_low = edges_.storage_low();
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (is_low)
-      answers.push_back(
-          tl::unexpected(storage_refusal({"storage_unavailable", "the state directory is almost full", {}})));
-    else
-      answers.push_back(ledger_->create(orders[i], fresh[i], now));
-  }
-  absorb(now);
-  transaction_.answers.push_back([answers = std::move(answers), done = std::move(done)](bool durable) mutable {
-    for (auto& answer : answers)
-      if (!durable && answer) answer = tl::unexpected(storage_refusal({"storage_unavailable", "the write failed", {}}));
-    done(std::move(answers));
-  });
-  dirty_ = true;
-}
-
-void commit_gate::cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now) {
-  auto answer = ledger_->cancel(order, fresh, now);
-  if (answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined)
-    transaction_.fence.push_back(answer->record.id);
-  // In the cancel's own transaction, so that no cancel exists without its author's name.
-  if (answer && !order.dry_run) ledger_->add_event(audit_of_cancel(order, answer->record.id), now);
-  absorb(now);
-  // The answer is the cancel as accepted, now fenced: later changes (signalled, settled) can still be missing on disk.
-  const bool fences = answer && !order.dry_run && answer->record.outcome != cancel_outcome::joined;
-  transaction_.answers.push_back([this, fences, answer = std::move(answer), received = order.received,
-                                  done = std::move(done)](bool durable) mutable {
-    if (answer && answer->record.outcome == cancel_outcome::joined && (!durable || awaits_retry(answer->record)))
-      answer->record.durable = false;
-    if (fences) {
-      answer->record.durable = durable;
-      auto& times = answer->record.report;
-      times.fenced_ms = static_cast<double>((now_.boot - received).count()) / 1e6;
-      if (answer->record.status == cancel_status::settled) { // nothing was live, so the cancel is complete
-        times.signalled_ms = times.settled_ms = times.fenced_ms;
-        answer->proven = true;
-      }
-    }
-    done(answer);
-  });
-  sweeping_ = true;
-  end_transaction(now);
-}
-
 void commit_gate::step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now) {
   auto answer = ask(*ledger_, *fleet_, now);
   absorb(now);
@@ -131,44 +56,6 @@ void commit_gate::order_cancel(const std::function<cancel_result(ledger&, moment
   dirty_ = true;
   if (!answer.fences) return;
   sweeping_ = true;
-  end_transaction(now);
-}
-
-void commit_gate::transaction(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask,
-                              moment now) {
-  auto answer = ask(*ledger_, now);
-  absorb(now);
-  // The answer can depend on rows of an earlier transaction that the disk has refused so far.
-  transaction_.answers.push_back(
-      [this, answer = std::move(answer)](bool durable) { answer(durable && !awaits_retry()); });
-  dirty_ = true;
-}
-
-void commit_gate::write(std::vector<records::entry> rows, reply<result<void>> done, moment now) {
-  for (auto& row : rows) batch_.push_back(std::move(row));
-  absorb(now);
-  transaction_.answers.push_back([done = std::move(done)](bool durable) {
-    if (durable)
-      done({});
-    else
-      done(failure("storage_unavailable", "Nothing was written: the store is full. Free space, then repeat."));
-  });
-  end_transaction(now);
-}
-
-void commit_gate::drop_old(const service::old_things& what, reply<bool> done, moment now) {
-  // A cancel that comes right after this waits for one small transaction.
-  const bool is_idle = gate_.empty() && batch_.empty() && !sweeping_;
-  if (!(what.insist ? may_sweep() : is_idle)) {
-    done(false);
-    return;
-  }
-  end_transaction(now); // effects of earlier messages go in a transaction of their own
-  ledger_->forget(what.operations, what.cancels);
-  for (const auto& id : what.operations) batch_.emplace_back(records::drop_operation{id});
-  for (const auto& id : what.cancels) batch_.emplace_back(records::drop_cancel{id});
-  if (what.events_up_to > 0) batch_.emplace_back(records::drop_events{what.events_up_to});
-  transaction_.answers.push_back([done = std::move(done)](bool durable) { done(durable); });
   end_transaction(now);
 }
 

@@ -15,9 +15,14 @@
 #include "controller/fleet.hpp"
 #include "controller/ledger.hpp"
 #include "controller/refused_batches.hpp"
-#include "controller/service.hpp"
 
 namespace quell::controller {
+
+struct command;
+class command_request;
+namespace commands {
+struct order_cancel;
+}
 
 /// The core's effects on the world. Called on the core's own thread; no method may block.
 class commit_gate_edges {
@@ -46,6 +51,8 @@ class commit_gate_edges {
   /// The operation is terminal and that is durable.
   virtual void ended(const ended_operation& e) { (void)e; }
   virtual bool storage_low() const = 0;
+  /// A command has come, and is about to be applied or refused.
+  virtual void command_given(const command& what) { (void)what; }
   /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
   /// Memory and disk can differ: the process must end and recover from disk (DESIGN 3.11).
@@ -63,27 +70,20 @@ class commit_gate {
  public:
   commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges, moment now);
 
-  // ---- orders; each answer comes through its callback once everything it depends on is durable --------------------
-  void create(const create_order& order, operation_id fresh, reply<outcome<created>> done, moment now);
-  /// Creates many operations in order in one commit; each has its own outcome.
-  void create_many(const std::vector<create_order>& orders, const std::vector<operation_id>& fresh,
-                   reply<std::vector<outcome<created>>> done, moment now);
-  void cancel(const cancel_order& order, cancel_id fresh, reply<outcome<cancel_view>> done, moment now);
-  /// `ask` reads or changes ledger and fleet and returns its answer as a closure, which runs when the answer may leave.
+  // ---- commands, closures and queries ------------------------------------------------------------------------------
+  /// The entrance for commands (commands/command.hpp). The answer comes once everything it depends on is durable;
+  /// execute.cpp decides for each command what it waits for.
+  void execute(command_request&& request, moment now);
+  /// A question: `ask` reads ledger and fleet and returns its answer as a closure, which runs when the answer may
+  /// leave.
   void step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
-  /// The same for an order that can have accepted a cancel: its batch is submitted at once, and the cancel is fenced
+  /// The judgement of a message, which can accept a cancel: its batch is submitted at once, and the cancel is fenced
   /// with it.
   struct cancel_result {
     std::optional<cancel_id> fences;        ///< the cancel that this order accepted
     std::function<void(bool durable)> then; ///< a stop is performed even if it is not durable
   };
   void order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now);
-  /// The same for an order whose answer must wait for the disk: the closure receives whether the write succeeded.
-  void transaction(const std::function<std::function<void(bool durable)>(ledger&, moment)>& ask, moment now);
-  /// Writes rows that belong to no state machine (tokens, audit), then calls `done` once they are durable.
-  void write(std::vector<records::entry> rows, reply<result<void>> done, moment now);
-  /// Drops old rows of ended things, unless more urgent work waits (see `service::drop_old`).
-  void drop_old(const service::old_things& what, reply<bool> done, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
   /// `arrived`: when the frame reached this process, if known.
@@ -138,6 +138,11 @@ class commit_gate {
       if (!g.fence.empty()) return false;
     return true;
   }
+  void cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done, moment now);
+  template <class Command, class Done>
+  void perform(const Command& what, Done done, moment now);
+  template <class Command, class Answer, class Done>
+  void await_disk(Answer answer, Done done, moment now);
   void absorb(moment now);
   void count_output(const std::string& public_key, const session_id& session, const wire::task_ended& end);
   void submit_transaction();

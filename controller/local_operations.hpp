@@ -31,6 +31,9 @@ struct ended_operation {
   status as = status::completed;
   std::optional<exit_state> exit = std::nullopt;
   std::optional<records::operation_error> error = std::nullopt;
+  /// Of a task: processes that its leader left running and that were killed; the first of them.
+  std::uint32_t left_total = 0;
+  std::vector<process_view> left = {};
   friend bool operator==(const ended_operation&, const ended_operation&) = default;
 };
 
@@ -105,6 +108,8 @@ class local_operations {
 
   // ---- what lives in a scope and below it
   virtual std::uint64_t live_in(const scope_path& scope) const = 0;
+  /// The tasks of exactly this scope that were detached from what started them.
+  virtual std::uint64_t detached_tasks(const scope_path& scope) const = 0;
   virtual bool has_live_of(const std::string& owner, const scope_path& scope) const = 0;
   /// Oldest first, at most `limit`.
   virtual std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const = 0;

@@ -29,15 +29,15 @@ std::function<result<entries>(store_reader&)> behind(std::uint64_t after, std::u
   return [after, limit](store_reader& store) { return store.audit(after, limit); };
 }
 
-/// A stream reads like a list of its token, but the limit on waiting lists does not apply to it.
-awaitable<entries> read_behind(gateway_context& gw, std::string who, std::uint64_t after) {
+/// A stream reads in the share of its token's streams; the limit on waiting lists does not apply to it.
+awaitable<entries> read_behind(thread_context& gw, std::string who, std::uint64_t after) {
   auto job = behind(after, entries_at_once);
-  list_share share{std::move(who), nullptr, std::numeric_limits<std::size_t>::max()};
-  auto part = co_await gw.store->list<records::audit_record>(std::move(share), std::move(job));
+  list_share share{"streams of " + who, nullptr, std::numeric_limits<std::size_t>::max()};
+  auto part = co_await gw.list<records::audit_record>(std::move(share), std::move(job));
   co_return std::move(part.rows);
 }
 
-awaitable<> write_lines(gateway_context& gw, std::string who, std::uint64_t after, bool follow, stream_writer& to) {
+awaitable<> write_lines(thread_context& gw, std::string who, std::uint64_t after, bool follow, stream_writer& to) {
   const auto wake = std::make_shared<signal>(*gw.io);
   to.wake_on_close(wake);
   while (!to.closed() && !gw.stopping) {
@@ -55,6 +55,7 @@ awaitable<> write_lines(gateway_context& gw, std::string who, std::uint64_t afte
     if (!follow) co_return;
     co_await wake->wait_until(std::chrono::steady_clock::now() + look_interval);
   }
+  if (!follow && gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld ends; ask for the rest again"};
 }
 
 } // namespace
@@ -73,8 +74,8 @@ awaitable<response> list_audit(exchange& x) {
   if (as_lines) {
     response answer;
     answer.content_type = "application/x-ndjson";
-    answer.stream = [&gw = x.gw, who = x.share_key(), held = x.hold(), after, goes_on = follow.value_or(false)](
-                        stream_writer& to) { return write_lines(gw, who, after, goes_on, to); };
+    answer.stream = [who = x.share_key(), held = x.hold(), after, goes_on = follow.value_or(false)](
+                        thread_context& here, stream_writer& to) { return write_lines(here, who, after, goes_on, to); };
     co_return answer;
   }
   auto job = behind(after, limit);

@@ -1,4 +1,4 @@
-// Signals on Asio's timers, and posting to the io thread.
+// Signals on Asio's timers, and posting to a thread.
 #include "gateway/awaiting.hpp"
 
 #include <boost/asio/io_context.hpp>

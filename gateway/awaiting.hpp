@@ -35,7 +35,7 @@ using patience = std::chrono::steady_clock::time_point;
 /// Runs `work` later on the thread of `io`. Any thread.
 void post_to(io_context& io, std::function<void()> work);
 
-/// Wakes one waiting coroutine. Belongs to the io thread; a notice without a waiter is kept.
+/// Wakes one waiting coroutine. Belongs to the thread of its `io`; a notice without a waiter is kept.
 class signal {
  public:
   explicit signal(io_context& io);

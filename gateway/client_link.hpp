@@ -1,4 +1,4 @@
-// The connection of a request, as far as its handler needs it. Belongs to the io thread.
+// The connection of a request, as far as its handler needs it. Belongs to the requests' thread.
 #pragma once
 
 #include <atomic>

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t batch = 256;
 constexpr std::size_t max_unrendered = 100'000;
+constexpr std::size_t most_waiting_moments = 1'000; ///< beyond this, events that are not stored are skipped
+constexpr std::size_t most_behind_moments = 8;      ///< a watcher with more to write is not shown them
 
 bool ends_an_operation(const std::string& type) {
   return type == "operation_completed" || type == "operation_failed" || type == "operation_cancelled";
@@ -27,11 +29,13 @@ std::shared_ptr<void> ticket_for(Map& map, typename Map::iterator at, std::atomi
 
 } // namespace
 
-bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event) {
-  if (event.id <= filter.after) return false;
-  if (event.type == "audit" && !sees_audit) return false;
-  if (!filter.types.empty() && std::find(filter.types.begin(), filter.types.end(), event.type) == filter.types.end())
-    return false;
+namespace {
+
+bool names(const records::event_filter& filter, const std::string& type) {
+  return std::find(filter.types.begin(), filter.types.end(), type) != filter.types.end();
+}
+
+bool is_within(const records::event_filter& filter, const records::event_record& event) {
   // A caller limited to a scope sees only events with a scope, live as in the store: a resumed stream must not differ
   // from an uninterrupted one.
   if (filter.within && !(event.scope && event.scope->is_at_or_below(*filter.within))) return false;
@@ -40,11 +44,28 @@ bool passes(const records::event_filter& filter, bool sees_audit, const records:
                                     [&](const scope_path& s) { return event.scope->is_at_or_below(s); });
 }
 
+/// An event of this moment, which is not stored, goes only to who asked for it.
+bool wants(const event_watcher& watcher, const records::event_record& event) {
+  if (!is_of_this_moment(event)) return passes(watcher.filter, watcher.sees_audit, event);
+  const bool is_asked_for = watcher.filter.types.empty() ? watcher.shows_live : names(watcher.filter, event.type);
+  return is_asked_for && is_within(watcher.filter, event);
+}
+
+} // namespace
+
+bool passes(const records::event_filter& filter, bool sees_audit, const records::event_record& event) {
+  if (event.id <= filter.after) return false;
+  if (event.type == "audit" && !sees_audit) return false;
+  return (filter.types.empty() || names(filter, event.type)) && is_within(filter, event);
+}
+
 void event_hub::publish(const records::event_record& event) {
-  if (interested_.load() == 0) return;
+  const bool matters_to_polls = polls_.load() > 0 && (event.cancel || ends_an_operation(event.type));
+  if (!matters_to_polls && following_.load() == 0) return;
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
+    if (is_of_this_moment(event) && inbox_.size() >= most_waiting_moments) return;
     wake = inbox_.empty();
     inbox_.push_back(event);
   }
@@ -52,17 +73,17 @@ void event_hub::publish(const records::event_record& event) {
 }
 
 std::shared_ptr<void> event_hub::watch(const operation_id& id, std::shared_ptr<signal> wake) {
-  return ticket_for(by_operation_, by_operation_.emplace(id, std::move(wake)), interested_);
+  return ticket_for(by_operation_, by_operation_.emplace(id, std::move(wake)), polls_);
 }
 
 std::shared_ptr<void> event_hub::watch(const cancel_id& id, std::shared_ptr<signal> wake) {
-  return ticket_for(by_cancel_, by_cancel_.emplace(id, std::move(wake)), interested_);
+  return ticket_for(by_cancel_, by_cancel_.emplace(id, std::move(wake)), polls_);
 }
 
 std::shared_ptr<event_watcher> event_hub::watch(records::event_filter filter, bool sees_audit) {
-  ++interested_;
+  ++following_;
   std::shared_ptr<event_watcher> watcher(new event_watcher(io_), [this](event_watcher* gone) {
-    --interested_;
+    --following_;
     delete gone;
   });
   watcher->filter = std::move(filter);
@@ -86,6 +107,7 @@ void event_hub::drain() {
       const auto [first, last] = by_cancel_.equal_range(*event.cancel);
       for (auto it = first; it != last; ++it) it->second->notify();
     }
+    if (is_of_this_moment(event) && unrendered_.size() >= most_waiting_moments) continue;
     if (anybody_wants(event)) unrendered_.push_back(std::move(event));
   }
   if (unrendered_.size() > max_unrendered) {
@@ -107,6 +129,7 @@ void event_hub::lose_all() {
 
 event_hub::distance event_hub::lag() {
   distance d;
+  d.lost = lost_;
   for (const auto& weak : streams_)
     if (const auto watcher = weak.lock()) d.longest_queue = std::max(d.longest_queue, watcher->queue.size());
   const std::lock_guard lock(mutex_);
@@ -118,7 +141,7 @@ bool event_hub::anybody_wants(const records::event_record& event) {
   bool wanted = false;
   for (auto it = streams_.begin(); it != streams_.end();) {
     if (const auto watcher = it->lock()) {
-      wanted = wanted || passes(watcher->filter, watcher->sees_audit, event);
+      wanted = wanted || wants(*watcher, event);
       ++it;
     } else {
       it = streams_.erase(it);
@@ -128,7 +151,7 @@ bool event_hub::anybody_wants(const records::event_record& event) {
 }
 
 std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json) {
-  std::string frame = "id: " + std::to_string(id) + "\nevent: ";
+  std::string frame = id == 0 ? "event: " : "id: " + std::to_string(id) + "\nevent: ";
   frame.reserve(frame.size() + type.size() + json.size() + 16);
   frame += type;
   frame += "\ndata: ";
@@ -141,7 +164,8 @@ void event_hub::distribute(rendered_event fresh) {
   const auto event = std::make_shared<const rendered_event>(std::move(fresh));
   for (auto& weak : streams_) {
     const auto watcher = weak.lock();
-    if (!watcher || watcher->lagging || !passes(watcher->filter, watcher->sees_audit, event->record)) continue;
+    if (!watcher || watcher->lagging || !wants(*watcher, event->record)) continue;
+    if (is_of_this_moment(event->record) && watcher->queue.size() >= most_behind_moments) continue;
     if (watcher->queue.size() >= max_lag_) {
       watcher->lagging = true;
       ++lost_;

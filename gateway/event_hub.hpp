@@ -3,7 +3,7 @@
 //
 // Order: the controller publishes in commit order, after the commit. A watcher subscribes first and then reads the
 // store, so no event is missed; the event's id identifies one that comes by both ways. Only `publish` may be called
-// from other threads.
+// from other threads. Each thread of the gateway has a hub of its own.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,9 @@ struct rendered_event {
   std::shared_ptr<const std::string> json;
   std::string frame = {}; ///< as streams write it; made when the first stream gets it
 };
-/// The event as an SSE frame.
+/// It is not stored, has no id, and is shown only to streams that keep up.
+inline bool is_of_this_moment(const records::event_record& event) { return event.id == 0; }
+/// The event as an SSE frame; `id` 0: without one.
 std::string frame_of(std::uint64_t id, std::string_view type, std::string_view json);
 
 /// True if the part of `filter` that needs no store lets `event` through (the watcher checks `below`). `audit` needs
@@ -38,6 +40,7 @@ struct event_watcher {
   event_watcher(io_context& io) : arrived(io) {}
   records::event_filter filter;
   bool sees_audit = false;
+  bool shows_live = false; ///< also events that are not stored, unless `filter` names types
   std::deque<std::shared_ptr<const rendered_event>> queue; ///< each shared by all its receivers
   bool lagging = false;                                    ///< too far behind: will be closed
   signal arrived;
@@ -63,16 +66,14 @@ class event_hub {
   /// How far watchers are behind: the longest queue, and the events not distributed yet.
   struct distance {
     std::size_t longest_queue = 0, undistributed = 0;
+    std::uint64_t lost = 0; ///< streams that were closed because they lagged
   };
   distance lag();
-  /// Streams that were closed because they lagged.
-  std::uint64_t lost() const { return lost_; }
   /// Marks every stream as lagging: they close and resume from the store by id.
   void lose_all();
   /// Wakes all watchers for the last time.
   void close();
   bool closed() const { return closed_; }
-  std::size_t watchers() const { return static_cast<std::size_t>(interested_.load()); }
 
  private:
   void drain();
@@ -81,9 +82,9 @@ class event_hub {
 
   io_context& io_;
   const std::size_t max_lag_;
-  std::atomic<int> interested_{0};
+  std::atomic<int> polls_{0}, following_{0}; ///< watchers of one operation or cancel, and streams
   std::mutex mutex_;
-  std::vector<records::event_record> inbox_; // under mutex_; everything else belongs to the io thread
+  std::vector<records::event_record> inbox_; // under mutex_; everything else belongs to the thread of io_
   std::multimap<operation_id, std::shared_ptr<signal>> by_operation_;
   std::multimap<cancel_id, std::shared_ptr<signal>> by_cancel_;
   std::list<std::weak_ptr<event_watcher>> streams_;

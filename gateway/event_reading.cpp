@@ -17,7 +17,7 @@ struct look {
 
 } // namespace
 
-awaitable<kept_events> read_shown_events(gateway_context& gw, records::event_filter filter) {
+awaitable<kept_events> read_shown_events(thread_context& gw, records::event_filter filter) {
   auto job = [filter](store_reader& q) -> result<std::vector<look>> {
     look seen;
     // Read before the events: an event that comes in between is seen next time.
@@ -34,7 +34,7 @@ awaitable<kept_events> read_shown_events(gateway_context& gw, records::event_fil
   };
   std::function<result<std::vector<look>>(store_reader&)> read = job;
   list_share share{"quell itself", nullptr};
-  auto part = co_await gw.store->list<look>(std::move(share), std::move(read));
+  auto part = co_await gw.list<look>(std::move(share), std::move(read));
   auto& seen = part.rows.front();
   kept_events found;
   found.is_whole = !part.cut_at && seen.events.size() < filter.limit;

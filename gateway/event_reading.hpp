@@ -6,6 +6,6 @@
 namespace quell::controller::http {
 
 /// The stored events after `filter.after`. Includes audit events only if the filter names them. Throws `problem`.
-awaitable<kept_events> read_shown_events(gateway_context& gw, records::event_filter filter);
+awaitable<kept_events> read_shown_events(thread_context& gw, records::event_filter filter);
 
 } // namespace quell::controller::http

@@ -22,19 +22,37 @@ bool is_end_of(const records::event_record& e, const operation_id& id) {
 
 } // namespace
 
-awaitable<list_part<records::event_record>> read_kept(gateway_context& gw, const events_request& asked,
-                                                      records::event_filter filter) {
-  std::function<result<std::vector<records::event_record>>(store_reader&)> job = [filter](store_reader& q) {
-    return q.events(filter);
+awaitable<kept_page> read_kept(thread_context& gw, const events_request& asked, records::event_filter filter) {
+  const auto is_wanted = [all = asked.filter, sees_audit = asked.sees_audit,
+                          exactly = asked.exactly](const records::event_record& e) {
+    return passes(all, sees_audit, e) && (!exactly || e.operation == exactly);
   };
-  list_share share{asked.who, nullptr, std::numeric_limits<std::size_t>::max()};
-  co_return co_await gw.store->list<records::event_record>(std::move(share), std::move(job));
+  std::function<result<kept_page>(limited_store_reader&, std::optional<std::uint64_t>&)> job =
+      [filter, is_wanted](limited_store_reader& q, std::optional<std::uint64_t>& cut_at) -> result<kept_page> {
+    auto events = q.events(filter);
+    if (!events) return tl::unexpected(events.error());
+    cut_at = q.cut_at();
+    kept_page page{std::move(*events), {}, cut_at};
+    if (!page.looked_to && !page.events.empty()) page.looked_to = page.events.back().id;
+    std::erase_if(page.events, [&](const auto& e) { return !is_wanted(e); });
+    for (const auto& id : operations_of(page.events)) {
+      auto row = q.operation(id);
+      if (!row) return tl::unexpected(row.error());
+      if (*row) page.rows.push_back(std::move(**row));
+    }
+    return page;
+  };
+  // Not the share of the token's lists, which would wait behind its streams.
+  list_share share{"streams of " + asked.who, nullptr, std::numeric_limits<std::size_t>::max()};
+  co_return co_await gw.store->read_list<kept_page>(gw.io, std::move(share), std::move(job));
 }
 
 bool text_merger::add(const rendered_event& event) {
-  if (event.record.type != "text_delta") return false;
+  if (event.record.type != "text_delta" && event.record.type != "thinking_delta") return false;
   const auto data = nlohmann::json::parse(event.record.data, nullptr, false);
-  if (!data.is_object() || (!text_.empty() && last_.operation != event.record.operation)) return false;
+  if (!data.is_object() ||
+      (!text_.empty() && (last_.operation != event.record.operation || last_.type != event.record.type)))
+    return false;
   if (text_.empty()) offset_ = data.value("offset", std::uint64_t{0});
   text_ += data.value("text", "");
   last_ = event.record;
@@ -59,7 +77,7 @@ std::string text_merger::take() {
   return frames;
 }
 
-event_stream::event_stream(gateway_context& gw, events_request asked, std::uint64_t after,
+event_stream::event_stream(thread_context& gw, events_request asked, std::uint64_t after,
                            std::shared_ptr<event_watcher> watcher, stream_writer& to, stream_manner how)
     : gw_(gw), asked_(std::move(asked)), last_(after), watcher_(std::move(watcher)), to_(to), how_(std::move(how)) {}
 
@@ -70,10 +88,17 @@ patience event_stream::wake_up() const {
 
 awaitable<> event_stream::run() {
   to_.wake_on_close(std::shared_ptr<signal>(watcher_, &watcher_->arrived));
-  bool alive = co_await to_.write("retry: 1000\n\n" + how_.first);
+  bool alive = co_await to_.write("retry: 1000\n\n");
   if (alive) alive = co_await replay();
   while (alive && !to_.closed() && !gw_.stopping) {
-    if (has_ended_ || watcher_->lagging) co_return; // a client that lags resumes by id
+    if (has_ended_) co_return;
+    if (watcher_->lagging) {
+      // A client of events resumes by id. One that posted a message cannot, and its turn must not be stopped because
+      // the stream lags.
+      if (!how_.until_end && !how_.until_stopped) co_return;
+      alive = co_await replay();
+      continue;
+    }
     if (watcher_->queue.empty()) {
       const bool woken = co_await watcher_->arrived.wait_until(wake_up());
       if (woken) continue;
@@ -102,16 +127,14 @@ awaitable<bool> event_stream::replay() {
   while (!to_.closed() && !gw_.stopping) {
     watcher_->lagging = false;
     filter.after = last_;
-    auto part = co_await read_kept(gw_, asked_, filter);
-    auto& events = part.rows;
-    if (events.empty() && !part.cut_at && !watcher_->lagging) break;
-    if (events.empty() && !part.cut_at) continue;
-    const auto newest = part.cut_at ? *part.cut_at : events.back().id;
-    std::erase_if(events, [&](const auto& e) { return !passes(asked_.filter, asked_.sees_audit, e) || !is_exact(e); });
-    const auto rendered = co_await render_events(gw_, std::move(events));
+    auto page = co_await read_kept(gw_, asked_, filter);
+    if (!page.looked_to && !watcher_->lagging) break;
+    if (!page.looked_to) continue;
+    std::erase_if(page.events, [&](const auto& e) { return !is_exact(e); });
+    const auto rendered = co_await render_events(gw_, std::move(page.events), std::move(page.rows));
     std::string frames;
     for (const auto& event : rendered) append(frames, event);
-    last_ = newest;
+    last_ = *page.looked_to;
     if (frames.empty()) continue;
     const bool alive = co_await to_.write(std::move(frames));
     if (!alive) co_return false;
@@ -137,7 +160,9 @@ void event_stream::note_story(const records::event_record& event) {
   has_ended_ = is_acknowledged_ && is_settled_;
 }
 
-bool event_stream::admits(const records::event_record& event) const { return event.id > last_ && is_exact(event); }
+bool event_stream::admits(const records::event_record& event) const {
+  return (event.id > last_ || is_of_this_moment(event)) && is_exact(event);
+}
 
 bool event_stream::needs_tree() const { return asked_.filter.below && !asked_.exactly; }
 

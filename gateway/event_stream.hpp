@@ -20,9 +20,17 @@ struct events_request {
   std::string who; ///< for its share of reading: the token, or the part of quell that reads
 };
 
-/// Reads as many stored events as one turn of `asked.who` allows. The limit on waiting lists does not apply to streams.
-awaitable<list_part<records::event_record>> read_kept(gateway_context& gw, const events_request& asked,
-                                                      records::event_filter filter);
+/// Stored events with the rows of their operations.
+struct kept_page {
+  std::vector<records::event_record> events;
+  std::vector<records::operation_record> rows;
+  std::optional<std::uint64_t>
+      looked_to; ///< nothing that was asked for is missing up to here; nullopt: there is no more
+};
+
+/// Reads as many stored events as one turn of `asked.who` allows, and their rows in the same turn. The limit on waiting
+/// lists does not apply to streams.
+awaitable<kept_page> read_kept(thread_context& gw, const events_request& asked, records::event_filter filter);
 
 /// Holds text back for a while, so that a chat service need not edit a message for every word.
 class text_merger {
@@ -46,7 +54,6 @@ struct stopped_story {
 };
 
 struct stream_manner {
-  std::string first;                     ///< frames before everything else
   std::optional<operation_id> until_end; ///< ends after the terminal event of this operation
   /// Streams only these follow-ups, and ends when both were sent.
   std::optional<stopped_story> until_stopped;
@@ -55,7 +62,7 @@ struct stream_manner {
 
 class event_stream {
  public:
-  event_stream(gateway_context& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
+  event_stream(thread_context& gw, events_request asked, std::uint64_t after, std::shared_ptr<event_watcher> watcher,
                stream_writer& to, stream_manner how = {});
 
   awaitable<> run();
@@ -74,7 +81,7 @@ class event_stream {
   void append(std::string& frames, const rendered_event& event);
   patience wake_up() const;
 
-  gateway_context& gw_;
+  thread_context& gw_;
   events_request asked_;
   std::uint64_t last_;
   std::shared_ptr<event_watcher> watcher_;

@@ -23,7 +23,9 @@ constexpr auto known_types =
                                      "tool_progress",     "tool_timeout",         "tool_result",
                                      "turn_abort",        "turn_complete",        "approval_required",
                                      "approval_resolved", "message_decided",      "acknowledgement",
-                                     "worker_disputed",   "worker_key_changed"});
+                                     "worker_disputed",   "worker_key_changed",   "thinking_delta",
+                                     "model_queued",      "model_asked",          "model_retry",
+                                     "model_fallback",    "model_usage",          "tool_output"});
 
 void read_types(query_reader& query, events_request& into) {
   for (const auto& list : query.many("types")) {
@@ -89,18 +91,17 @@ awaitable<> need_kept(gateway_context& gw, std::uint64_t after) {
                 .members = {{"oldest", '"' + std::to_string(*oldest) + '"'}}};
 }
 
-awaitable<> write_events(gateway_context& gw, events_request asked, std::uint64_t after,
-                         std::shared_ptr<event_watcher> watcher, stream_writer& to) {
-  ++gw.event_streams;
-  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
-  event_stream events(gw, std::move(asked), after, std::move(watcher), to);
+awaitable<> write_events(thread_context& here, events_request asked, std::uint64_t after, stream_writer& to) {
+  ++here.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
+  auto watcher = here.hub.watch(asked.filter, asked.sees_audit); // before the store is read
+  event_stream events(here, std::move(asked), after, std::move(watcher), to);
   co_await events.run();
 }
 
 awaitable<response> as_stream(exchange& x, events_request asked) {
   auto& gw = x.gw;
   auto held = x.hold();
-  auto watcher = gw.hub.watch(asked.filter, asked.sees_audit); // before the store is read
   std::uint64_t after = 0;
   if (asked.after) {
     after = *asked.after;
@@ -110,8 +111,9 @@ awaitable<response> as_stream(exchange& x, events_request asked) {
   }
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [&gw, asked = std::move(asked), after, watcher = std::move(watcher),
-                   held = std::move(held)](stream_writer& to) { return write_events(gw, asked, after, watcher, to); };
+  answer.stream = [asked = std::move(asked), after, held = std::move(held)](thread_context& here, stream_writer& to) {
+    return write_events(here, asked, after, to);
+  };
   co_return answer;
 }
 

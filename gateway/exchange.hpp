@@ -16,7 +16,7 @@
 
 namespace quell::controller::http {
 
-/// The writer of a streaming answer. Belongs to the io thread.
+/// The writer of a streaming answer. Belongs to the thread of that stream.
 class stream_writer {
  public:
   virtual ~stream_writer() = default;
@@ -34,8 +34,10 @@ struct response {
   std::string content_type = "application/json";
   std::vector<name_value> headers = {};
   std::string body = {};
-  /// If set, the head is sent at once and this function writes the body in chunks.
-  std::function<awaitable<>(stream_writer&)> stream = {};
+  /// If set, the head and `body` are sent at once, and this function writes the rest in chunks, on the thread of this
+  /// context. It is destroyed on the requests' thread, once the stream has ended.
+  std::function<awaitable<>(thread_context&, stream_writer&)> stream = {};
+  stream_kind kind = stream_kind::watching;
   std::string holder = {}; ///< for a stream: the token that it belongs to
 };
 
@@ -68,7 +70,7 @@ struct exchange {
   template <class T>
   awaitable<list_part<T>> list(std::function<result<std::vector<T>>(store_reader&)> job) {
     if (!abandoned && req.client) abandoned = req.client->watch();
-    return gw.store->list<T>({share_key(), abandoned}, std::move(job));
+    return gw.list<T>({share_key(), abandoned}, std::move(job));
   }
 };
 
@@ -90,8 +92,8 @@ awaitable<T> checked_body(exchange& x, tl::expected<T, problem> (*read)(std::str
   };
   std::function<result<std::vector<kept>>(store_reader&)> queued = job;
   // A request that ends work is never refused.
-  list_share share{x.share_key(), nullptr, std::numeric_limits<std::size_t>::max()};
-  auto part = co_await x.gw.store->list<kept>(std::move(share), std::move(queued));
+  list_share share{x.share_key(), nullptr, std::numeric_limits<std::size_t>::max(), list_nature::whole};
+  auto part = co_await x.gw.list<kept>(std::move(share), std::move(queued));
   auto& found = *part.rows.front();
   if (!found) throw std::move(found.error());
   co_return std::move(*found);

@@ -1,7 +1,7 @@
 // Delivers stops of external operations to the owners that wait for them, by operation or by session.
 //
 // A watcher subscribes first and then asks the controller, so no stop is missed; a stop that comes by both ways is the
-// same. Only `publish` may be called from other threads.
+// same. Only `publish` may be called from other threads. Each thread of the gateway has a hub of its own.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,6 @@ class external_hub {
   std::shared_ptr<signal_watcher> watch(const std::string& session);
   /// Wakes all watchers for the last time.
   void close();
-  std::size_t watchers() const { return static_cast<std::size_t>(interested_.load()); }
 
  private:
   std::shared_ptr<signal_watcher> enter();
@@ -47,7 +46,7 @@ class external_hub {
   io_context& io_;
   std::atomic<int> interested_{0};
   std::mutex mutex_;
-  std::vector<external_signal> inbox_; // under mutex_; everything else belongs to the io thread
+  std::vector<external_signal> inbox_; // under mutex_; everything else belongs to the thread of io_
   std::list<signal_watcher*> watchers_;
 };
 

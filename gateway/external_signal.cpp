@@ -18,7 +18,7 @@ constexpr std::size_t max_remembered = 100'000;
 
 using found_signal = outcome<std::optional<external_signal>>;
 
-awaitable<found_signal> ask_signal(gateway_context& gw, operation_id id, caller who) {
+awaitable<found_signal> ask_signal(thread_context& gw, operation_id id, caller who) {
   auto call = [&gw, id, who](auto reply) { gw.controller.signal_of(id, who, std::move(reply)); };
   co_return co_await gw.answer<found_signal>(call);
 }
@@ -26,9 +26,10 @@ awaitable<found_signal> ask_signal(gateway_context& gw, operation_id id, caller 
 /// One stream of one owner.
 class signal_stream {
  public:
-  signal_stream(gateway_context& gw, caller who, std::shared_ptr<signal_watcher> watcher, std::shared_ptr<void> end,
-                stream_writer& to)
-      : gw_(gw), who_(std::move(who)), watcher_(std::move(watcher)), end_(std::move(end)), to_(to) {}
+  signal_stream(thread_context& gw, caller who, std::shared_ptr<signal_watcher> watcher, stream_writer& to)
+      : gw_(gw), who_(std::move(who)), watcher_(std::move(watcher)), to_(to) {
+    if (watcher_->operation) end_ = gw_.hub.watch(*watcher_->operation, watcher_->arrived);
+  }
 
   awaitable<> run() {
     to_.wake_on_close(watcher_->arrived);
@@ -100,7 +101,7 @@ class signal_stream {
     co_return co_await gw_.read<bool>([id, task](store_reader& q) { return q.is_below(id, task); });
   }
 
-  gateway_context& gw_;
+  thread_context& gw_;
   caller who_;
   std::shared_ptr<signal_watcher> watcher_;
   std::shared_ptr<void> end_; ///< wakes us at the end of the one operation
@@ -109,11 +110,13 @@ class signal_stream {
   bool is_over_ = false;
 };
 
-awaitable<> stream_signals(gateway_context& gw, caller who, std::shared_ptr<signal_watcher> watcher,
-                           std::shared_ptr<void> end, stream_writer& to) {
-  ++gw.event_streams;
-  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
-  signal_stream stream(gw, std::move(who), std::move(watcher), std::move(end), to);
+/// `what`: the operation, or the session, whose stops are wanted.
+template <class What>
+awaitable<> stream_signals(thread_context& here, caller who, What what, stream_writer& to) {
+  ++here.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
+  auto watcher = here.externals.watch(what); // before the controller is asked
+  signal_stream stream(here, std::move(who), std::move(watcher), to);
   co_await stream.run();
 }
 
@@ -124,11 +127,13 @@ response nothing_yet() {
   return answer;
 }
 
-response as_stream(exchange& x, std::shared_ptr<signal_watcher> watcher, std::shared_ptr<void> end = {}) {
+template <class What>
+response as_stream(const exchange& x, What what) {
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [&gw = x.gw, who = x.who, watcher = std::move(watcher), end = std::move(end)](stream_writer& to) {
-    return stream_signals(gw, who, watcher, end, to);
+  answer.kind = stream_kind::signals;
+  answer.stream = [who = x.who, what = std::move(what)](thread_context& here, stream_writer& to) {
+    return stream_signals(here, who, what, to);
   };
   return answer;
 }
@@ -149,7 +154,7 @@ awaitable<response> get_signal(exchange& x) {
   while (true) {
     const auto found = co_await ask_signal(gw, id, x.who);
     if (!found) co_await explain_not_live(x, id);
-    if (x.req.wants_event_stream()) co_return as_stream(x, std::move(watcher), end);
+    if (x.req.wants_event_stream()) co_return as_stream(x, id);
     if (*found) co_return json_answer(signal_json(**found));
     if (gw.stopping) co_return nothing_yet();
     const bool woken = co_await x.wait(watcher->arrived, until);
@@ -166,7 +171,7 @@ awaitable<response> get_signals(exchange& x) {
   else if (session->empty() || session->size() > 512)
     query.complain("session", "must have 1 to 128 characters");
   query.finish();
-  co_return as_stream(x, x.gw.externals.watch(*session));
+  co_return as_stream(x, *session);
 }
 
 } // namespace quell::controller::http

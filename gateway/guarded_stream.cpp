@@ -1,5 +1,6 @@
-// Checks a stored token and the bootstrap token before each write, and all tokens once a second while they have
-// streams: for a task's token it asks the controller, once for all streams of that task.
+// The requests' thread knows the tokens: it checks those with streams once a second and whenever one was ended; for a
+// task's token it asks the controller, once for all streams of that task. The streams, on their own threads, look at a
+// flag before each write.
 #include "gateway/guarded_stream.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -7,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <spdlog/spdlog.h>
 
+#include <mutex>
 #include <set>
 
 namespace quell::controller::http {
@@ -41,92 +43,127 @@ awaitable<bool> has_ended_anywhere(gateway_context& gw, holder who) {
   co_return views.empty() || !views.front().has_value();
 }
 
-} // namespace
+/// What the requests' thread and the thread of one stream share.
+class stream_guard {
+ public:
+  bool has_ended() const { return ended_; }
+  /// The thread of the stream: `wake` is notified there when the token ends. Once.
+  void wake_on_end(io_context& here, const std::shared_ptr<signal>& wake) {
+    {
+      const std::lock_guard lock(mutex_);
+      io_ = &here;
+      wake_ = wake;
+    }
+    if (ended_) wake->notify();
+  }
+  /// The requests' thread: the token has ended.
+  void end() {
+    ended_ = true;
+    const std::lock_guard lock(mutex_);
+    if (!io_) return;
+    post_to(*io_, [waiting = wake_] {
+      if (const auto wake = waiting.lock()) wake->notify();
+    });
+  }
 
-/// All streams of one token.
-struct token_watch {
-  class writer;
-  explicit token_watch(io_context& io) : last_stream_over(io) {}
-  signal last_stream_over;
-  std::set<writer*> streams;
-  bool token_ended = false;
+ private:
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  io_context* io_ = nullptr; ///< lives as long as the gateway; under mutex_, like the next
+  std::weak_ptr<signal> wake_;
 };
 
 /// Passes writes on until the token ends; from then on the client counts as disconnected.
-class token_watch::writer final : public stream_writer {
+class guarded_writer final : public stream_writer {
  public:
-  writer(const gateway_context& gw, holder who, stream_writer& to, std::shared_ptr<token_watch> watch)
-      : gw_(gw), who_(std::move(who)), to_(to), watch_(std::move(watch)) {
-    watch_->streams.insert(this);
-  }
-  ~writer() override {
-    watch_->streams.erase(this);
-    if (watch_->streams.empty()) watch_->last_stream_over.notify();
-  }
+  guarded_writer(io_context& here, stream_guard& guard, stream_writer& to) : here_(here), guard_(guard), to_(to) {}
   awaitable<bool> write(std::string bytes) override {
-    if (broken_off()) co_return false;
+    if (guard_.has_ended()) co_return false;
     const bool alive = co_await to_.write(std::move(bytes));
     co_return alive;
   }
-  bool closed() const override { return watch_->token_ended || to_.closed(); }
+  bool closed() const override { return guard_.has_ended() || to_.closed(); }
   void wake_on_close(std::shared_ptr<signal> wake) override {
-    wake_ = wake;
+    guard_.wake_on_end(here_, wake);
     to_.wake_on_close(std::move(wake));
   }
   void end_with(std::string name, std::string value) override { to_.end_with(std::move(name), std::move(value)); }
 
-  bool broken_off() const { return watch_->token_ended || has_ended(gw_, who_); }
-  void wake() {
-    if (wake_) wake_->notify();
-  }
-
  private:
-  const gateway_context& gw_;
-  holder who_;
+  io_context& here_;
+  stream_guard& guard_;
   stream_writer& to_;
-  std::shared_ptr<token_watch> watch_;
-  std::shared_ptr<signal> wake_; ///< for the waits of the stream itself
+};
+
+} // namespace
+
+/// All streams of one token. Belongs to the requests' thread.
+struct token_watch {
+  token_watch(io_context& io, holder w) : last_stream_over(io), who(std::move(w)) {}
+  signal last_stream_over;
+  holder who;
+  std::set<stream_guard*> streams;
+  bool token_ended = false;
+
+  void end() {
+    token_ended = true;
+    for (auto* stream : streams) stream->end();
+  }
 };
 
 namespace {
 
-awaitable<> look_again_and_again(gateway_context& gw, holder who, std::shared_ptr<token_watch> watch) {
+awaitable<> look_again_and_again(gateway_context& gw, std::shared_ptr<token_watch> watch) {
   try {
     while (!watch->streams.empty() && !gw.stopping && !watch->token_ended) {
-      const bool ended = co_await has_ended_anywhere(gw, who);
-      if (ended) watch->token_ended = true;
+      const bool ended = co_await has_ended_anywhere(gw, watch->who);
+      if (ended) watch->end();
       if (!ended) co_await watch->last_stream_over.wait_until(std::chrono::steady_clock::now() + token_look_interval);
     }
   } catch (const problem& p) { // the controller did not answer, so the state of the token is unknown
     spdlog::warn("streams are ended, as their token could not be looked at: {}", p.detail);
-    watch->token_ended = true;
+    watch->end();
   }
-  gw.watched_tokens.erase(who.key());
-  if (watch->token_ended)
-    for (auto* stream : watch->streams) stream->wake();
+  const auto found = gw.watched_tokens.find(watch->who.key());
+  if (found != gw.watched_tokens.end() && found->second == watch) gw.watched_tokens.erase(found);
 }
 
-/// The watch for this token's streams.
-std::shared_ptr<token_watch> watch_of(gateway_context& gw, const holder& who) {
-  auto& watch = gw.watched_tokens[who.key()];
-  if (!watch) watch = std::make_shared<token_watch>(*gw.io);
-  return watch;
+/// The stream counts among those of its token until the guard's last owner releases it, on the requests' thread.
+std::shared_ptr<stream_guard> guard_for(gateway_context& gw, holder who) {
+  const auto key = who.key();
+  auto& known = gw.watched_tokens[key];
+  const bool is_first = !known || known->token_ended;
+  if (is_first) known = std::make_shared<token_watch>(*gw.io, std::move(who));
+  const auto watch = known;
+  std::shared_ptr<stream_guard> guard(new stream_guard, [watch](stream_guard* gone) {
+    watch->streams.erase(gone);
+    if (watch->streams.empty()) watch->last_stream_over.notify();
+    delete gone;
+  });
+  watch->streams.insert(guard.get());
+  if (is_first) boost::asio::co_spawn(*gw.io, look_again_and_again(gw, watch), boost::asio::detached);
+  return guard;
 }
 
 } // namespace
 
 void end_with_token(exchange& x, response& answer) {
   if (!answer.stream || (x.req.authorization.empty() && !x.signed_in)) return;
-  answer.stream = [&gw = x.gw, who = holder{x.token, x.who.task, x.gw.admin_hash, x.signed_in ? x.signed_in->id : ""},
-                   inner = std::move(answer.stream)](stream_writer& to) -> awaitable<> {
-    const bool is_first = !gw.watched_tokens.contains(who.key());
-    token_watch::writer writer(gw, who, to, watch_of(gw, who));
-    if (is_first)
-      boost::asio::co_spawn(*gw.io, look_again_and_again(gw, who, gw.watched_tokens.at(who.key())),
-                            boost::asio::detached);
-    co_await inner(writer);
-    if (writer.broken_off()) throw problem{.code = "unauthenticated", .detail = "its token has ended"};
+  auto guard = guard_for(x.gw, {x.token, x.who.task, x.gw.admin_hash, x.signed_in ? x.signed_in->id : ""});
+  answer.stream = [guard = std::move(guard), inner = std::move(answer.stream)](thread_context& here,
+                                                                               stream_writer& to) -> awaitable<> {
+    guarded_writer writer(*here.io, *guard, to);
+    co_await inner(here, writer);
+    if (guard->has_ended()) throw problem{.code = "unauthenticated", .detail = "its token has ended"};
   };
+}
+
+void end_streams_of_ended_tokens(gateway_context& gw) {
+  for (const auto& [key, watch] : gw.watched_tokens) {
+    if (!has_ended(gw, watch->who)) continue;
+    watch->end();
+    watch->last_stream_over.notify(); // its look ends, too
+  }
 }
 
 } // namespace quell::controller::http

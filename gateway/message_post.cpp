@@ -10,15 +10,16 @@ namespace quell::controller::http {
 namespace {
 
 /// The client that streams a turn owns it: `owned` is stopped if the client disconnects before its end.
-awaitable<> stream_events(gateway_context& gw, events_request asked, std::uint64_t after, stream_manner manner,
+awaitable<> stream_events(thread_context& here, events_request asked, std::uint64_t after, stream_manner manner,
                           std::optional<operation_id> owned, stream_writer& to) {
-  ++gw.event_streams;
-  const std::shared_ptr<void> counted(nullptr, [&gw](void*) { --gw.event_streams; });
-  auto watcher = gw.hub.watch(asked.filter, false);
-  event_stream events(gw, asked, after, std::move(watcher), to, std::move(manner));
+  ++here.event_streams;
+  const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
+  auto watcher = here.hub.watch(asked.filter, false);
+  watcher->shows_live = true;
+  event_stream events(here, asked, after, std::move(watcher), to, std::move(manner));
   co_await events.run();
   // A stream that ends because quelld ends is not a disconnect.
-  if (owned && !events.has_ended() && !gw.stopping) gw.options.turns->disconnected(*owned);
+  if (owned && !events.has_ended() && !here.stopping) here.options.turns->disconnected(*owned);
 }
 
 } // namespace
@@ -30,7 +31,7 @@ awaitable<response> post_message(exchange& x) {
   auto request = co_await checked_body(x, read_message);
   auto& order = request.order;
   need_scope(x, order.scope);
-  if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.text, order.bot_names)))
+  if (x.too_often && !(gw.options.is_stop_word && gw.options.is_stop_word(order.scope, order.text, order.bot_names)))
     throw *x.too_often;
   const auto& text = order.scope.text();
   if (text == "quell" || text.starts_with("quell/"))
@@ -53,11 +54,11 @@ awaitable<response> post_message(exchange& x) {
   if (!streams) co_return json_answer(std::move(body), is_new_turn ? 202 : 200);
   response answer;
   answer.content_type = "text/event-stream";
+  answer.body = "event: message_decided\ndata: " + body + "\n\n"; // waits for no other stream
   stream_manner manner;
-  manner.first = "event: message_decided\ndata: " + body + "\n\n";
   manner.merge_text = request.merge_text;
   if (decided->decision == what::ignored) {
-    answer.stream = [first = manner.first](stream_writer& to) -> awaitable<> { co_await to.write(first); };
+    answer.stream = [](thread_context&, stream_writer&) -> awaitable<> { co_return; };
     co_return answer;
   }
   events_request asked;
@@ -67,16 +68,16 @@ awaitable<response> post_message(exchange& x) {
     asked.filter.scopes = {order.scope};
     asked.filter.types = {"acknowledgement", "cancel_settled"};
     manner.until_stopped = stopped_story{*decided->message, *decided->cancel};
-    answer.stream = [&gw, asked, after, manner = std::move(manner)](stream_writer& to) {
-      return stream_events(gw, asked, after, manner, {}, to);
+    answer.stream = [asked, after, manner = std::move(manner)](thread_context& here, stream_writer& to) {
+      return stream_events(here, asked, after, manner, {}, to);
     };
     co_return answer;
   }
   asked.filter.below = decided->turn;
   manner.until_end = decided->turn;
   const auto owned = request.cancel_on_disconnect && !decided->is_duplicate ? decided->turn : std::nullopt;
-  answer.stream = [&gw, asked, after, manner = std::move(manner), owned](stream_writer& to) {
-    return stream_events(gw, asked, after, manner, owned, to);
+  answer.stream = [asked, after, manner = std::move(manner), owned](thread_context& here, stream_writer& to) {
+    return stream_events(here, asked, after, manner, owned, to);
   };
   co_return answer;
 }

@@ -1,6 +1,7 @@
 // Counts. The times of a cancel are in its row, which is read when metrics are requested: a cancel itself pays nothing.
 #include "gateway/metric_counts.hpp"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace quell::controller::http {
@@ -16,6 +17,18 @@ std::string reason_of(const std::string& data) {
   return data.substr(from, data.find('"', from) - from);
 }
 
+/// Adds the data of a model_usage.
+void add_use(std::map<std::string, metric_counts::model_use>& models, const std::string& data) {
+  const auto said = nlohmann::json::parse(data, nullptr, false);
+  if (!said.is_object()) return;
+  const auto usage = said.value("usage", nlohmann::json::object());
+  auto& use = models[said.value("model", "")];
+  use.input += usage.value("input_tokens", std::uint64_t{0});
+  use.output += usage.value("output_tokens", std::uint64_t{0});
+  use.cached += usage.value("cached_input_tokens", std::uint64_t{0});
+  use.cost += usage.value("cost", 0.0);
+}
+
 } // namespace
 
 void metric_counts::heard(const records::event_record& event) {
@@ -23,6 +36,7 @@ void metric_counts::heard(const records::event_record& event) {
   ++events_[event.type];
   if (event.type == "turn_complete") ++turns_["complete"];
   if (event.type == "turn_abort") ++turns_[reason_of(event.data)];
+  if (event.type == "model_usage") add_use(models_, event.data);
   if (event.type != "cancel_settled" || !event.cancel) return;
   if (unread_.size() < most_untimed)
     unread_.push_back(*event.cancel);
@@ -49,6 +63,11 @@ void metric_counts::answered(std::string_view method, std::string_view route, do
 std::map<std::string, std::uint64_t> metric_counts::events_by_type() const {
   const std::lock_guard lock(mutex_);
   return events_;
+}
+
+std::map<std::string, metric_counts::model_use> metric_counts::use_by_model() const {
+  const std::lock_guard lock(mutex_);
+  return models_;
 }
 
 std::map<std::string, std::uint64_t> metric_counts::turns_by_end() const {

@@ -1,4 +1,4 @@
-// The gateway's counters for /metrics. Belongs to the io thread, except `heard`.
+// The gateway's counters for /metrics. Belongs to the requests' thread, except `heard`.
 #pragma once
 
 #include <atomic>
@@ -29,6 +29,12 @@ class metric_counts {
 
   std::map<std::string, std::uint64_t> events_by_type() const;
   std::map<std::string, std::uint64_t> turns_by_end() const;
+  /// Of the model calls that have ended, by the model's configured name.
+  struct model_use {
+    std::uint64_t input = 0, output = 0, cached = 0;
+    double cost = 0;
+  };
+  std::map<std::string, model_use> use_by_model() const;
 
   struct route_name {
     std::string method, route;
@@ -41,8 +47,9 @@ class metric_counts {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::uint64_t> events_; // under mutex_, like the next two
+  std::map<std::string, std::uint64_t> events_; // under mutex_, like the next three
   std::map<std::string, std::uint64_t> turns_;
+  std::map<std::string, model_use> models_;
   std::vector<cancel_id> unread_;
   std::atomic<std::uint64_t> missed_{0};
 };

@@ -59,25 +59,47 @@ void write_cancels(metrics_text& to, const metric_counts& book) {
   to.sample(book.cancels_untimed);
 }
 
-void write_events(metrics_text& to, gateway_context& gw) {
+/// How far the streams are behind, which their thread knows.
+awaitable<event_hub::distance> look_at_streams(gateway_context& gw) {
+  std::function<void(std::function<void(event_hub::distance)>)> start = [&there = *gw.watching](auto reply) {
+    post_to(*there.io, [&there, reply = std::move(reply)] { reply(there.hub.lag()); });
+  };
+  co_return co_await ask<event_hub::distance>(gw.io, start);
+}
+
+void write_commands(metrics_text& to, const std::vector<std::pair<std::string_view, std::uint64_t>>& commands) {
+  to.family("quell_commands_total", "counter", "Commands given to the core by name, refused ones included.");
+  for (const auto& [name, count] : commands) to.sample(count, {{"name", name}});
+}
+
+void write_events(metrics_text& to, gateway_context& gw, const event_hub::distance& lag) {
   to.family("quell_events_total", "counter", "Committed events by type.");
   for (const auto& [type, count] : gw.metrics.events_by_type()) to.sample(count, {{"type", type}});
   to.family("quell_turns_ended_total", "counter", "Turns by how they ended: complete, or the reason of the abort.");
   for (const auto& [how, count] : gw.metrics.turns_by_end()) to.sample(count, {{"end", how}});
-  const auto lag = gw.hub.lag();
+  const auto models = gw.metrics.use_by_model();
+  to.family("quell_model_tokens_total", "counter", "Tokens of ended model calls; cached ones are part of the input.");
+  for (const auto& [model, use] : models) {
+    to.sample(use.input, {{"model", model}, {"kind", "input"}});
+    to.sample(use.output, {{"model", model}, {"kind", "output"}});
+    to.sample(use.cached, {{"model", model}, {"kind", "cached"}});
+  }
+  to.family("quell_model_cost_total", "counter",
+            "Cost of ended model calls, in the currency of the configured prices.");
+  for (const auto& [model, use] : models) to.sample(use.cost, {{"model", model}});
   to.family("quell_events_undistributed", "gauge", "Events that have not reached the queues of their watchers.");
   to.sample(std::uint64_t{lag.undistributed});
   to.family("quell_events_longest_queue", "gauge", "Events that the slowest watcher is behind.");
   to.sample(std::uint64_t{lag.longest_queue});
   to.family("quell_event_streams_lost_total", "counter", "Event streams closed because they lagged.");
-  to.sample(gw.hub.lost());
+  to.sample(lag.lost);
 }
 
 void write_http(metrics_text& to, const gateway_context& gw) {
   to.family("quell_http_connections", "gauge", "Open HTTP connections.");
   to.sample(std::uint64_t{gw.connections.size()});
   to.family("quell_http_event_streams", "gauge", "Open event streams.");
-  to.sample(std::uint64_t{gw.event_streams});
+  to.sample(std::uint64_t{gw.watching->event_streams + gw.signals->event_streams});
   to.family("quell_http_requests_total", "counter", "HTTP requests by status code of the answer.");
   for (const auto& [code, count] : gw.metrics.answers_by_status) to.sample(count, {{"code", std::to_string(code)}});
   to.family("quell_http_requests_rate_limited_total", "counter",
@@ -148,11 +170,13 @@ awaitable<response> get_metrics(exchange& x) {
   auto& gw = x.gw;
   if (!gw.options.metrics_public) co_await authenticate(x);
   const auto cluster = co_await gw.answer<cluster_view>([&gw](auto reply) { gw.controller.cluster(std::move(reply)); });
+  const auto lag = co_await look_at_streams(gw);
   co_await time_settled_cancels(gw);
   metrics_text to;
   write_work(to, cluster);
   write_cancels(to, gw.metrics);
-  write_events(to, gw);
+  if (gw.options.commands) write_commands(to, gw.options.commands());
+  write_events(to, gw, lag);
   write_http(to, gw);
   if (gw.options.journal) write_journal(to, gw.options.journal());
   write_store(to, gw);

@@ -39,7 +39,7 @@ output_request read_output_request(const exchange& x) {
 /// Writes [offset, until), or with `follow` everything until the stream's end, which the trailer `Quell-End: true` then
 /// confirms. A followed answer without the trailer was cut (a gap, a stop of quelld), and the client must request the
 /// rest.
-awaitable<> write_output(gateway_context& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until,
+awaitable<> write_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset, std::uint64_t until,
                          bool follow, stream_writer& to) {
   auto wake = std::make_shared<signal>(*gw.io);
   to.wake_on_close(wake);
@@ -75,12 +75,13 @@ awaitable<> write_output(gateway_context& gw, operation_id id, stream which, std
     }
     co_await patience.pause_if_idle(*wake);
   }
+  if (!follow && gw.stopping) throw problem{.code = "shutting_down", .detail = "quelld ends; ask for the rest again"};
   if (follow && !to.closed() && !gw.stopping) to.end_with("Quell-End", "true");
 }
 
 } // namespace
 
-awaitable<output_store::slice> read_output(gateway_context& gw, operation_id id, stream which, std::uint64_t offset,
+awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
                                            std::size_t limit) {
   auto& output = gw.output;
   auto slice = co_await gw.read<output_store::slice>(
@@ -159,8 +160,8 @@ awaitable<response> get_output(exchange& x) {
   if (follow) answer.headers.emplace_back("Trailer", "Quell-End");
   start = std::max(start, first.offset); // the head reports the bytes missing at the front
   until = std::max(until, start);
-  answer.stream = [&gw, id, which, start, until, follow](stream_writer& to) {
-    return write_output(gw, id, which, start, until, follow, to);
+  answer.stream = [id, which, start, until, follow](thread_context& here, stream_writer& to) {
+    return write_output(here, id, which, start, until, follow, to);
   };
   co_return answer;
 }

@@ -45,7 +45,7 @@ events_request read_output_events_request(const exchange& x) {
   return asked;
 }
 
-awaitable<std::vector<piece>> read_order(gateway_context& gw, operation_id id, std::uint64_t after, std::size_t limit) {
+awaitable<std::vector<piece>> read_order(thread_context& gw, operation_id id, std::uint64_t after, std::size_t limit) {
   auto& output = gw.output;
   auto pieces =
       co_await gw.read<std::vector<piece>>([&output, id, after, limit](store_reader&) -> result<std::vector<piece>> {
@@ -55,7 +55,7 @@ awaitable<std::vector<piece>> read_order(gateway_context& gw, operation_id id, s
 }
 
 /// The number of bytes to leave out at the front so that the last `tail` remain.
-awaitable<std::uint64_t> bytes_before_tail(gateway_context& gw, operation_id id, events_request asked) {
+awaitable<std::uint64_t> bytes_before_tail(thread_context& gw, operation_id id, events_request asked) {
   std::uint64_t total = 0, after = asked.after;
   while (true) {
     const auto pieces = co_await read_order(gw, id, after, 4096);
@@ -70,7 +70,7 @@ awaitable<std::uint64_t> bytes_before_tail(gateway_context& gw, operation_id id,
 /// One SSE client: its position, and the writing of the next piece.
 class output_events_stream {
  public:
-  output_events_stream(gateway_context& gw, records::operation_record row, events_request asked, stream_writer& to)
+  output_events_stream(thread_context& gw, records::operation_record row, events_request asked, stream_writer& to)
       : gw_(gw), row_(std::move(row)), asked_(asked), to_(to), position_(asked.after),
         wake_(std::make_shared<signal>(*gw.io)) {}
 
@@ -154,7 +154,7 @@ class output_events_stream {
     return event_json(event, output_data_json(p.which, offset, bytes));
   }
 
-  gateway_context& gw_;
+  thread_context& gw_;
   records::operation_record row_;
   events_request asked_;
   stream_writer& to_;
@@ -164,7 +164,7 @@ class output_events_stream {
   std::shared_ptr<signal> wake_;
 };
 
-awaitable<> write_events(gateway_context& gw, records::operation_record row, events_request asked, stream_writer& to) {
+awaitable<> write_events(thread_context& gw, records::operation_record row, events_request asked, stream_writer& to) {
   output_events_stream events(gw, std::move(row), asked, to);
   co_await events.run();
 }
@@ -172,14 +172,13 @@ awaitable<> write_events(gateway_context& gw, records::operation_record row, eve
 } // namespace
 
 awaitable<response> output_events(exchange& x) {
-  auto& gw = x.gw;
   const auto asked = read_output_events_request(x);
   auto row = co_await output_owner(x);
   auto held = x.hold();
   response answer;
   answer.content_type = "text/event-stream";
-  answer.stream = [&gw, row = std::move(row), asked, held = std::move(held)](stream_writer& to) {
-    return write_events(gw, row, asked, to);
+  answer.stream = [row = std::move(row), asked, held = std::move(held)](thread_context& here, stream_writer& to) {
+    return write_events(here, row, asked, to);
   };
   co_return answer;
 }

@@ -11,13 +11,13 @@ inline constexpr std::size_t output_slice_bytes = 256 * 1024;
 inline constexpr std::chrono::seconds output_linger{17};
 
 /// A slice; an operation without output gives an empty one.
-awaitable<output_store::slice> read_output(gateway_context& gw, operation_id id, stream which, std::uint64_t offset,
+awaitable<output_store::slice> read_output(thread_context& gw, operation_id id, stream which, std::uint64_t offset,
                                            std::size_t limit);
 
 /// Notifies `wake` once when there is more output than was seen; its destruction cancels the request.
 class output_watch {
  public:
-  output_watch(gateway_context& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
+  output_watch(thread_context& gw, const operation_id& id, std::uint64_t seen_stdout, std::uint64_t seen_stderr,
                std::shared_ptr<signal> wake)
       : output_(gw.output) {
     auto io = gw.io;
@@ -36,7 +36,7 @@ class output_watch {
 /// Decides when to give up on a stream without a recorded end.
 class output_patience {
  public:
-  output_patience(gateway_context& gw, operation_id id) : gw_(gw), id_(id) {}
+  output_patience(thread_context& gw, operation_id id) : gw_(gw), id_(id) {}
   void progress() {
     quiet_since_ = std::chrono::steady_clock::now();
     idle_rounds_ = 0;
@@ -49,7 +49,7 @@ class output_patience {
   awaitable<> pause_if_idle(signal& wake);
 
  private:
-  gateway_context& gw_;
+  thread_context& gw_;
   operation_id id_;
   bool ended_ = false;
   int idle_rounds_ = 0;

@@ -16,7 +16,7 @@ constexpr std::uint64_t may_be_pruned_bytes = 1 << 20;
 using records::operation_record;
 
 /// Reads reason and author of the cancels that stop these operations.
-awaitable<> learn_reasons(gateway_context& gw, const std::vector<shown_operation>& shown) {
+awaitable<> learn_reasons(thread_context& gw, const std::vector<shown_operation>& shown) {
   std::vector<cancel_id> unknown;
   for (const auto& op : shown)
     if (op.row.hot.stop && op.row.hot.stop->cancel && !gw.cancel_reasons.find(*op.row.hot.stop->cancel))
@@ -45,12 +45,12 @@ awaitable<> learn_reasons(gateway_context& gw, const std::vector<shown_operation
 
 } // namespace
 
-awaitable<std::optional<operation_record>> find_row(gateway_context& gw, operation_id id, lane where) {
+awaitable<std::optional<operation_record>> find_row(thread_context& gw, operation_id id, lane where) {
   auto job = [id](store_reader& q) { return q.operation(id); };
   co_return co_await gw.read<std::optional<operation_record>>(job, where);
 }
 
-awaitable<std::vector<operation_record>> find_rows(gateway_context& gw, std::vector<operation_id> ids) {
+awaitable<std::vector<operation_record>> find_rows(thread_context& gw, std::vector<operation_id> ids) {
   auto job = [ids = std::move(ids)](store_reader& q) -> result<std::vector<operation_record>> {
     std::vector<operation_record> rows;
     for (const auto& id : ids) {
@@ -63,7 +63,7 @@ awaitable<std::vector<operation_record>> find_rows(gateway_context& gw, std::vec
   co_return co_await gw.read<std::vector<operation_record>>(job);
 }
 
-awaitable<std::vector<shown_operation>> present(gateway_context& gw, std::vector<operation_record> rows) {
+awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<operation_record> rows) {
   std::vector<shown_operation> shown;
   std::vector<operation_id> live;
   for (auto& row : rows) {
@@ -134,14 +134,14 @@ awaitable<std::vector<shown_operation>> present(gateway_context& gw, std::vector
   co_return shown;
 }
 
-awaitable<shown_operation> present_one(gateway_context& gw, operation_record row) {
+awaitable<shown_operation> present_one(thread_context& gw, operation_record row) {
   std::vector<operation_record> rows;
   rows.push_back(std::move(row));
   auto shown = co_await present(gw, std::move(rows));
   co_return std::move(shown.front());
 }
 
-std::string operation_text(const gateway_context& gw, const shown_operation& op) {
+std::string operation_text(const thread_context& gw, const shown_operation& op) {
   json_writer to;
   write_operation(to, op, gw.options.worker_lease);
   return to.take();
@@ -159,7 +159,7 @@ cancel_view view_of_row(cancel_record row) {
   return view;
 }
 
-awaitable<std::optional<cancel_view>> find_cancel(gateway_context& gw, cancel_id id, lane where) {
+awaitable<std::optional<cancel_view>> find_cancel(thread_context& gw, cancel_id id, lane where) {
   auto open = co_await gw.answer<std::optional<cancel_view>>(
       [&gw, id](auto reply) { gw.controller.view_cancel(id, std::move(reply)); });
   if (open) co_return open;
@@ -169,7 +169,7 @@ awaitable<std::optional<cancel_view>> find_cancel(gateway_context& gw, cancel_id
   co_return view_of_row(std::move(*row));
 }
 
-awaitable<> fill_titles(gateway_context& gw, cancel_view& view, std::size_t most) {
+awaitable<> fill_titles(thread_context& gw, cancel_view& view, std::size_t most) {
   std::vector<operation_id> unknown;
   for (std::size_t i = 0; i < view.unproven.size() && i < most; ++i)
     if (!gw.titles.find(view.unproven[i].operation)) unknown.push_back(view.unproven[i].operation);
@@ -181,24 +181,41 @@ awaitable<> fill_titles(gateway_context& gw, cancel_view& view, std::size_t most
     if (const auto* title = gw.titles.find(view.unproven[i].operation)) view.unproven[i].title = *title;
 }
 
-awaitable<std::string> cancel_text(gateway_context& gw, cancel_view view, std::size_t most_unproven) {
+awaitable<std::string> cancel_text(thread_context& gw, cancel_view view, std::size_t most_unproven) {
   co_await fill_titles(gw, view, most_unproven);
   json_writer to;
   write_cancel(to, view, most_unproven);
   co_return to.take();
 }
 
-awaitable<std::vector<rendered_event>> render_events(gateway_context& gw, std::vector<records::event_record> events) {
+/// A cancel as events show it. The store is asked first: many streams that catch up show settled cancels only, and must
+/// not keep the controller busy.
+static awaitable<std::optional<cancel_view>> cancel_of_event(thread_context& gw, cancel_id id) {
+  auto job = [id](store_reader& q) { return q.cancel(id); };
+  auto row = co_await gw.read<std::optional<cancel_record>>(job);
+  if (row && row->status == cancel_status::settled) co_return view_of_row(std::move(*row));
+  co_return co_await find_cancel(gw, id);
+}
+
+std::vector<operation_id> operations_of(const std::vector<records::event_record>& events) {
   std::vector<operation_id> ids;
   for (const auto& event : events)
     if (event.operation && event.type.starts_with("operation_")) ids.push_back(*event.operation);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+awaitable<std::vector<rendered_event>> render_events(thread_context& gw, std::vector<records::event_record> events) {
+  std::vector<operation_record> rows;
+  if (auto ids = operations_of(events); !ids.empty()) rows = co_await find_rows(gw, std::move(ids));
+  co_return co_await render_events(gw, std::move(events), std::move(rows));
+}
+
+awaitable<std::vector<rendered_event>> render_events(thread_context& gw, std::vector<records::event_record> events,
+                                                     std::vector<operation_record> rows) {
   std::vector<shown_operation> shown;
-  if (!ids.empty()) {
-    auto rows = co_await find_rows(gw, std::move(ids));
-    shown = co_await present(gw, std::move(rows));
-  }
+  if (!rows.empty()) shown = co_await present(gw, std::move(rows));
   std::sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) { return a.row.id < b.row.id; });
   std::vector<rendered_event> rendered;
   for (auto& event : events) {
@@ -213,7 +230,7 @@ awaitable<std::vector<rendered_event>> render_events(gateway_context& gw, std::v
         data = operation_text(gw, *at);
       }
     } else if (event.cancel && event.type.starts_with("cancel_")) {
-      auto view = co_await find_cancel(gw, *event.cancel);
+      auto view = co_await cancel_of_event(gw, *event.cancel);
       if (view) data = co_await cancel_text(gw, std::move(*view), max_unproven_listed);
     } else if (event.worker && event.type.starts_with("worker_") && data.empty()) {
       const auto name = *event.worker;

@@ -1,5 +1,6 @@
-// Threads that read the store, so that the io thread never waits for a disk: one for reads that a cancel needs, two for
-// single rows and output, and some, of lower priority, for lists.
+// Threads that read the store, so that no thread that serves clients waits for a disk: one for reads that a cancel
+// needs, two for single rows and output, one for what streams need, one for the first milliseconds of the lists of
+// callers who have used little, and some, of lower priority, for all other lists.
 #pragma once
 
 #include <atomic>
@@ -13,21 +14,28 @@
 
 #include "controller/store_reader.hpp"
 #include "gateway/awaiting.hpp"
+#include "gateway/list_queue.hpp"
 
 namespace quell::controller::http {
 
 enum class lane : std::uint8_t {
-  urgent, ///< reads that decide whether a cancel is performed: single rows by id, nothing else
-  rows    ///< rows by id, output files
+  urgent,  ///< reads that decide whether a cancel is performed: single rows by id, nothing else
+  rows,    ///< rows by id, output files
+  watching ///< the same for streams, of which there can be thousands
 };
 
 inline constexpr std::size_t most_waiting_lists = 32; ///< of one token
 
+enum class list_progress : std::uint8_t {
+  answered,
+  unfinished ///< only of a brief try: the list must be read once more, in full
+};
 /// The caller for whom a list is read.
 struct list_share {
   std::string who; ///< the token; lists of one token wait for each other and do not delay those of others
   std::shared_ptr<const std::atomic<bool>> abandoned; ///< the client has disconnected; null = unknown
   std::size_t most_waiting = most_waiting_lists;
+  list_nature nature = list_nature::divisible;
 };
 
 /// Part of a list, with the seq or event id after which it continues if its time ended before it was complete.
@@ -44,14 +52,13 @@ struct list_part {
 /// Each job runs with a `store_reader` of its own.
 class read_pool {
  public:
-  static result<std::unique_ptr<read_pool>> open(const open_limited_store& open_store, unsigned list_threads,
-                                                 std::shared_ptr<io_context> io);
+  static result<std::unique_ptr<read_pool>> open(const open_limited_store& open_store, unsigned list_threads);
   ~read_pool();
   read_pool(const read_pool&) = delete;
   read_pool& operator=(const read_pool&) = delete;
 
   using job = std::function<void(store_reader&)>;
-  using list_job = std::function<void(limited_store_reader&)>;
+  using list_job = std::function<list_progress(limited_store_reader&, list_try)>;
   /// Runs the queued row reads, lets list reads fail, and joins.
   void stop();
   /// Queues a job. Any thread.
@@ -60,44 +67,60 @@ class read_pool {
   /// Any thread.
   void run_list(list_share whose, list_job what, std::function<void(fault)> refused);
 
-  /// Waits for the result of `job`; its fault becomes the problem `storage_unavailable`.
+  /// Waits, on the thread of `io`, for the result of `job`; its fault becomes the problem `storage_unavailable`.
   template <class T>
-  awaitable<T> read(lane where, std::function<result<T>(store_reader&)> job) {
+  awaitable<T> read(std::shared_ptr<io_context> io, lane where, std::function<result<T>(store_reader&)> job) {
     // Named, not a temporary inside co_await: g++ 12 destroys the captures of such a temporary twice.
     std::function<void(std::function<void(result<T>)>)> start =
         [this, where, job = std::move(job)](std::function<void(result<T>)> reply) {
           run(where, [job, reply = std::move(reply)](store_reader& q) { reply(job(q)); });
         };
-    auto answer = co_await ask<result<T>>(io_, start, give_up_reading);
+    auto answer = co_await ask<result<T>>(std::move(io), start, give_up_reading);
     if (!answer) throw_read_fault(answer.error());
     co_return std::move(*answer);
   }
 
-  /// As much of a list as its time allows. Problems: `rate_limited` if too many lists of this token wait.
+  /// The same for a job that reads a list first and tells where its time ended, `cut_at`. Problems: `rate_limited` if
+  /// too many lists of this token wait.
   template <class T>
-  awaitable<list_part<T>> list(list_share whose, std::function<result<std::vector<T>>(store_reader&)> job) {
-    using answer = result<list_part<T>>;
+  awaitable<T> read_list(std::shared_ptr<io_context> io, list_share whose,
+                         std::function<result<T>(limited_store_reader&, std::optional<std::uint64_t>& cut_at)> job) {
+    using answer = result<T>;
     std::function<void(std::function<void(answer)>)> start = [this, whose = std::move(whose),
                                                               job = std::move(job)](std::function<void(answer)> reply) {
       const auto refused = [reply](fault f) { reply(tl::unexpected(std::move(f))); };
-      const auto read = [job, reply](limited_store_reader& q) {
-        auto rows = job(q);
-        if (rows)
-          reply(list_part<T>{std::move(*rows), q.cut_at()});
-        else
-          reply(tl::unexpected(rows.error()));
+      const auto read = [job, reply](limited_store_reader& q, list_try how) {
+        std::optional<std::uint64_t> cut_at;
+        auto found = job(q, cut_at);
+        if (how == list_try::brief && (found ? cut_at.has_value() : found.error().code == "too_slow"))
+          return list_progress::unfinished;
+        reply(std::move(found));
+        return list_progress::answered;
       };
       run_list(whose, read, refused);
     };
-    auto found = co_await ask<answer>(io_, start, give_up_reading);
+    auto found = co_await ask<answer>(std::move(io), start, give_up_reading);
     if (!found) throw_read_fault(found.error());
     co_return std::move(*found);
   }
 
+  /// As much of a list as its time allows.
+  template <class T>
+  awaitable<list_part<T>> list(std::shared_ptr<io_context> io, list_share whose,
+                               std::function<result<std::vector<T>>(store_reader&)> job) {
+    std::function<result<list_part<T>>(limited_store_reader&, std::optional<std::uint64_t>&)> part =
+        [job = std::move(job)](limited_store_reader& q, std::optional<std::uint64_t>& cut_at) -> result<list_part<T>> {
+      auto rows = job(q);
+      if (!rows) return tl::unexpected(rows.error());
+      cut_at = q.cut_at();
+      return list_part<T>{std::move(*rows), cut_at};
+    };
+    co_return co_await read_list<list_part<T>>(std::move(io), std::move(whose), std::move(part));
+  }
+
  private:
   struct threads;
-  explicit read_pool(std::shared_ptr<io_context> io);
-  std::shared_ptr<io_context> io_;
+  read_pool();
   std::unique_ptr<threads> threads_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace quell::controller::http {
 
-/// Answers one request; never throws. Belongs to the io thread.
+/// Answers one request; never throws. Belongs to the requests' thread.
 awaitable<response> answer_request(gateway_context& gw, request req);
 
 } // namespace quell::controller::http

@@ -1,9 +1,10 @@
-// Start and stop of the gateway: checks, listeners, the io thread, and an orderly end.
+// Start and stop of the gateway: checks, listeners, the threads, and an orderly end.
 #include "gateway/server.hpp"
 
 #include <utility>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <fstream>
 #include <thread>
@@ -15,6 +16,7 @@
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -24,11 +26,13 @@
 
 #include "gateway/event_reading.hpp"
 #include "gateway/file_watch.hpp"
+#include "gateway/guarded_stream.hpp"
 #include "gateway/listener.hpp"
 #include "gateway/presenter.hpp"
 #include "gateway/session.hpp"
 #include "gateway/sign_in_handlers.hpp"
 #include "gateway/tls_files.hpp"
+#include "protocol/urgency.hpp"
 
 namespace quell::controller::http {
 
@@ -59,8 +63,12 @@ class running_gateway : public gateway {
  public:
   running_gateway(gateway_options options, service& controller, output_store& output)
       : io_(std::make_shared<boost::asio::io_context>(1)),
-        core_(std::make_shared<gateway_context>(within_limits(std::move(options)), controller, output, io_)),
-        tcp_(*io_), unix_(*io_) {}
+        core_(std::make_shared<gateway_context>(
+            std::make_shared<shared_state>(within_limits(std::move(options)), controller, output), io_)),
+        tcp_(*io_), unix_(*io_) {
+    core_->watching = another_thread(lane::watching);
+    core_->signals = another_thread(lane::rows);
+  }
 
   ~running_gateway() override { stop(); }
 
@@ -80,22 +88,27 @@ class running_gateway : public gateway {
                                             "tls_key, listen on 127.0.0.1, or give --insecure");
     if (!options.unix_path.empty())
       if (auto local = listen_unix(unix_, options.unix_path); !local) return local;
-    auto store = read_pool::open(options.open_store, std::max(1U, options.readers), io_);
+    auto store = read_pool::open(options.open_store, std::max(1U, options.readers));
     if (!store) return tl::unexpected(store.error());
     core_->store = std::move(*store);
     for (const auto& token : options.tokens) core_->tokens.put(token);
     if (!options.admin_token.empty()) core_->admin_hash = token_hash(options.admin_token);
     restore_sign_ins(*core_);
     core_->controller.on_event([core = core_](const committed_event& e) {
-      core->metrics.heard(e.event);
-      core->hub.publish(e.event);
+      if (!is_of_this_moment(e.event)) core->metrics.heard(e.event);
+      for (auto* each : threads_of(*core)) each->hub.publish(e.event);
     });
-    core_->controller.on_signal([core = core_](const external_signal& s) { core->externals.publish(s); });
+    core_->controller.on_signal([core = core_](const external_signal& s) {
+      core->signals->externals.publish(s);
+      core->externals.publish(s);
+    });
     boost::asio::co_spawn(*io_, accept(core_, tcp_, &tls_, counted()), boost::asio::detached);
     if (unix_.is_open()) boost::asio::co_spawn(*io_, accept(core_, unix_, nullptr, counted()), boost::asio::detached);
-    boost::asio::co_spawn(*io_, render(core_, counted()), boost::asio::detached);
+    boost::asio::co_spawn(*core_->watching->io, render(core_, counted()), boost::asio::detached);
     boost::asio::co_spawn(*io_, renew(core_, counted()), boost::asio::detached);
-    thread_ = std::thread([this] { run(); });
+    threads_.emplace_back([io = io_] { run(*io, pace::quick); });
+    threads_.emplace_back([io = core_->signals->io] { run(*io, pace::quick); });
+    threads_.emplace_back([io = core_->watching->io] { run(*io, pace::ordinary); });
     return {};
   }
 
@@ -108,45 +121,61 @@ class running_gateway : public gateway {
   std::uint16_t port() const override { return bound_.port; }
 
   void read_events(records::event_filter filter, std::function<void(result<kept_events>)> done) override {
-    boost::asio::post(*io_, [this, filter = std::move(filter), done = std::move(done)]() mutable {
+    auto& io = *core_->watching->io;
+    boost::asio::post(io, [this, &io, filter = std::move(filter), done = std::move(done)]() mutable {
       if (core_->stopping) return;
-      boost::asio::co_spawn(*io_, read_for(core_, std::move(filter), std::move(done), counted()),
-                            boost::asio::detached);
+      boost::asio::co_spawn(io, read_for(core_, std::move(filter), std::move(done), counted()), boost::asio::detached);
     });
   }
 
   void stop() override {
-    if (!thread_.joinable()) {
+    if (threads_.empty()) {
       if (core_->store) core_->store->stop();
       return;
     }
     core_->controller.on_event([](const committed_event&) {});
     core_->controller.on_signal([](const external_signal&) {});
+    core_->stopping = true;
     boost::asio::post(*io_, [this] {
-      core_->stopping = true;
       boost::system::error_code ignored;
       tcp_.close(ignored);
       unix_.close(ignored);
-      core_->hub.close();
-      core_->externals.close();
       renewal_.notify();
       core_->connections.close_idle();
     });
+    for (auto* each : threads_of(*core_))
+      boost::asio::post(*each->io, [each] {
+        each->hub.close();
+        each->externals.close();
+      });
     {
       std::unique_lock lock(mutex_);
       all_ended_.wait_for(lock, stop_patience, [this] { return running_ == 0; });
     }
-    io_->stop();
-    thread_.join();
+    for (auto* each : threads_of(*core_)) each->io->stop();
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
     core_->store->stop();
     if (!core_->options.unix_path.empty()) ::unlink(core_->options.unix_path.c_str());
   }
 
  private:
-  void run() {
+  std::unique_ptr<thread_context> another_thread(lane rows) {
+    return std::make_unique<thread_context>(core_->shared, std::make_shared<boost::asio::io_context>(1), rows);
+  }
+
+  static std::array<thread_context*, 3> threads_of(gateway_context& core) {
+    return {&core, core.watching.get(), core.signals.get()};
+  }
+
+  enum class pace : bool { ordinary, quick };
+  static void run(boost::asio::io_context& io, pace how) {
+    if (how == pace::quick) take_short_turns();
+    // A thread whose coroutines have all ended waits for the next.
+    const auto work = boost::asio::make_work_guard(io);
     while (true) {
       try {
-        io_->run();
+        io.run();
         return;
       } catch (const std::exception& e) {
         spdlog::error("the gateway's loop goes on after an unexpected error: {}", e.what());
@@ -228,7 +257,7 @@ class running_gateway : public gateway {
                               [[maybe_unused]] std::shared_ptr<void> here) {
     std::optional<fault> failed;
     try {
-      auto found = co_await read_shown_events(*gw, std::move(filter));
+      auto found = co_await read_shown_events(*gw->watching, std::move(filter));
       done(std::move(found));
     } catch (const problem& p) {
       failed = fault{p.code, p.detail, {}};
@@ -254,6 +283,7 @@ class running_gateway : public gateway {
       const auto secret = first_line(token_file);
       if (secret.empty() || token_hash(secret) == gw->admin_hash) continue;
       gw->admin_hash = token_hash(secret);
+      end_streams_of_ended_tokens(*gw);
       spdlog::info("the bootstrap token was replaced: the one before is no longer good");
     }
   }
@@ -269,18 +299,19 @@ class running_gateway : public gateway {
   }
 
   static awaitable<> render(std::shared_ptr<gateway_context> gw, [[maybe_unused]] std::shared_ptr<void> here) {
-    const auto show = [&gw = *gw](std::vector<records::event_record> events) {
-      return render_events(gw, std::move(events));
+    auto& streams = *gw->watching;
+    const auto show = [&streams](std::vector<records::event_record> events) {
+      return render_events(streams, std::move(events));
     };
-    while (!gw->hub.closed()) {
+    while (!streams.hub.closed()) {
       try {
-        co_await gw->hub.run(show);
+        co_await streams.hub.run(show);
       } catch (const problem& p) {
         spdlog::warn("events could not be shown to watchers, who will resume from the store: {}", p.detail);
-        gw->hub.lose_all();
+        streams.hub.lose_all();
       } catch (const std::exception& e) {
         spdlog::error("events could not be shown to watchers, who will resume from the store: {}", e.what());
-        gw->hub.lose_all();
+        streams.hub.lose_all();
       }
     }
   }
@@ -291,11 +322,11 @@ class running_gateway : public gateway {
   tls_context tls_;
   signal renewal_{*io_}; ///< wakes the check of files when the gateway ends
   listening_port bound_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
   std::mutex mutex_;
   std::condition_variable all_ended_;
   std::size_t running_ = 0;
-  std::chrono::steady_clock::time_point silent_about_limit_until_{}; ///< used only on the io thread
+  std::chrono::steady_clock::time_point silent_about_limit_until_{}; ///< used only on the requests' thread
 };
 
 } // namespace

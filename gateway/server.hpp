@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/records/records.hpp"
@@ -47,7 +49,7 @@ struct gateway_options {
   // Written into the join lines of `POST /v1/workers`:
   std::vector<std::string> control_endpoints, bulk_endpoints;
   std::string server_public_key;
-  /// Called about every second on the gateway's thread: checks whether somebody changed the controller's key, and
+  /// Called about every second on the requests' thread: checks whether somebody changed the controller's key, and
   /// returns the public half of the new one. May be empty.
   std::function<std::optional<std::string>()> look_at_keys;
   scope_path default_scope;          ///< for a create without scope and parent
@@ -68,6 +70,8 @@ struct gateway_options {
   std::size_t max_lag_events = 10'000;             ///< of one watcher
   unsigned readers = 2;                            ///< threads for reads of the store
   std::function<journal_meter::numbers()> journal; ///< for metrics; empty: they leave it out
+  /// For metrics: how often each command was given to the core, by name. Empty: they leave it out.
+  std::function<std::vector<std::pair<std::string_view, std::uint64_t>>()> commands;
   /// Takes a call from a chat service: false, and no answer, if no service with this name is connected. Empty: these
   /// routes do not exist.
   std::function<bool(const std::string& name, integrations::chat::web_call call,
@@ -77,7 +81,8 @@ struct gateway_options {
   std::uint64_t store_reserve_bytes = 0;                         ///< below so much free space, starts are refused
   std::string configuration; ///< TOML without secrets, for admins of the whole cluster
   /// True if this text, in a place where the bot has these names, can be a stop: then no rate limit refuses it.
-  std::function<bool(const std::string& text, const std::vector<std::string>& bot_names)> is_stop_word;
+  std::function<bool(const scope_path& scope, const std::string& text, const std::vector<std::string>& bot_names)>
+      is_stop_word;
   turns::turn_scheduler* turns =
       nullptr; ///< answers messages and outlives the gateway; null: these routes do not exist
 };
@@ -97,7 +102,7 @@ struct kept_events {
 
 class gateway {
  public:
-  /// Binds, opens the store for reading and serves on its own thread. Faults: `address_in_use`, `bad_address`,
+  /// Binds, opens the store for reading and serves on its own threads. Faults: `address_in_use`, `bad_address`,
   /// `insecure_listen`, `bad_tls`, `bad_options`, and what `open_store` gives. `controller` and `output`
   /// must outlive the gateway; it sets `on_event`.
   static result<std::unique_ptr<gateway>> start(gateway_options options, service& controller, output_store& output);
@@ -106,8 +111,8 @@ class gateway {
   /// Base URL with the port in use, `http://127.0.0.1:7710`.
   virtual std::string url() const = 0;
   virtual std::uint16_t port() const = 0;
-  /// The stored events after `filter.after`, at most `filter.limit`. Any thread; answers once, on the gateway's own,
-  /// unless it stops first.
+  /// The stored events after `filter.after`, at most `filter.limit`. Any thread; answers once, on one of the gateway's
+  /// own, unless it stops first.
   virtual void read_events(records::event_filter filter, std::function<void(result<kept_events>)> done) = 0;
   /// Closes the listeners, ends event streams and long polls, waits at most 3 s for running requests, and joins. The
   /// destructor calls it, too.

@@ -5,22 +5,20 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <optional>
 #include <string>
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -28,7 +26,9 @@
 #include <spdlog/spdlog.h>
 
 #include "gateway/client_link.hpp"
+#include "gateway/hangup.hpp"
 #include "gateway/head_check.hpp"
+#include "gateway/movable_stream.hpp"
 #include "gateway/reply_text.hpp"
 #include "gateway/router.hpp"
 #include "gateway/session.hpp"
@@ -38,24 +38,11 @@ namespace quell::controller::http {
 
 namespace beast = boost::beast;
 
-using plain_stream = beast::basic_stream<boost::asio::generic::stream_protocol>;
-
-/// Detects a client that disconnects while the server only writes. It waits on a duplicate of the descriptor, so that
-/// it never interferes with the stream.
-struct hangup {
-  explicit hangup(boost::asio::io_context& io) : probe(io) {}
-  any_socket probe;
-  std::atomic<bool> gone = false; ///< read by other threads too
-  std::shared_ptr<signal> wake;
-  void tell() {
-    gone = true;
-    if (wake) wake->notify();
-  }
-  /// Ends the watch.
-  void finish() {
-    boost::system::error_code ignored;
-    probe.close(ignored);
-  }
+/// A connection while it is on the thread of its stream. The table of connections, on the requests' thread, ends it
+/// with a message to that thread.
+struct stay {
+  std::shared_ptr<io_context> io;
+  std::function<void()> close; ///< belongs to that thread; empty before and after the stream
 };
 
 template <class Stream>
@@ -67,7 +54,7 @@ class session_loop final : public client_link {
   }
   ~session_loop() override {
     place_->close = {};
-    if (watch_) watch_->finish();
+    end_watch();
   }
   session_loop(const session_loop&) = delete;
   session_loop& operator=(const session_loop&) = delete;
@@ -95,14 +82,13 @@ class session_loop final : public client_link {
         go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible, chunks_possible);
       else
         go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved, head_only);
-      if (watch_) watch_->finish();
-      watch_.reset();
+      end_watch();
       if (!go_on) co_return;
     }
   }
 
   std::shared_ptr<const std::atomic<bool>> watch() override {
-    if (!watch_) watch_ = start_watch();
+    if (!watch_) watch_ = start_watch(*gw_->io);
     return {watch_, &watch_->gone};
   }
   void wake_on_close(std::shared_ptr<signal> wake) override {
@@ -296,50 +282,44 @@ class session_loop final : public client_link {
     std::shared_ptr<hangup> end_;
   };
 
-  /// A client that sends more (pipelining) is still there: then only the writes can detect a disconnect.
-  static awaitable<> watch_hangup(std::shared_ptr<hangup> end) {
-    beast::error_code error;
-    while (end->probe.is_open()) {
-      co_await end->probe.async_wait(boost::asio::socket_base::wait_read, token(error));
-      if (error || !end->probe.is_open()) co_return;
-      char byte = 0;
-      const auto got = ::recv(end->probe.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-      if (got > 0) co_return;
-      if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
-        end->tell();
-        co_return;
-      }
-    }
+  std::shared_ptr<hangup> start_watch(io_context& here) {
+    return watch_for_hangup(here, beast::get_lowest_layer(stream_).socket().native_handle());
   }
 
-  std::shared_ptr<hangup> start_watch() {
-    auto end = std::make_shared<hangup>(*gw_->io);
-    const int duplicate = ::fcntl(beast::get_lowest_layer(stream_).socket().native_handle(), F_DUPFD_CLOEXEC, 0);
-    if (duplicate < 0) return end; // out of descriptors: then only writes detect a disconnect
-    beast::error_code error;
-    // The protocol family does not matter for waiting.
-    end->probe.assign(boost::asio::generic::stream_protocol(AF_UNIX, 0), duplicate, error);
-    if (error)
-      ::close(duplicate);
-    else
-      boost::asio::co_spawn(*gw_->io, watch_hangup(end), boost::asio::detached);
-    return end;
-  }
-
+  /// Streams on another thread: the connection moves there, and back for its next request. This coroutine waits on the
+  /// requests' thread meanwhile, so that everything of the request ends where it began.
   awaitable<bool> write_stream(response answer, bool keep_alive, bool chunked) {
     const auto form =
         chunked ? (keep_alive ? body_form::chunked : body_form::chunked_and_close) : body_form::until_close;
     place_->watches_for(answer.holder);
-    bool alive = co_await write_all(reply_head(answer, form));
-    if (!alive) co_return false;
-    watch();
-    const auto end = watch_;
+    auto first = reply_head(answer, form);
+    if (!answer.body.empty()) first += chunked ? as_chunk(answer.body) : answer.body;
+    const bool alive = co_await write_all(std::move(first));
+    end_watch();
+    auto& there = gw_->thread_of(answer.kind);
+    if (!alive || !layer().move_to(*there.io)) co_return false;
+    away_ = std::make_shared<stay>(stay{there.io, {}});
+    auto work = stream_there(there, answer, chunked, away_);
+    const bool complete = co_await boost::asio::co_spawn(*there.io, std::move(work), boost::asio::use_awaitable);
+    away_.reset();
+    const bool is_back = layer().move_to(*gw_->io);
+    co_return complete&& is_back&& keep_alive && !gw_->stopping;
+  }
+
+  /// On the thread of the stream, which has the socket now. True if the stream came to its end and is marked as whole.
+  awaitable<bool> stream_there(thread_context& here, const response& answer, bool chunked, std::shared_ptr<stay> at) {
+    const auto end = start_watch(*here.io);
+    at->close = [this, end] {
+      shut();
+      end->tell();
+      end->finish();
+    };
     bool complete = false;
     std::string last_chunk = "0\r\n";
     {
       chunk_writer writer(*this, chunked, end);
       try {
-        co_await answer.stream(writer);
+        co_await answer.stream(here, writer);
         complete = true;
         last_chunk += writer.trailer() + "\r\n";
       } catch (const problem& p) {
@@ -349,28 +329,54 @@ class session_loop final : public client_link {
       }
     }
     end->finish();
-    watch_.reset();
     // A partial stream must not look complete: without the last chunk the client sees that it was cut.
-    if (!complete || end->gone || !chunked) co_return false;
-    alive = co_await write_all(std::move(last_chunk));
-    co_return alive&& keep_alive && !gw_->stopping;
+    if (!complete || end->gone || !chunked)
+      complete = false;
+    else
+      complete = co_await write_all(std::move(last_chunk));
+    at->close = nullptr;
+    co_return complete;
+  }
+
+  movable_stream& layer() {
+    if constexpr (std::is_same_v<Stream, movable_stream>)
+      return stream_;
+    else
+      return stream_.next_layer();
   }
 
   /// Makes room: all waits for the socket fail, and every other waiter is woken.
   void close() {
+    if (away_) {
+      post_to(*away_->io, [away = std::weak_ptr(away_)] {
+        const auto at = away.lock();
+        if (at && at->close) at->close();
+      });
+      return;
+    }
+    shut();
+    if (!watch_) return;
+    watch_->tell();
+    watch_->finish();
+  }
+
+  void shut() {
     beast::error_code ignored;
     auto& lowest = beast::get_lowest_layer(stream_);
     lowest.socket().shutdown(any_socket::shutdown_both, ignored);
     lowest.close();
-    if (!watch_) return;
-    watch_->finish();
-    watch_->tell();
+  }
+
+  void end_watch() {
+    if (watch_) watch_->finish();
+    watch_.reset();
   }
 
   std::shared_ptr<gateway_context> gw_;
   Stream& stream_;
   std::shared_ptr<connection> place_;
   std::shared_ptr<hangup> watch_; ///< while a handler watches the client
+  std::shared_ptr<stay> away_;    ///< while the connection is on another thread
   beast::flat_buffer buffer_;
   std::optional<parser> parser_;
   std::optional<problem> wrong_head_;

@@ -5,11 +5,11 @@ namespace quell::controller::http {
 
 awaitable<> serve_plain(std::shared_ptr<gateway_context> gw, any_socket socket, std::shared_ptr<connection> place) {
   try {
-    plain_stream stream(std::move(socket));
-    session_loop<plain_stream> loop(gw, stream, place);
+    movable_stream stream(std::move(socket));
+    session_loop<movable_stream> loop(gw, stream, place);
     co_await loop.run();
     beast::error_code ignored;
-    stream.socket().shutdown(any_socket::shutdown_both, ignored);
+    stream.next_layer().socket().shutdown(any_socket::shutdown_both, ignored);
   } catch (const std::exception& e) {
     spdlog::error("an HTTP connection broke off: {}", e.what());
   }

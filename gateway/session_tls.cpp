@@ -8,13 +8,13 @@ namespace quell::controller::http {
 
 awaitable<> serve_tls(std::shared_ptr<gateway_context> gw, any_socket socket,
                       std::shared_ptr<boost::asio::ssl::context> tls, std::shared_ptr<connection> place) {
-  using tls_stream = boost::asio::ssl::stream<plain_stream>;
+  using tls_stream = boost::asio::ssl::stream<movable_stream>;
   try {
-    tls_stream stream(plain_stream(std::move(socket)), *tls);
+    tls_stream stream(movable_stream(std::move(socket)), *tls);
     beast::error_code error;
-    place->close = [&stream] { stream.next_layer().close(); };
+    place->close = [&stream] { beast::get_lowest_layer(stream).close(); };
     const std::shared_ptr<void> closable(nullptr, [place](void*) { place->close = {}; });
-    stream.next_layer().expires_after(std::chrono::seconds(10));
+    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(10));
     co_await stream.async_handshake(boost::asio::ssl::stream_base::server,
                                     boost::asio::redirect_error(boost::asio::use_awaitable, error));
     if (error || place->must_go) co_return;
@@ -27,9 +27,9 @@ awaitable<> serve_tls(std::shared_ptr<gateway_context> gw, any_socket socket,
       co_await loop.run();
     }
     if (place->must_go) co_return;
-    place->close = [&stream] { stream.next_layer().close(); };
+    place->close = [&stream] { beast::get_lowest_layer(stream).close(); };
     place->move(connection::phase::idle);
-    stream.next_layer().expires_after(std::chrono::seconds(2));
+    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(2));
     co_await stream.async_shutdown(boost::asio::redirect_error(boost::asio::use_awaitable, error));
   } catch (const std::exception& e) {
     spdlog::error("an HTTPS connection broke off: {}", e.what());

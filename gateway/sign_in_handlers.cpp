@@ -10,6 +10,7 @@
 #include "controller/json/json_writer.hpp"
 #include "gateway/audited.hpp"
 #include "gateway/body.hpp"
+#include "gateway/guarded_stream.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
 #include "integrations/host/private_file.hpp"
@@ -211,6 +212,7 @@ awaitable<response> get_session(exchange& x) {
 awaitable<response> delete_session(exchange& x) {
   query_reader(x.req).finish();
   if (x.signed_in && x.gw.sign_ins.end(x.signed_in->id)) {
+    end_streams_of_ended_tokens(x.gw);
     auto kept = keep_sign_ins(x.gw);
     co_await std::move(kept);
     auto entry = audited(x, "session_end", "session " + x.signed_in->id, x.who);

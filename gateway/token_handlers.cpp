@@ -4,6 +4,7 @@
 #include "controller/json/cluster_json.hpp"
 #include "gateway/admin_body.hpp"
 #include "gateway/audited.hpp"
+#include "gateway/guarded_stream.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
 #include "gateway/small_list.hpp"
@@ -91,6 +92,7 @@ awaitable<response> delete_token(exchange& x) {
     throw from_fault(done.error());
   }
   gw.sign_ins.end_token(id.text());
+  end_streams_of_ended_tokens(gw);
   auto entry = audited(x, "token_revoke", token_text(kept), x.who);
   co_await std::move(entry);
   response answer;

@@ -16,8 +16,8 @@ inline constexpr std::size_t max_frame_values = 1'000'000;
 inline constexpr std::size_t max_frame_depth = 16;
 /// Elements of one list (inventory, results, operations, …).
 inline constexpr std::size_t max_list_elements = 100'000;
-/// Bytes in one `output`, `input` or `relay_data`; processes in a `task_unproven`. A frame above this limit is a
-/// `bad_frame`.
+/// Bytes in one `output`, `input` or `relay_data`; processes in a `task_unproven` or `task_ended`. A frame above this
+/// limit is a `bad_frame`.
 inline constexpr std::size_t max_chunk_bytes = 64 * 1024;
 inline constexpr std::size_t max_listed_processes = 20;
 /// Durations on the wire are 0 to 10 years and instants 1970 to 9999, so that no arithmetic on them can overflow.

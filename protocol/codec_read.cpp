@@ -255,6 +255,8 @@ result<envelope> decode(std::string_view bytes) {
     if (const auto* unproven = std::get_if<task_unproven>(&*body);
         unproven && unproven->processes.size() > max_listed_processes)
       return bad_frame("task_unproven lists more than " + std::to_string(max_listed_processes) + " processes");
+    if (const auto* ended = std::get_if<task_ended>(&*body); ended && ended->left.size() > max_listed_processes)
+      return bad_frame("task_ended lists more than " + std::to_string(max_listed_processes) + " processes");
     frame.body = std::move(*body);
     return frame;
   } catch (const std::exception& e) {

@@ -34,10 +34,19 @@ struct user_message {
   friend bool operator==(const user_message&, const user_message&) = default;
 };
 
+/// A piece of a model's thinking that its provider wants back, unchanged, with the results of the same answer's calls.
+struct thinking_block {
+  std::string model; ///< the provider's name of the model that thought; no other model accepts it
+  std::string block; ///< JSON text, as the provider sent it, signature included
+  friend bool operator==(const thinking_block&, const thinking_block&) = default;
+};
+
 struct assistant_message {
   std::string text;
   std::vector<tool_call> calls;
   bool interrupted = false; ///< its stream was cut: `text` is the part that had arrived
+  /// Kept in memory while its turn runs, never stored.
+  std::vector<thinking_block> thinking = {};
   friend bool operator==(const assistant_message&, const assistant_message&) = default;
 };
 
@@ -49,12 +58,24 @@ struct tool_results {
 using conversation_entry = std::variant<user_message, assistant_message, tool_results>;
 using conversation = std::vector<conversation_entry>; ///< oldest first
 
-/// Token counts, as the provider reports them.
+/// Token counts as the provider reports them, and their price.
 struct model_usage {
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;
-  std::uint64_t cached_input_tokens = 0; ///< of the input
+  std::uint64_t cached_input_tokens = 0;  ///< of the input, read from the provider's cache
+  std::uint64_t cache_written_tokens = 0; ///< of the input, written to the provider's cache
+  std::uint64_t cost_nanos = 0;           ///< in billionths of the currency in which the prices are configured
+  bool estimated = false;                 ///< part of it is quell's own estimate: a call was cut
   friend bool operator==(const model_usage&, const model_usage&) = default;
+  model_usage& operator+=(const model_usage& more) {
+    input_tokens += more.input_tokens;
+    output_tokens += more.output_tokens;
+    cached_input_tokens += more.cached_input_tokens;
+    cache_written_tokens += more.cache_written_tokens;
+    cost_nanos += more.cost_nanos;
+    estimated = estimated || more.estimated;
+    return *this;
+  }
 };
 
 } // namespace quell

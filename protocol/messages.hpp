@@ -90,8 +90,10 @@ struct task_ended {
   wall_time started_at{}; ///< epoch = never started
   wall_time ended_at{};
   output_counts output;
+  std::uint32_t left_total = 0;   ///< processes that the leader left running and that were killed (on_leader_exit=kill)
+  std::vector<process_view> left; ///< the first of them, at most 20
   QUELL_INSPECT(task_ended, x.operation, x.stop_seq, x.how, x.evidence, x.exit, x.error_code, x.error_message,
-                x.started_at, x.ended_at, x.output);
+                x.started_at, x.ended_at, x.output, x.left_total, x.left);
 };
 
 /// A stopped task that is not gone yet; sent at each change, and about once a second after the kill.

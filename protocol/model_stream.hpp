@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,11 +26,37 @@ struct model_request {
   std::string instructions; ///< system text; may be empty
   conversation messages;
   std::vector<tool_offer> tools;
+  /// Less of the same conversation, for one more try if the provider says that the context is full. Empty: no more try.
+  /// Called at most once, on the client's thread.
+  std::function<conversation()> shorter{};
 };
 
 namespace model_events {
 struct text {
   std::string delta; ///< whole UTF-8 characters
+};
+/// What the model thinks aloud; never part of its answer.
+struct thinking {
+  std::string delta; ///< whole UTF-8 characters
+};
+/// A piece of thinking is complete and wants to be sent back.
+struct thought {
+  thinking_block what;
+};
+/// The call waits until another one of its model ends, or until the model's rate allows it.
+struct queued {
+  std::string model;       ///< its name in the configuration
+  std::uint32_t ahead = 0; ///< calls that wait in front of it
+};
+/// The wait is over: the model is asked.
+struct admitted {
+  std::string model;
+  std::chrono::milliseconds waited{0};
+};
+/// The model cannot answer now; the next configured one is asked. Nothing of the answer had come.
+struct fell_back {
+  std::string from, to; ///< names in the configuration
+  fault why;
 };
 /// The model began a call; its input is still on its way.
 struct call_begun {
@@ -38,25 +65,31 @@ struct call_begun {
 struct call {
   tool_call what;
 };
+/// The attempt failed before any text or call came. Thinking that it reported counts for nothing.
 struct retrying {
   std::uint32_t attempt = 0; ///< the number of the coming attempt, from 2
   std::chrono::milliseconds after{0};
   std::string why;
+  std::string code{};  ///< a name of failure_code
+  std::string model{}; ///< its name in the configuration
 };
-enum class stop : std::uint8_t { end, calls, length, refusal };
+/// `length`: the limit of one answer, or the model's context, is reached. `content_filter`, `refusal`: the provider or
+/// the model would not go on.
+enum class stop : std::uint8_t { end, calls, length, refusal, content_filter };
 struct finished {
   stop why = stop::end;
   model_usage usage;
 };
-/// Codes: `model_unreachable`, `model_refused` (4xx: key, request), `model_overloaded`, `model_timeout`, `model_broken`
-/// (the response is not a valid stream).
+/// Codes: failure_code.
 struct failed {
   fault why;
   model_usage usage;
 };
 } // namespace model_events
 
-using model_event = std::variant<model_events::text, model_events::call_begun, model_events::call,
-                                 model_events::retrying, model_events::finished, model_events::failed>;
+using model_event =
+    std::variant<model_events::text, model_events::thinking, model_events::thought, model_events::queued,
+                 model_events::admitted, model_events::fell_back, model_events::call_begun, model_events::call,
+                 model_events::retrying, model_events::finished, model_events::failed>;
 
 } // namespace quell

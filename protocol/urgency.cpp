@@ -1,7 +1,11 @@
 // sched(7): SCHED_FIFO for the calling thread.
 #include "protocol/urgency.hpp"
 
+#include <cstdint>
+
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace quell {
 
@@ -13,9 +17,27 @@ bool schedule(int policy, int priority) {
   parameters.sched_priority = priority;
   return ::sched_setscheduler(0, policy, &parameters) == 0;
 }
+
+/// sched_setattr(2), for which this C library has no declaration.
+struct scheduling {
+  std::uint32_t size = sizeof(scheduling), policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t turn_ns = 0, deadline_ns = 0, period_ns = 0;
+};
+static_assert(sizeof(scheduling) == 48);
+constexpr std::uint64_t short_turn_ns = 100'000; ///< the shortest that Linux grants
 } // namespace
 
 bool become_urgent() { return schedule(SCHED_FIFO | SCHED_RESET_ON_FORK, lowest_priority); }
+
+void take_short_turns() {
+  scheduling now;
+  if (::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 || now.policy != SCHED_OTHER) return;
+  now.turn_ns = short_turn_ns;
+  (void)::syscall(SYS_sched_setattr, 0, &now, 0);
+}
 
 urgent_offspring::urgent_offspring(urgency wanted) {
   sched_param before{};

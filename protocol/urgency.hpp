@@ -13,6 +13,11 @@ enum class urgency : bool { ordinary, urgent };
 /// Makes the calling thread urgent. False if the process lacks permission.
 bool become_urgent();
 
+/// Makes the calling thread ordinary, but quick to wake: it computes in turns of a tenth of a millisecond, and in
+/// return need not wait for the end of the turn of a thread that only computes. For threads that answer clients. Needs
+/// no permission; nothing changes before Linux 6.12. Threads that it starts inherit this.
+void take_short_turns();
+
 /// While it exists, threads started by the calling thread are urgent, too, if the process may and `wanted` is true: for
 /// libraries that start their own threads.
 class urgent_offspring {

@@ -28,11 +28,31 @@ inline void set_options(ledger_settings& of, const config& from) {
   of.max_turns_per_author = from.limits_turns_per_author;
 }
 
-/// Whether a text stops something, by the built-in and the configured words and names. Any thread.
-inline std::function<bool(std::string_view text, const std::vector<std::string>& names)>
+/// Whether a text stops something in a place, by the built-in and the configured words and names. Any thread.
+inline std::function<bool(const scope_path& place, std::string_view text, const std::vector<std::string>& names)>
 stop_words(const turns::chat_options& chat) {
-  return [words = std::make_shared<const chat::cancel_words>(chat.words, chat.bot_names)](
-             std::string_view text, const std::vector<std::string>& names) {
+  return [words = std::make_shared<const turns::words_by_place>(chat)](const scope_path& place, std::string_view text,
+                                                                       const std::vector<std::string>& names) {
+    return words->of(place).find(text, names).has_value();
+  };
+}
+
+/// The same without the place, for connectors: whether a text stops something in any of them.
+inline std::function<bool(std::string_view text, const std::vector<std::string>& names)>
+stop_words_of_all_places(const turns::chat_options& chat) {
+  auto all = chat.words;
+  auto bot_names = chat.bot_names;
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  for (const auto& place : chat.places) {
+    append(all.words, place.words.words);
+    append(all.lead_ins, place.words.lead_ins);
+    append(all.followers, place.words.followers);
+    append(bot_names, place.bot_names);
+  }
+  return [words = std::make_shared<const chat::cancel_words>(all, bot_names)](std::string_view text,
+                                                                              const std::vector<std::string>& names) {
     return words->find(text, names).has_value();
   };
 }

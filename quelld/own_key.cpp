@@ -3,9 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "controller/audit.hpp"
-#include "controller/commit_gate.hpp"
-#include "protocol/clock_now.hpp"
+#include "controller/commands/command.hpp"
 #include "quelld/secrets.hpp"
 
 namespace quell::controller {
@@ -36,17 +34,7 @@ std::optional<std::string> own_key::look() {
 }
 
 void own_key::announce(std::string next, const std::optional<std::string>& changed) const {
-  controller_handle_([next = std::move(next), changed](commit_gate& c) {
-    const auto now = clock_now();
-    if (changed) {
-      auto audit = audit_event("controller_key", "controller", {"quelld", "quelld"}, "state directory", {},
-                               "quelld goes by the key " + *changed);
-      audit.at = now.wall;
-      c.operations().add_event(std::move(audit), now);
-    }
-    c.workers().next_controller_key(next, now);
-    (void)c.end_burst(now);
-  });
+  controller_handle_({commands::announce_controller_key{std::move(next), changed}, {}});
 }
 
 } // namespace quell::controller

@@ -10,13 +10,13 @@
 
 namespace quell::controller {
 
-class commit_gate;
+class command_request;
 
 /// Used by one thread.
 class own_key {
  public:
-  /// Runs a function on the actor's thread.
-  using order = std::function<void(std::function<void(commit_gate&)>)>;
+  /// Gives the core a command.
+  using order = std::function<void(command_request&&)>;
   /// `present` is the key in use now. The sockets must outlive this object.
   own_key(std::string directory, std::string present, server_socket& control, server_socket& bulk, order to_heart);
   /// Sends a next key to the workers; makes the sockets take a new key and then returns its public half.

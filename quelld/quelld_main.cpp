@@ -45,7 +45,7 @@ std::map<std::string, std::string> environment() {
 }
 
 void declare(CLI::App& app, flags& f) {
-  app.set_version_flag("--version", std::string("quelld ") + QUELL_VERSION);
+  app.set_version_flag("-V,--version", std::string("quelld ") + QUELL_VERSION);
   app.add_option("--config", f.config_file, "TOML configuration (see --print-config)")->type_name("FILE");
   const auto setting = [&](const std::string& flag, const std::string& key, const std::string& help) {
     app.add_option_function<std::string>(

@@ -6,11 +6,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <spdlog/spdlog.h>
 
 #include "actors/controller_actor.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/posted_command.hpp"
 #include "actors/turns/turn_scheduler.hpp"
 #include "actors/voice/voice_host.hpp"
+#include "controller/commands/command.hpp"
+#include "controller/commands/command_counts.hpp"
 #include "gateway/journal_meter.hpp"
 #include "gateway/sealed_secret.hpp"
 #include "gateway/webhooks/webhooks.hpp"
@@ -37,6 +41,7 @@ class real_edges final : public commit_gate_edges {
   std::string secret_key; ///< for the secrets of tasks
 
   journal_meter meter;
+  command_counts commands;
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     const auto rows = batch.size();
@@ -44,6 +49,10 @@ class real_edges final : public commit_gate_edges {
     const auto ticket = journal->submit(std::move(batch));
     meter.submitted(ticket, rows, at, clock_now().boot);
     return ticket;
+  }
+  void command_given(const command& what) override {
+    commands.count(what);
+    if (spdlog::should_log(spdlog::level::debug)) spdlog::debug("command {}", describe(what));
   }
   void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
   void send(const outgoing_frame& f) override {
@@ -60,6 +69,10 @@ class real_edges final : public commit_gate_edges {
     if (auto* v = voice.load()) v->heard(event);
     chats.told(event);
     if (auto* w = webhooks.load()) w->heard(event);
+  }
+  /// To those who watch now; the event is not stored.
+  void show(const records::event_record& event) {
+    if (auto* s = front.load()) deliver_event(*s, event);
   }
   void signal(const actor_signal& s) override {
     if (auto* v = voice.load()) v->signal(s); // before its turn reports its end
@@ -132,7 +145,12 @@ inline turns::core_link link_over(std::shared_ptr<controller_handle> line, const
                      c.order_cancel(ask, clock_now());
                    }});
   };
-  link.ask = [line = std::move(line)](std::function<std::function<void()>(ledger&, moment)> what) {
+  link.execute = [line](command_request&& what) {
+    const std::lock_guard lock(line->guard);
+    if (!line->to) return;
+    caf::anon_send(line->to, actors::posted(std::move(what)));
+  };
+  link.ask = [line = std::move(line)](std::function<std::function<void()>(const ledger&, moment)> what) {
     const std::lock_guard lock(line->guard);
     if (!line->to) return;
     caf::anon_send(line->to, actors::run_on<commit_gate>{[what = std::move(what)](commit_gate& c) {

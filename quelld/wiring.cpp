@@ -256,6 +256,7 @@ result<void> process::start_swarm() {
   o.spawn = [system = system_.get()](actors::agent_start start) {
     return actors::spawn_agent(*system, std::move(start));
   };
+  o.tell_live = [this](const records::event_record& e) { edges_.show(e); };
   auto started = turns::turn_scheduler::start(std::move(o));
   if (!started) return tl::unexpected(started.error());
   scheduler_ = std::move(*started);
@@ -263,11 +264,10 @@ result<void> process::start_swarm() {
   return {};
 }
 
-/// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered from the
-/// beginning.
+/// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered until then.
 result<void> process::start_chats() {
   chat_host_ = chat::make_host(*service_, *scheduler_);
-  const chat::connector_tools tools{*chat_host_, stop_words(options_.turns.chat),
+  const chat::connector_tools tools{*chat_host_, stop_words_of_all_places(options_.turns.chat),
                                     [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
                                     chat::memories_in(options_.settings.store_dir)};
   auto started = chat::connectors::start(options_.chats, tools);
@@ -302,12 +302,11 @@ result<void> process::start_gateway() {
   g.started_at = clock_now().wall;
   g.is_stop_word = stop_words(options_.turns.chat);
   g.journal = [this] { return edges_.meter.now(); };
+  g.commands = [this] { return edges_.commands.now(); };
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;
-  const auto on_actor = [this](std::function<void(commit_gate&)> what) {
-    caf::anon_send(handle_, actors::run_on<commit_gate>{std::move(what)});
-  };
+  const auto on_actor = [this](command_request&& what) { caf::anon_send(handle_, actors::posted(std::move(what))); };
   const auto keys =
       std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
   g.look_at_keys = [keys] { return keys->look(); };

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "protocol/urgency.hpp"
 #include "storage/ballast.hpp"
 #include "storage/committer.hpp"
 #include "storage/directory.hpp"
@@ -107,6 +108,7 @@ class sqlite_journal final : public journal {
 
  private:
   void write_until_closed() {
+    take_short_turns();
     std::vector<pending_batch> group;
     while (take(group)) {
       committer_->commit(group, notice_);

@@ -40,7 +40,7 @@ parsed_command_line parse_command_line(int argc, char** argv, const std::string&
   command_line line;
   CLI::App app{"quell-worker runs process trees for a quell controller, and stops them with proof."};
   app.footer(examples);
-  app.set_version_flag("--version", "quell-worker " + version);
+  app.set_version_flag("-V,--version", "quell-worker " + version);
   std::string join, work_dir, level, name;
   std::int64_t slots = 0;
   std::vector<std::string> labels, users;

@@ -189,6 +189,8 @@ void task_table::decide(task& t, const task_ended_here& e, moment now) {
     t.end.error_message = cut(!t.exec_error.empty() ? t.exec_error + "; the task never ran" : lease_message(t, now));
     return;
   }
+  t.end.left_total = e.left_total;
+  t.end.left = e.left;
   const auto& exit = t.end.exit;
   if (e.limit.empty() || !exit || (!exit->signal && exit->code.value_or(0) == 0)) return;
   t.end.error_code = "error";

@@ -59,8 +59,11 @@ class agent {
   bool perform(turn_effects::ask_human& e);
   bool perform(turn_effects::stop_tool& e);
   bool perform(turn_effects::say_text& e);
+  bool perform(turn_effects::say_thinking& e);
+  bool perform(turn_effects::say_model_note& e);
   bool perform(turn_effects::say_call_started& e);
   bool perform(turn_effects::say_call_timed_out& e);
+  bool perform(turn_effects::say_call_progress& e);
   bool perform(turn_effects::say_result& e);
   bool perform(turn_effects::end& e);
   void ask_model(std::uint32_t number, conversation messages, const result<operation_id>& opened);
@@ -71,6 +74,7 @@ class agent {
   void answer_stored(const turn_effects::store_answer& e, const result<std::vector<operation_id>>& calls);
   void fail_the_end(const fault& why);
   void say_what_waits();
+  void think_what_waits();
   bool say(call_number number, const agent_news& news);
   bool is_over() const { return turn_.phase() == turn_phase::done; }
   known_call* call_of(call_number number);
@@ -99,11 +103,15 @@ class agent {
   std::optional<operation_id> model_call_;
   std::unique_ptr<model_stream> stream_;
   model_usage answer_usage_; ///< usage of the answer that is stored next
+  model_usage cut_usage_;    ///< of the calls that were cut: the turn hears no end of them
 
   // Text is sent one piece at a time, so a slow store makes the pieces larger and never builds up a queue.
   std::string unsaid_;
   std::uint64_t unsaid_offset_ = 0;
   bool is_saying_ = false;
+  std::string unthought_; ///< thinking that was not sent yet, in the same way
+  std::uint64_t unthought_offset_ = 0;
+  bool is_thinking_ = false;
   std::optional<turn_effects::end> end_; ///< waits only for text that is being sent, and for streams that are closing
   std::size_t closing_ = 0;
   std::function<void(std::function<void()>)> post_;

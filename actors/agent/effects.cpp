@@ -52,14 +52,19 @@ void agent::ask_model(std::uint32_t number, conversation messages, const result<
 void agent::hang_up() {
   if (!stream_ || !model_call_) return;
   ++closing_;
-  auto closed = back([this, id = *model_call_] {
-    port_.close_model_call(id, fault{"error", "the stream was closed", {}}, {});
+  // Known only after the line is cut; `closed` comes back through the loop, so it runs later.
+  const auto used = std::make_shared<model_usage>();
+  auto closed = back([this, id = *model_call_, used] {
+    port_.close_model_call(id, fault{"error", "the stream was closed", {}}, *used);
     --closing_;
     end_if_nothing_is_left();
   });
   const auto stream = std::exchange(stream_, nullptr);
   model_call_.reset();
   stream->hang_up(std::move(closed));
+  *used = stream->used();
+  cut_usage_ += *used;
+  answer_usage_ = *used;
 }
 
 bool agent::perform(turn_effects::hang_up&) {
@@ -150,8 +155,31 @@ void agent::say_what_waits() {
                  }));
 }
 
+bool agent::perform(turn_effects::say_thinking& e) {
+  if (unthought_.empty()) unthought_offset_ = e.offset;
+  unthought_ += e.text;
+  think_what_waits();
+  return false;
+}
+
+void agent::think_what_waits() {
+  if (is_thinking_ || unthought_.empty()) return;
+  is_thinking_ = true;
+  port_.say_thinking(unthought_offset_, std::exchange(unthought_, {}), back([this] {
+                       is_thinking_ = false;
+                       think_what_waits();
+                       end_if_nothing_is_left();
+                     }));
+}
+
+bool agent::perform(turn_effects::say_model_note& e) {
+  port_.say_model_note(e.what);
+  return false;
+}
+
 bool agent::perform(turn_effects::say_call_started& e) { return say(e.number, e); }
 bool agent::perform(turn_effects::say_call_timed_out& e) { return say(e.number, e); }
+bool agent::perform(turn_effects::say_call_progress& e) { return say(e.number, e); }
 bool agent::perform(turn_effects::say_result& e) { return say(e.number, e); }
 
 bool agent::say(call_number number, const agent_news& news) {
@@ -162,11 +190,13 @@ bool agent::say(call_number number, const agent_news& news) {
 
 bool agent::perform(turn_effects::end& e) {
   end_ = e;
+  end_->usage += cut_usage_;
   return false;
 }
 
 void agent::end_if_nothing_is_left() {
-  if (!end_ || is_saying_ || !unsaid_.empty() || closing_ > 0 || is_held_up_ || !waiting_.empty()) return;
+  if (!end_ || is_saying_ || !unsaid_.empty() || is_thinking_ || !unthought_.empty()) return;
+  if (closing_ > 0 || is_held_up_ || !waiting_.empty()) return;
   const auto how = *std::exchange(end_, std::nullopt);
   port_.end(how, turn_.tool_calls(), back([this] { loop_.over(); }));
 }

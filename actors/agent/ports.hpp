@@ -22,6 +22,8 @@ class model_stream {
   virtual ~model_stream() = default;
   /// After this returns, no event is delivered; `closed` is called when the connection is gone.
   virtual void hang_up(std::function<void()> closed) = 0;
+  /// After `hang_up`: the tokens that the cut call has used, partly estimated.
+  virtual model_usage used() const { return {}; }
 };
 
 /// The end of a tool's work, as the model will see it unless the call was stopped before.
@@ -29,6 +31,8 @@ struct work_end {
   bool ok = true;
   std::string result;     ///< JSON text
   bool cancelled = false; ///< the work itself was cancelled, not the call; then `ok` is false
+  model_usage used{};     ///< by a sub-agent, with those below it
+  bool closed = false;    ///< the call has ended with this result already, in the ledger
 };
 
 /// The work of a running call.
@@ -42,8 +46,8 @@ class tool_work {
 };
 
 /// Events of a call for the watchers.
-using agent_news =
-    std::variant<turn_effects::say_call_started, turn_effects::say_call_timed_out, turn_effects::say_result>;
+using agent_news = std::variant<turn_effects::say_call_started, turn_effects::say_call_timed_out,
+                                turn_effects::say_call_progress, turn_effects::say_result>;
 
 class agent_port {
  public:
@@ -73,6 +77,12 @@ class agent_port {
   virtual void say(const operation_id& call, const tool_call& what, const agent_news& news) = 0;
   /// Calls `done` when the text has been sent; until then the agent collects further text.
   virtual void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) = 0;
+  /// As `say_text`, for what the model thinks aloud.
+  virtual void say_thinking(std::uint64_t /*offset*/, const std::string& /*text*/, std::function<void()> done) {
+    done();
+  }
+  /// What happens instead of an answer: a wait, another try, another model.
+  virtual void say_model_note(const model_note& /*what*/) {}
   /// Reports that the agent's own work is over and everything sent before is complete.
   virtual void end(const turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) = 0;
 };

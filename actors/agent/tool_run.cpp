@@ -21,6 +21,7 @@ void tool_run::go(bool may_begin) {
 
 /// Reports how the work ended; the result that stands comes back and goes up.
 void tool_run::close(const work_end& how) {
+  if (how.closed) return it_.over({it_.what.call, it_.what.name, how.ok, how.cancelled, how.result});
   it_.port->close_call(
       it_.call, {it_.what.call, it_.what.name, how.ok, how.cancelled, how.result},
       [this, post = it_.post](const tool_result& stands) { post([this, stands] { it_.over(stands); }); });

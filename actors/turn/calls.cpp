@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "actors/turn/turn.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::actors {
 
@@ -26,13 +27,12 @@ void turn::take_calls(boot_time now) {
     const std::string tool = slots_.back().what.name;
     close_calls(abort_reason::error, now);
     finish(abort_reason::error,
-           fault{too_many ? "too_many_calls" : "repeated_calls",
-                 too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
-                                std::to_string(limits_.calls_per_answer) + " are allowed"
-                          : "the model made the same call of " + tool + " with the same input " +
-                                std::to_string(limits_.repeats) + " times within its last " +
-                                std::to_string(limits_.repeats_within) + " calls; the turn was ended",
-                 {}});
+           failure_of(too_many ? failure_code::too_many_calls : failure_code::repetition,
+                      too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
+                                     std::to_string(limits_.calls_per_answer) + " are allowed"
+                               : "the model made the same call of " + tool + " with the same input " +
+                                     std::to_string(limits_.repeats) + " times within its last " +
+                                     std::to_string(limits_.repeats_within) + " calls; the turn was ended"));
     return;
   }
   tool_calls_ += slots_.size();
@@ -88,6 +88,7 @@ void turn::start_what_may_start(boot_time now) {
       s.state = call_state::running;
       s.lives = true;
       s.started = now;
+      if (limits_.progress.count() > 0) s.progress = now + limits_.progress;
       if (s.traits.timeout.count() > 0) s.deadline = now + s.traits.timeout;
       out_.push_back(run_tool{number_of(s)});
       out_.push_back(say_call_started{number_of(s)});
@@ -179,6 +180,10 @@ std::vector<turn_effect> turn::human_decided(call_number number, bool approved, 
 void turn::call_waits(call_number number, bool for_human, boot_time now) {
   call_slot* const s = slot_of(number);
   if (!s || s->state != call_state::running || phase_ == turn_phase::done) return;
+  if (for_human)
+    s->progress.reset();
+  else if (!s->progress && limits_.progress.count() > 0)
+    s->progress = now + limits_.progress;
   if (for_human && s->deadline) {
     s->left = std::max(*s->deadline - now, std::chrono::nanoseconds{0});
     s->deadline.reset();
@@ -192,6 +197,10 @@ std::vector<turn_effect> turn::tick(boot_time now) {
   for (auto& s : stragglers_)
     if (s.deadline && *s.deadline <= now) s.deadline.reset();
   for (auto& s : slots_) {
+    if (s.state == call_state::running && s.progress && *s.progress <= now) {
+      out_.push_back(say_call_progress{number_of(s), std::chrono::duration_cast<milliseconds>(now - *s.started)});
+      while (*s.progress <= now) s.progress = *s.progress + limits_.progress;
+    }
     if (!s.lives || !s.deadline || *s.deadline > now) continue;
     if (s.state == call_state::running) {
       out_.push_back(say_call_timed_out{number_of(s), s.traits.timeout});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "protocol/failure_code.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::actors {
@@ -46,10 +47,9 @@ void turn::ask(boot_time now) {
   (void)now;
   if (asked_ >= limits_.model_calls) {
     finish(abort_reason::error,
-           fault{"budget_exhausted",
-                 "the turn asked its model " + std::to_string(asked_) +
-                     " times and was still not done; raise the agent's budget, or say more exactly what is wanted",
-                 {}});
+           failure_of(failure_code::budget, "the turn asked its model " + std::to_string(asked_) +
+                                                " times and was still not done; raise the agent's budget, or say more "
+                                                "exactly what is wanted"));
     return;
   }
   answer_ = {};
@@ -69,32 +69,48 @@ std::vector<turn_effect> turn::model_said(std::uint32_t number, model_event what
     if (answer_.text.size() > limits_.answer_bytes) {
       out_.push_back(hang_up{asked_});
       keep_partial_answer(now);
-      finish(abort_reason::error, fault{"answer_too_large",
-                                        "the model's answer grew beyond " + std::to_string(limits_.answer_bytes) +
-                                            " bytes and was cut; ask for less at a time",
-                                        {}});
+      finish(abort_reason::error, failure_of(failure_code::answer_too_large,
+                                             "the model's answer grew beyond " + std::to_string(limits_.answer_bytes) +
+                                                 " bytes and was cut; ask for less at a time"));
     }
+  } else if (auto* thinking = std::get_if<model_events::thinking>(&what)) {
+    move_to(turn_phase::streaming);
+    out_.push_back(say_thinking{thought_points_, thinking->delta});
+    thought_points_ += code_points(thinking->delta);
+  } else if (auto* thought = std::get_if<model_events::thought>(&what)) {
+    answer_.thinking.push_back(std::move(thought->what));
   } else if (auto* call = std::get_if<model_events::call>(&what)) {
     answer_.calls.push_back(std::move(call->what));
   } else if (auto* end = std::get_if<model_events::finished>(&what)) {
-    usage_.input_tokens += end->usage.input_tokens;
-    usage_.output_tokens += end->usage.output_tokens;
-    usage_.cached_input_tokens += end->usage.cached_input_tokens;
+    usage_ += end->usage;
     if (!answer_.calls.empty()) {
       take_calls(now);
     } else {
       move_to(turn_phase::streaming);
       if (!answer_.text.empty()) out_.push_back(store_answer{answer_, first_});
+      stop_ = end->why;
       finish({}, {});
     }
   } else if (auto* failed = std::get_if<model_events::failed>(&what)) {
-    usage_.input_tokens += failed->usage.input_tokens;
-    usage_.output_tokens += failed->usage.output_tokens;
-    usage_.cached_input_tokens += failed->usage.cached_input_tokens;
+    usage_ += failed->usage;
     keep_partial_answer(now);
     finish(abort_reason::error, std::move(failed->why));
+  } else if (auto* queued = std::get_if<model_events::queued>(&what)) {
+    hear_note(std::move(*queued));
+  } else if (auto* admitted = std::get_if<model_events::admitted>(&what)) {
+    hear_note(std::move(*admitted));
+  } else if (auto* fell_back = std::get_if<model_events::fell_back>(&what)) {
+    hear_note(std::move(*fell_back));
+  } else if (auto* retrying = std::get_if<model_events::retrying>(&what)) {
+    hear_note(std::move(*retrying));
   }
   return take();
+}
+
+/// Another attempt thinks anew: what the failed one thought is not sent back.
+void turn::hear_note(model_note what) {
+  answer_.thinking.clear();
+  out_.push_back(say_model_note{std::move(what)});
 }
 
 std::vector<turn_effect> turn::stop(abort_reason why, boot_time now) {
@@ -132,14 +148,16 @@ void turn::keep_partial_answer(boot_time now) {
 
 void turn::finish(std::optional<abort_reason> aborted, std::optional<fault> error) {
   phase_ = turn_phase::done;
-  out_.push_back(end{aborted, std::move(error), text_, usage_});
+  out_.push_back(end{aborted, std::move(error), text_, usage_, stop_});
 }
 
 std::optional<boot_time> turn::next_tick() const {
   std::optional<boot_time> next;
   if (phase_ == turn_phase::done) return next;
-  for (const auto& s : slots_)
+  for (const auto& s : slots_) {
     if (s.lives && s.deadline && (!next || *s.deadline < *next)) next = s.deadline;
+    if (s.state == call_state::running && s.progress && (!next || *s.progress < *next)) next = s.progress;
+  }
   for (const auto& s : stragglers_)
     if (s.deadline && (!next || *s.deadline < *next)) next = s.deadline;
   return next;

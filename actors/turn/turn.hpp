@@ -44,6 +44,7 @@ struct turn_limits {
   std::size_t repeats = 5;           ///< this many repeats of the same call …
   std::size_t repeats_within = 12;   ///< … within this many of the newest calls end the turn
   milliseconds end_patience{12'000}; ///< how long to wait for the end of a call that has its result
+  milliseconds progress{5'000};      ///< a running call says so after this long, and each time after it
 };
 
 /// Separates the texts of two answers of one turn, in the published text and in the whole text.
@@ -61,6 +62,10 @@ enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, paren
 
 /// The number of a call within its turn: 1, 2, 3 …
 using call_number = std::uint32_t;
+
+/// What a model's client reports besides the answer.
+using model_note =
+    std::variant<model_events::queued, model_events::admitted, model_events::fell_back, model_events::retrying>;
 
 namespace turn_effects {
 /// Register the model call and ask the model. Its events come back with this number.
@@ -99,12 +104,25 @@ struct say_text {
   std::uint64_t offset = 0; ///< in code points, from the beginning of the turn
   std::string text;
 };
+/// Not part of the answer's text; has offsets of its own.
+struct say_thinking {
+  std::uint64_t offset = 0; ///< in code points, from the beginning of the turn's thinking
+  std::string text;
+};
+struct say_model_note {
+  model_note what;
+};
 struct say_call_started {
   call_number number = 0;
 };
 struct say_call_timed_out {
   call_number number = 0;
   milliseconds limit{0};
+};
+/// The call still runs.
+struct say_call_progress {
+  call_number number = 0;
+  milliseconds elapsed{0};
 };
 struct say_result {
   call_number number = 0;
@@ -117,13 +135,16 @@ struct end {
   std::optional<fault> error;          ///< with abort_reason::error
   std::string text;
   model_usage usage;
+  model_events::stop why = model_events::stop::end; ///< if it completed: how its last answer ended
 };
 } // namespace turn_effects
 
-using turn_effect = std::variant<turn_effects::ask_model, turn_effects::hang_up, turn_effects::store_answer,
-                                 turn_effects::store_result, turn_effects::run_tool, turn_effects::ask_human,
-                                 turn_effects::stop_tool, turn_effects::say_text, turn_effects::say_call_started,
-                                 turn_effects::say_call_timed_out, turn_effects::say_result, turn_effects::end>;
+using turn_effect =
+    std::variant<turn_effects::ask_model, turn_effects::hang_up, turn_effects::store_answer, turn_effects::store_result,
+                 turn_effects::run_tool, turn_effects::ask_human, turn_effects::stop_tool, turn_effects::say_text,
+                 turn_effects::say_thinking, turn_effects::say_model_note, turn_effects::say_call_started,
+                 turn_effects::say_call_timed_out, turn_effects::say_call_progress, turn_effects::say_result,
+                 turn_effects::end>;
 
 /// One thread.
 class turn {
@@ -178,7 +199,8 @@ class turn {
     bool lives = false; ///< it was started and has not ended, with or without a result
     std::optional<tool_result> result;
     std::optional<boot_time> started, ended;
-    std::optional<boot_time> deadline;            ///< its own; after a stop, that of others' wait for its end
+    std::optional<boot_time> progress; ///< when it next says that it still runs; none while it waits for a human
+    std::optional<boot_time> deadline; ///< its own; after a stop, that of others' wait for its end
     std::optional<std::chrono::nanoseconds> left; ///< remaining time, while the call waits for a human
   };
   /// A call of an earlier answer that has its result and still runs.
@@ -200,6 +222,7 @@ class turn {
   void answer(call_slot& s, tool_result what, call_state as, boot_time now);
   void after_answers(boot_time now);
   bool repeats(const tool_call& c);
+  void hear_note(model_note what);
   void keep_partial_answer(boot_time now);
   void close_calls(abort_reason why, boot_time now);
   void finish(std::optional<abort_reason> aborted, std::optional<fault> error);
@@ -221,6 +244,8 @@ class turn {
   std::uint64_t tool_calls_ = 0;
   std::string text_; ///< of all answers of this turn
   std::uint64_t code_points_ = 0;
+  std::uint64_t thought_points_ = 0; ///< code points of all thinking
+  model_events::stop stop_ = model_events::stop::end;
   model_usage usage_;
   std::vector<turn_effect> out_;
 };

@@ -7,6 +7,7 @@
 
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/stop_names.hpp"
+#include "controller/commands/command.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -51,6 +52,29 @@ std::string one_line(const std::string& said) {
   return line.substr(0, end) + "\xE2\x80\xA6";
 }
 
+commands::acknowledge_stop::told told_of(const stop_said& stop, stop_telling what, const std::string& text) {
+  commands::acknowledge_stop::told made;
+  const bool in_words = !text.empty();
+  if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
+    auto& m = made.words.emplace();
+    m.id = message_id::fresh();
+    m.scope = stop.scope;
+    m.role = records::message_role::assistant;
+    m.text = text;
+  }
+  auto& e = made.event;
+  e.type = "acknowledgement";
+  e.scope = stop.scope;
+  e.cancel = stop.cancel;
+  nlohmann::ordered_json data = {{"message", stop.message.text()},
+                                 {"cancel", stop.cancel.text()},
+                                 {"text", in_words ? nlohmann::ordered_json(text) : nlohmann::ordered_json()},
+                                 {"reaction", in_words ? nlohmann::ordered_json() : nlohmann::ordered_json(reaction)}};
+  if (const std::string state = name_of(what); !state.empty()) data["state"] = state;
+  e.data = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return made;
+}
+
 } // namespace
 
 /// A model request, until the model answers, fails, or runs out of time.
@@ -92,11 +116,11 @@ void acknowledger::acknowledge(stop_said what) {
 }
 
 void acknowledger::begin(const story_ref& s, bool asks) {
-  parts_->core.ask([self = shared_from_this(), s, asks](ledger& l, moment now) -> std::function<void()> {
+  parts_->core.ask([self = shared_from_this(), s, asks](const ledger& l, moment now) -> std::function<void()> {
     s->began = now.boot;
     if (self->open_count_ >= most_open) {
-      self->tell(l, now, *s, stop_telling::reaction, {});
-      l.actors()->acknowledged(s->what.message);
+      self->parts_->core.execute(
+          {commands::acknowledge_stop{s->what.message, {told_of(s->what, stop_telling::reaction, {})}, true}, {}});
       return [] {};
     }
     ++self->open_count_;
@@ -118,6 +142,8 @@ void acknowledger::ask_model(const story_ref& s) {
   auto settings = *model;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
   settings.retries = 0;
+  settings.answer = {};                     // a sentence: no thinking, no schema
+  settings.concurrency = settings.rate = 0; // it does not queue behind the work that it stops
   settings.connect_timeout = settings.first_event_timeout = settings.idle_timeout = settings.whole_timeout = patience;
   auto a = std::make_shared<asked>();
   a->whose = s;
@@ -162,7 +188,7 @@ void acknowledger::finish(const std::shared_ptr<asked>& a, std::string text) {
 }
 
 void acknowledger::change(const story_ref& s, std::function<void(stop_story&)> how) {
-  parts_->core.ask([self = shared_from_this(), s, how = std::move(how)](ledger& l, moment now) {
+  parts_->core.ask([self = shared_from_this(), s, how = std::move(how)](const ledger& l, moment now) {
     how(s->story);
     self->advance(s, l, now);
     return std::function<void()>([] {});
@@ -175,9 +201,9 @@ void acknowledger::settled(const cancel_id& cancel) {
   for (const auto& s : found->second) change(s, [](stop_story&) {});
 }
 
-void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
+void acknowledger::advance(const story_ref& s, const ledger& l, moment now) {
   if (s->story.is_over()) return;
-  if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, l, now);
+  if (const auto view = l.view_cancel(s->what.cancel, now)) return advance(s, *view, now);
   // It settled long ago or in an earlier life: the store has the result.
   parts_->priority_reads->run([self = shared_from_this(), s](store_reader& store) {
     const auto row = store.cancel(s->what.cancel);
@@ -186,19 +212,20 @@ void acknowledger::advance(const story_ref& s, ledger& l, moment now) {
     view.record.status = cancel_status::settled;
     const auto count = [&](receipt r) { return view.record.report.receipts[static_cast<std::size_t>(r)]; };
     view.proven = row && *row && count(receipt::unconfirmed) + count(receipt::declared) == 0;
-    self->parts_->core.ask([self, s, view](ledger& ledger, moment at) -> std::function<void()> {
-      self->advance(s, view, ledger, at);
+    self->parts_->core.ask([self, s, view](const ledger&, moment at) -> std::function<void()> {
+      self->advance(s, view, at);
       return [] {};
     });
   });
 }
 
-void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& l, moment now) {
+void acknowledger::advance(const story_ref& s, const cancel_view& view, moment now) {
   if (s->story.is_over()) return;
   if (view.record.status == cancel_status::settled) s->story.settled(view.proven);
   const auto stuck = stuck_in(view, now.boot - s->began > kill_bound,
                               s->is_from_before ? workers_are::coming_back : workers_are::known);
   if (!stuck.empty()) s->story.stuck();
+  commands::acknowledge_stop news{s->what.message, {}, false};
   bool is_told_later = false;
   while (const auto next = s->story.next()) {
     switch (*next) {
@@ -212,18 +239,20 @@ void acknowledger::advance(const story_ref& s, const cancel_view& view, ledger& 
       break;
     }
     case stop_telling::words:
-      tell(l, now, *s, *next, s->story.words());
+      news.all.push_back(told_of(s->what, *next, s->story.words()));
       break;
     case stop_telling::reaction:
-      tell(l, now, *s, *next, s->what.modality == modality::voice ? phrase : "");
+      news.all.push_back(told_of(s->what, *next, s->what.modality == modality::voice ? phrase : ""));
       break;
     case stop_telling::stopping:
     case stop_telling::stopped:
-      tell(l, now, *s, *next, own_words(*next, {}, 0));
+      news.all.push_back(told_of(s->what, *next, own_words(*next, {}, 0)));
       break;
     }
   }
-  if (s->story.is_over() && !is_told_later) close(s, l);
+  news.is_last = s->story.is_over() && !is_told_later;
+  if (news.is_last) close(s);
+  if (news.is_last || !news.all.empty()) parts_->core.execute({std::move(news), {}});
 }
 
 /// If several stops in one place joined each other, the first one reports the unknown outcomes.
@@ -238,7 +267,7 @@ bool acknowledger::speaks(const open_story& s) const {
 /// Checks again later, since nothing notifies us that an expected event does not happen.
 void acknowledger::look_again(const story_ref& s) {
   parts_->priority_reads->run_after(look_every, [self = shared_from_this(), s](store_reader&) {
-    self->parts_->core.ask([self, s](ledger& l, moment now) -> std::function<void()> {
+    self->parts_->core.ask([self, s](const ledger& l, moment now) -> std::function<void()> {
       self->advance(s, l, now);
       const bool goes_on = !s->story.is_over();
       return [self, s, goes_on] {
@@ -255,44 +284,22 @@ void acknowledger::tell_own(const story_ref& s, stop_telling what, std::vector<s
       [self = shared_from_this(), s, what, stuck = std::move(stuck), total](store_reader& store) {
         auto text = own_words(
             what, what == stop_telling::unproven ? named(stuck, store) : not_known_of(s->what.cancel, store), total);
-        self->parts_->core.ask([self, s, what, text = std::move(text)](ledger& l, moment now) -> std::function<void()> {
+        self->parts_->core.ask([self, s, what, text = std::move(text)](const ledger&, moment) -> std::function<void()> {
           const bool is_last = what == stop_telling::unconfirmed;
-          if (is_last || !s->story.is_over()) self->tell(l, now, *s, what, text); // otherwise it settled meanwhile
-          if (is_last) self->close(s, l);
+          if (!is_last && s->story.is_over()) return [] {}; // it settled meanwhile
+          if (is_last) self->close(s);
+          self->parts_->core.execute(
+              {commands::acknowledge_stop{s->what.message, {told_of(s->what, what, text)}, is_last}, {}});
           return [] {};
         });
       });
 }
 
-void acknowledger::close(const story_ref& s, ledger& l) {
-  l.actors()->acknowledged(s->what.message);
+void acknowledger::close(const story_ref& s) {
   const auto found = open_.find(s->what.cancel);
   if (found == open_.end()) return;
   open_count_ -= std::erase(found->second, s);
   if (found->second.empty()) open_.erase(found);
-}
-
-void acknowledger::tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text) {
-  const bool in_words = !text.empty();
-  if (what == stop_telling::words || (what == stop_telling::reaction && in_words)) {
-    records::message_record m;
-    m.id = message_id::fresh();
-    m.scope = s.what.scope;
-    m.role = records::message_role::assistant;
-    m.text = text;
-    l.actors()->add_message(std::move(m), now);
-  }
-  records::event_record e;
-  e.type = "acknowledgement";
-  e.scope = s.what.scope;
-  e.cancel = s.what.cancel;
-  nlohmann::ordered_json data = {{"message", s.what.message.text()},
-                                 {"cancel", s.what.cancel.text()},
-                                 {"text", in_words ? nlohmann::ordered_json(text) : nlohmann::ordered_json()},
-                                 {"reaction", in_words ? nlohmann::ordered_json() : nlohmann::ordered_json(reaction)}};
-  if (const std::string state = name_of(what); !state.empty()) data["state"] = state;
-  e.data = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  l.add_event(std::move(e), now);
 }
 
 void acknowledger::make_up_for(const std::vector<records::message_record>& left, store_reader& store) {

@@ -55,13 +55,12 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   void ask_model(const story_ref& s);
   void finish(const std::shared_ptr<asked>& a, std::string text);
   void change(const story_ref& s, std::function<void(stop_story&)> how);
-  void advance(const story_ref& s, ledger& l, moment now);
-  void advance(const story_ref& s, const cancel_view& view, ledger& l, moment now);
+  void advance(const story_ref& s, const ledger& l, moment now);
+  void advance(const story_ref& s, const cancel_view& view, moment now);
   bool speaks(const open_story& s) const;
   void look_again(const story_ref& s);
   void tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck, std::uint64_t total);
-  void tell(ledger& l, moment now, const open_story& s, stop_telling what, const std::string& text);
-  void close(const story_ref& s, ledger& l);
+  void close(const story_ref& s);
 
   std::shared_ptr<agent_runtime> parts_;
   std::atomic<int> asking_{0};

@@ -51,6 +51,8 @@ struct agent_runtime {
   std::shared_ptr<mcp_host> mcp;
   std::shared_ptr<path_lanes> paths = std::make_shared<path_lanes>();
   std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+  /// Shows an event to the watchers of this moment, without storing it; nullptr: there are none.
+  std::function<void(const records::event_record&)> tell_live;
   std::shared_ptr<const json_result_texts> texts = std::make_shared<json_result_texts>();
 
   /// The caller that quell uses to act for `owner`.

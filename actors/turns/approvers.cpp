@@ -14,8 +14,9 @@ bool is_named(const chat_options& manners, const std::string& entry) {
 
 } // namespace
 
-std::optional<fault> why_not_decide(const chat_options& manners, const chat_approver& who,
+std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
                                     const records::operation_record& call) {
+  const auto manners = options_in(everywhere, call.scope);
   if (!call.scope.is_at_or_below(who.place))
     return fault{"operation_not_found", "nothing of that id waits for approval here", {}};
   const auto service = who.place.text().substr(0, who.place.text().find('/'));
@@ -24,7 +25,7 @@ std::optional<fault> why_not_decide(const chat_options& manners, const chat_appr
   if (!is_named(manners, service + ":" + who.account) && !is_named(manners, service + ":*"))
     return fault{"forbidden",
                  "you are no approver; whoever runs quelld may add \"" + service + ":" + who.account +
-                     "\" to [chat] approvers, or decide with `quell approve` and `quell deny`",
+                     "\" to approvers ([chat] or [[place]]), or decide with `quell approve` and `quell deny`",
                  {}};
   if (!manners.approve_own && (call.owner.id == who.id || call.owner.id == who.account))
     return fault{"forbidden", "it is your own request; somebody else must decide ([chat] approve_own)", {}};

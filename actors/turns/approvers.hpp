@@ -15,9 +15,9 @@ struct chat_approver {
   std::string id, account; ///< as in `integrations::chat::person`
 };
 
-/// The reason why this person must not decide about `call`; nullopt: they may. Faults: `operation_not_found` (it waits
-/// in another place), `forbidden`.
-std::optional<fault> why_not_decide(const chat_options& manners, const chat_approver& who,
+/// The reason why this person must not decide about `call`, by the settings of the call's own place; nullopt: they may.
+/// Faults: `operation_not_found` (it waits in another place), `forbidden`.
+std::optional<fault> why_not_decide(const chat_options& everywhere, const chat_approver& who,
                                     const records::operation_record& call);
 
 /// Whether `[chat] approvers` names this token, as `token:<id>`.

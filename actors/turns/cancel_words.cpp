@@ -1,11 +1,12 @@
-// Reads a message word by word. After each word two states are possible: the cancel word can still come (all words so
-// far were lead-ins), or it has come (all words since can follow it). If neither holds, the message is not a cancel.
+// Reads a message word by word. After each word two states are possible: a cancel word must still come (all words since
+// the last one are lead-ins), or it has come (all words since can follow it). If neither holds, the message is not a
+// cancel.
 #include "actors/turns/cancel_words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <clocale>
-#include <cwctype>
+
+#include <utf8proc.h>
 
 namespace quell::controller::chat {
 
@@ -35,53 +36,86 @@ code_point first_of(std::string_view text) {
   return {value, length};
 }
 
-/// Simple case mapping of all scripts, independent of the process's locale.
-char32_t lower(char32_t c) {
-  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
-  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  return unicode ? static_cast<char32_t>(towlower_l(static_cast<wint_t>(c), unicode)) : c;
+/// Appends `c` as letters that compare equal whatever their case and composition: "É" is "e" and an accent, both final
+/// and other sigmas are one letter. Marks that nobody sees (zero width, direction, variation) add nothing.
+void append_folded(std::u32string& word, char32_t c) {
+  if (c < 0x80) {
+    word += c >= 'A' && c <= 'Z' ? c + 32 : c;
+    return;
+  }
+  std::array<utf8proc_int32_t, 24> letters{}; // Unicode needs 18 at most
+  int last_class = 0;
+  const auto how = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), letters.data(),
+                                             static_cast<utf8proc_ssize_t>(letters.size()), how, &last_class);
+  if (count < 0) {
+    word += c; // not a character: no known word contains it
+    return;
+  }
+  for (utf8proc_ssize_t i = 0; i < std::min<utf8proc_ssize_t>(count, std::ssize(letters)); ++i)
+    word += static_cast<char32_t>(letters[static_cast<std::size_t>(i)]);
+}
+
+/// Several accents of one letter compare equal in any order.
+void order_accents(std::u32string& word) {
+  const auto rank = [](char32_t c) { return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class; };
+  for (auto at = word.begin(); at != word.end();) {
+    if (rank(*at) == 0) {
+      ++at;
+      continue;
+    }
+    const auto end = std::find_if(at, word.end(), [&](char32_t c) { return rank(c) == 0; });
+    std::stable_sort(at, end, [&](char32_t a, char32_t b) { return rank(a) < rank(b); });
+    at = end;
+  }
 }
 
 bool is_blank(char32_t c) {
   return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
-bool is_comma(char32_t c) { return c == ',' || c == 0x3001 || c == 0xFF0C; }
-bool is_final_mark(char32_t c) { return c == '.' || c == '!' || c == '?' || c == 0x3002 || c == 0xFF01 || c == 0xFF1F; }
+/// Between words: commas, and the ends of sentences ("No. Stop!").
+bool is_separator(char32_t c) {
+  return is_blank(c) || c == ',' || c == 0x3001 || c == 0xFF0C || c == '.' || c == '!' || c == '?' || c == 0x2026 ||
+         c == 0x3002 || c == 0xFF01 || c == 0xFF1F || c == 0x203C || c == 0x2049 || c == 0xBF || c == 0xA1;
+}
+/// A sign is a word even without blanks around it: "stop🛑🛑".
+bool is_stop_sign(char32_t c) { return c == 0x1F6D1 || c == 0x23F9; }
 
 /// Reads a text one word at a time.
 class word_reader {
  public:
   explicit word_reader(std::string_view text) : left_(text) {
-    while (!left_.empty() && is_blank(first_of(left_).value)) skip();
+    while (!left_.empty() && (is_blank(first_of(left_).value) || is_unseen(first_of(left_).value))) skip();
   }
-  /// The next word in lower case; nullopt at the end of the text, or before final punctuation.
+  /// The next word, folded, and the separators after it; nullopt at the end of the text, or if it begins with a
+  /// separator other than a blank.
   std::optional<std::u32string> next() {
     std::u32string word;
     while (!left_.empty()) {
       const char32_t c = first_of(left_).value;
-      if (is_blank(c) || is_comma(c) || is_final_mark(c)) break;
-      if (word.size() == longest_word) break; // no known word is this long, so what follows cannot match either
-      word += lower(c);
+      if (is_separator(c)) break;
+      if (is_stop_sign(c) && !word.empty()) break;
+      if (word.size() >= longest_word) break; // no known word is this long, so what follows cannot match either
+      append_folded(word, c);
       skip();
+      if (is_stop_sign(c)) break;
     }
     if (word.empty()) return std::nullopt;
-    while (!left_.empty() && (is_blank(first_of(left_).value) || is_comma(first_of(left_).value))) skip();
+    while (!left_.empty() && (is_separator(first_of(left_).value) || is_unseen(first_of(left_).value))) skip();
+    order_accents(word);
     return word;
   }
-  /// True if only final punctuation and blanks are left.
-  bool is_over() const {
-    auto rest = left_;
-    while (!rest.empty()) {
-      const auto c = first_of(rest);
-      if (!is_final_mark(c.value) && !is_blank(c.value)) return false;
-      rest.remove_prefix(c.bytes);
-    }
-    return true;
-  }
+  bool is_over() const { return left_.empty(); }
 
  private:
   static constexpr std::size_t longest_word = 256;
+  static bool is_unseen(char32_t c) {
+    if (c < 0x80) return false;
+    std::u32string nothing;
+    append_folded(nothing, c);
+    return nothing.empty();
+  }
   void skip() { left_.remove_prefix(first_of(left_).bytes); }
   std::string_view left_;
 };
@@ -182,8 +216,8 @@ struct cancel_words::phrases {
 
 const vocabulary& built_in_words() {
   static const vocabulary english{
-      {"ok", "okay", "oh", "actually", "just", "please", "yeah", "hey"},
-      {"stop", "cancel", "never mind", "nevermind", "nvm", "forget it", "abort", "quit"},
+      {"ok", "okay", "oh", "actually", "just", "please", "yeah", "hey", "no", "wait"},
+      {"stop", "cancel", "never mind", "nevermind", "nvm", "forget it", "abort", "quit", "\U0001F6D1", "\u23F9"},
       {"it", "that", "this", "please", "now"},
   };
   return english;
@@ -208,6 +242,7 @@ cancel_words::cancel_words(const vocabulary& more, const std::vector<std::string
 
 cancel_words::~cancel_words() = default;
 cancel_words::cancel_words(cancel_words&&) noexcept = default;
+cancel_words& cancel_words::operator=(cancel_words&&) noexcept = default;
 
 std::optional<cancel_words::found> cancel_words::look(std::string_view text,
                                                       const std::vector<std::string>& bot_names) const {
@@ -219,28 +254,35 @@ std::optional<cancel_words::found> cancel_words::look(std::string_view text,
     for (const auto& p : all)
       if (ahead.starts_with(p.words)) mark(open.at(p.words.size()), p);
   };
+  const auto read_one = [&](const open_ways& here) {
+    const auto leads = [&](bool is_name) {
+      return [&here, is_name](open_ways& to, const phrase&) {
+        to.word_may_come = true;
+        to.names_bot = to.names_bot || is_name || here.names_bot;
+      };
+    };
+    const auto follows = [&](bool is_name) {
+      return [&here, is_name](open_ways& to, const phrase&) {
+        if (!to.has_come) to.has_come = here.has_come;
+        to.names_bot = to.names_bot || is_name || here.names_bot;
+      };
+    };
+    // After a cancel word another one can come: "stop. Please stop!"
+    follow(known_->lead_ins, leads(false));
+    follow(known_->names, leads(true));
+    follow(names, leads(true));
+    follow(known_->words, [&](open_ways& to, const phrase& p) {
+      if (!to.has_come) to.has_come = here.has_come ? here.has_come : &p;
+      to.names_bot = to.names_bot || here.names_bot;
+    });
+    if (!here.has_come) return;
+    follow(known_->followers, follows(false));
+    follow(known_->names, follows(true));
+    follow(names, follows(true));
+  };
   while (ahead.has_word()) {
     const open_ways here = open.at(0);
-    if (here.word_may_come) {
-      const auto leads = [&](bool is_name) {
-        return [&here, is_name](open_ways& to, const phrase&) {
-          to.word_may_come = true;
-          to.names_bot = to.names_bot || is_name || here.names_bot;
-        };
-      };
-      follow(known_->lead_ins, leads(false));
-      follow(known_->names, leads(true));
-      follow(names, leads(true));
-      follow(known_->words, [&](open_ways& to, const phrase& p) {
-        if (!to.has_come) to.has_come = &p;
-        to.names_bot = to.names_bot || here.names_bot;
-      });
-    }
-    if (here.has_come)
-      follow(known_->followers, [&](open_ways& to, const phrase&) {
-        if (!to.has_come) to.has_come = here.has_come;
-        to.names_bot = to.names_bot || here.names_bot;
-      });
+    if (here.any()) read_one(here);
     open.step();
     if (open.is_dead()) return std::nullopt;
     ahead.step();

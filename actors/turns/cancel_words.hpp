@@ -1,5 +1,5 @@
 // Decides whether a message is a cancel word, by a fixed rule and never by a model: lead-ins or the bot's name, then
-// one cancel word, then a few words that can follow it. Pure.
+// a cancel word, then a few words that can follow it or the bot's name; all of it can be repeated. Pure.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,12 @@
 
 namespace quell::controller::chat {
 
-/// Words can be phrases. Case-insensitive in every script.
+/// Words can be phrases. Case, composition of accents and invisible marks make no difference, in any script.
 struct vocabulary {
   std::vector<std::string> lead_ins;  ///< any number of them, in any order, before the cancel word
-  std::vector<std::string> words;     ///< exactly one; the blanks in "forget it" can be omitted
+  std::vector<std::string> words;     ///< at least one; the blanks in "forget it" can be omitted
   std::vector<std::string> followers; ///< any number, after the cancel word
+  friend bool operator==(const vocabulary&, const vocabulary&) = default;
 };
 
 /// English. A configuration adds to these words, so that "stop" stops everywhere.
@@ -27,6 +28,7 @@ class cancel_words {
   cancel_words(const vocabulary& more, const std::vector<std::string>& bot_names);
   ~cancel_words();
   cancel_words(cancel_words&&) noexcept;
+  cancel_words& operator=(cancel_words&&) noexcept;
 
   struct found {
     std::string word;

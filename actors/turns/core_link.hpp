@@ -9,14 +9,21 @@
 #include "actors/turns/endings.hpp"
 #include "controller/ledger.hpp"
 
+namespace quell::controller {
+class command_request;
+}
+
 namespace quell::controller::turns {
 
 /// Any thread.
 struct core_link {
-  /// Runs `what` on the controller's thread. The closure that it returns runs there, too, once everything that was done
-  /// and read is durable, and must only pass results on.
-  std::function<void(std::function<std::function<void()>(ledger&, moment)> what)> ask;
-  /// The same for an order that can accept a cancel, which is then fenced with it.
+  /// Gives the core a command (controller/commands/command.hpp). Its answer arrives on the controller's thread and must
+  /// only be passed on.
+  std::function<void(command_request&& what)> execute;
+  /// Runs a question on the controller's thread. The closure that it returns runs there, too, once everything that was
+  /// read is durable, and must only pass results on.
+  std::function<void(std::function<std::function<void()>(const ledger&, moment)> what)> ask;
+  /// The same for the judgement of a message, which can accept a cancel; that is then fenced with it.
   struct cancel_result {
     std::optional<cancel_id> fences;
     std::function<void(bool durable)> then;

@@ -3,6 +3,7 @@
 
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
 #include "controller/refused_with.hpp"
 #include "integrations/mcp/form.hpp"
 
@@ -16,31 +17,24 @@ constexpr std::chrono::milliseconds scheduler_look_interval{20};
 constexpr int most_scheduler_looks = 250; ///< 5 s for a call that waits for a human to get its agent again
 
 void decide_soon(const the_parts& parts, operation_id call, decision d, int tries, reply<outcome<operation_id>> done) {
-  parts->core.ask(
-      [parts, call, tries, d = std::move(d), done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        const auto agent = parts->who.agent_of_call(call); // the end of a denied call removes it from the registry
-        const auto seen = l.view(call, now);
-        if (!agent && seen && seen->hot.now == status::paused) { // after a restart: its agent is still being resumed
-          if (tries == 0)
-            return [done] {
-              done(refused_with("not_ready",
-                                "its turn is still being picked up after a restart; nothing was decided, try again"));
-            };
-          return [parts, call, tries, d, done] {
-            parts->background_reads->run_after(scheduler_look_interval, [parts, call, tries, d, done](store_reader&) {
-              decide_soon(parts, call, d, tries - 1, done);
-            });
-          };
-        }
-        const records::call_outcome denied{false, false, parts->texts->denied(d.reason)};
-        auto told = d;
-        told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
-        const auto decided = l.actors()->decide(call, told, denied, now);
-        return [decided, done, agent, call, d] {
-          if (decided && agent) agent->decide(call, d.approved, d.reason);
-          done(decided);
-        };
-      });
+  const auto agent = parts->who.agent_of_call(call); // the end of a denied call removes it from the registry
+  auto told = d;
+  told.told = approval_resolved(call, d.approved, d.by, d.reason).data;
+  parts->core.execute(
+      {commands::decide_call{call, std::move(told), {false, false, parts->texts->denied(d.reason)}, agent != nullptr},
+       [parts, call, d, tries, agent, done = std::move(done)](const std::optional<outcome<operation_id>>& decided) {
+         if (decided) {
+           if (*decided && agent) agent->decide(call, d.approved, d.reason);
+           return done(*decided);
+         }
+         // After a restart: its agent is still being resumed.
+         if (tries == 0)
+           return done(refused_with(
+               "not_ready", "its turn is still being picked up after a restart; nothing was decided, try again"));
+         parts->background_reads->run_after(scheduler_look_interval, [parts, call, tries, d, done](store_reader&) {
+           decide_soon(parts, call, d, tries - 1, done);
+         });
+       }});
 }
 
 } // namespace
@@ -65,16 +59,13 @@ void answer_question(const the_parts& parts, operation_id call, human_answer sai
     said.values = std::move(*filled);
   }
   said.told = approval_resolved(call, said.accepts, said.by, said.reason, said.question).data;
-  parts->core.ask([parts, call, said = std::move(said), answered = open->answered,
-                   done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    const auto decided = questions_of(l).answer(call, said, now);
-    const auto agent = parts->who.agent_of_call(call);
-    return [decided, done, agent, call, said, answered] {
-      if (decided && agent) agent->waits(call, false);
-      if (decided) answered(said);
-      done(decided);
-    };
-  });
+  parts->core.execute({commands::answer_question{call, said},
+                       [agent = parts->who.agent_of_call(call), call, said, answered = open->answered,
+                        done = std::move(done)](const outcome<operation_id>& decided) {
+                         if (decided && agent) agent->waits(call, false);
+                         if (decided) answered(said);
+                         done(decided);
+                       }});
 }
 
 /// A call that waits for a human has a row with its place and the author of the request.

@@ -64,7 +64,12 @@ std::vector<operation_id> open_turns(const std::vector<records::kept_message>& k
   for (const auto& m : kept) {
     if (m.message.discarded || !m.message.turn || !seen.insert(*m.message.turn).second) continue;
     const auto row = store.operation(*m.message.turn);
-    if (row && *row && !is_terminal((*row)->hot.now)) open.insert(*m.message.turn);
+    if (!row || !*row) continue;
+    if (!is_terminal((*row)->hot.now)) open.insert(*m.message.turn);
+    if (!(*row)->parent) continue;
+    const auto above = store.operation(*(*row)->parent);
+    if (above && *above && (*above)->kind == kind::exchange && !is_terminal((*above)->hot.now))
+      open.insert((*above)->id);
   }
   return {open.begin(), open.end()};
 }
@@ -76,12 +81,25 @@ history_facts facts_of(const std::vector<records::kept_message>& kept, const ope
     if (const auto newer = known.find(id); row && *row && newer != known.end()) (*row)->hot = newer->second;
     return row;
   };
+  // A turn that completed counts as cancelled if its voice exchange was: nobody heard the answer to its end. A lost
+  // connection takes nothing back.
+  const auto ending = [&](const records::operation_record& turn) {
+    auto e = ending_of(turn);
+    if (e.as != turn_ending::how::completed || !turn.parent) return e;
+    const auto above = row_of(*turn.parent);
+    if (!above || !*above || (*above)->kind != kind::exchange) return e;
+    const auto& stop = (*above)->hot.stop;
+    if (stop && stop->cause != stop_cause::cancel) return e;
+    if (ending_of(**above).as == turn_ending::how::cancelled)
+      return turn_ending{turn_ending::how::cancelled, "unheard"};
+    return e;
+  };
   history_facts facts;
   for (const auto& m : kept) {
     if (m.message.discarded || !m.message.turn) continue;
     const auto& turn = *m.message.turn;
     if (turn != own && !facts.turns.contains(turn))
-      if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending_of(**row));
+      if (const auto row = row_of(turn); row && *row) facts.turns.emplace(turn, ending(**row));
     if (m.message.role != records::message_role::tool) continue;
     for (const auto& call : m.calls) {
       if (!call.outcome || call.outcome->ok) continue;

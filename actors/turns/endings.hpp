@@ -18,8 +18,9 @@ struct turn_ending {
 };
 
 struct history_facts {
-  std::map<operation_id, turn_ending> turns; ///< a turn that is missing here completed
-  std::set<operation_id> unknown;            ///< calls that have possibly had an effect
+  std::map<operation_id, turn_ending> turns;   ///< a turn that is missing here completed
+  std::set<operation_id> unknown;              ///< calls that have possibly had an effect
+  std::map<operation_id, std::string> printed; ///< by stopped calls of exec: JSON text, see printed.hpp
 };
 
 turn_ending ending_of(const records::operation_record& turn);

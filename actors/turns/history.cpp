@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "actors/turns/printed.hpp"
 #include "actors/turns/result_json.hpp"
 #include "protocol/note.hpp"
 
@@ -13,45 +14,42 @@ namespace {
 struct group {
   std::optional<operation_id> turn; ///< none: a stop message and its acknowledgement
   std::vector<const records::kept_message*> messages;
-  std::size_t bytes = 0;
 };
-
-std::size_t bytes_of(const records::kept_message& m) {
-  std::size_t bytes = m.message.text.size();
-  for (const auto& c : m.calls)
-    bytes += m.message.role == records::message_role::tool ? (c.outcome ? c.outcome->result.size() : 0)
-                                                           : c.name.size() + c.input.size();
-  return bytes;
-}
 
 std::vector<group> groups_of(const std::vector<records::kept_message>& kept, const operation_id& last) {
   std::vector<group> groups;
   for (const auto& m : kept) {
     if (m.message.discarded) continue;
     if (!m.message.turn && m.message.role == records::message_role::user) {
-      groups.push_back({std::nullopt, {&m}, bytes_of(m)});
+      groups.push_back({std::nullopt, {&m}});
       continue;
     }
     auto at = std::find_if(groups.rbegin(), groups.rend(), [&](const group& g) { return g.turn == m.message.turn; });
     if (at == groups.rend()) {
       // A group that does not begin with its user's message is the end of a turn whose beginning was not read.
       if (m.message.role != records::message_role::user) continue;
-      groups.push_back({m.message.turn, {}, 0});
+      groups.push_back({m.message.turn, {}});
       at = groups.rbegin();
     }
     at->messages.push_back(&m);
-    at->bytes += bytes_of(m);
   }
   const auto own = std::find_if(groups.begin(), groups.end(), [&](const group& g) { return g.turn == last; });
   if (own != groups.end()) groups.erase(std::next(own), groups.end());
   return groups;
 }
 
-tool_result result_of(const records::call_record& c, const history_facts& facts) {
+tool_result known_result(const records::call_record& c, const history_facts& facts) {
   if (!c.outcome) return {c.call, c.name, false, false, with_unknown_outcome(json_result_texts{}.interrupted())};
   const bool is_unknown = facts.unknown.contains(c.operation);
   return {c.call, c.name, c.outcome->ok, c.outcome->cancelled,
           is_unknown ? with_unknown_outcome(c.outcome->result) : c.outcome->result};
+}
+
+tool_result result_of(const records::call_record& c, const history_facts& facts) {
+  auto known = known_result(c, facts);
+  if (const auto at = facts.printed.find(c.operation); at != facts.printed.end())
+    known.result = with_printed(known.result, at->second);
+  return known;
 }
 
 /// The note after an earlier group: its ending, if that is not clear from its messages.
@@ -62,6 +60,13 @@ std::string note_behind(const group& g, const history_facts& facts) {
   const bool was_cut = last.role == records::message_role::assistant && last.interrupted;
   const auto known = facts.turns.find(*g.turn);
   return note_of(known == facts.turns.end() ? turn_ending{} : known->second, was_answered, was_cut);
+}
+
+/// The final answer of a turn whose exchange was cancelled. Calls before it stay: what they did, they did.
+bool is_unheard_answer(const records::kept_message& m, const group& g, const history_facts& facts) {
+  const auto known = g.turn ? facts.turns.find(*g.turn) : facts.turns.end();
+  return known != facts.turns.end() && known->second.as == turn_ending::how::cancelled && !known->second.why.empty() &&
+         m.calls.empty();
 }
 
 assistant_message answer_of(const records::kept_message& m) {
@@ -75,9 +80,7 @@ assistant_message answer_of(const records::kept_message& m) {
 void add_to(actors::turn_past& past, const records::kept_message& answer) {
   const auto& m = answer.message;
   if (!m.text.empty()) past.text += (past.text.empty() ? "" : std::string(actors::answer_separator)) + m.text;
-  past.usage.input_tokens += m.usage.input_tokens;
-  past.usage.output_tokens += m.usage.output_tokens;
-  past.usage.cached_input_tokens += m.usage.cached_input_tokens;
+  past.usage += m.usage;
   past.model_calls += 1;
   past.tool_calls += answer.calls.size();
 }
@@ -85,16 +88,15 @@ void add_to(actors::turn_past& past, const records::kept_message& answer) {
 } // namespace
 
 told_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
-                         const history_facts& facts, const history_limits& limits) {
-  auto groups = groups_of(kept, turn);
-  std::size_t bytes = 0;
-  auto first = groups.size();
-  while (first > 0 && (first == groups.size() || bytes + groups[first - 1].bytes <= limits.bytes))
-    bytes += groups[--first].bytes;
-
+                         const history_facts& facts, std::uint64_t gap_behind) {
+  const auto groups = groups_of(kept, turn);
   told_history told;
-  for (auto g = first; g < groups.size(); ++g) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
     const bool is_own = groups[g].turn == turn;
+    const auto begins_at = groups[g].messages.front()->message.seq;
+    if (gap_behind > 0 && begins_at > gap_behind && g > 0 && groups[g - 1].messages.front()->message.seq <= gap_behind)
+      told.messages.emplace_back(
+          user_message{note("Many messages of this conversation came here; they are left out.")});
     for (std::size_t i = 0; i < groups[g].messages.size(); ++i) {
       const auto& m = *groups[g].messages[i];
       switch (m.message.role) {
@@ -104,6 +106,7 @@ told_history history_for(const std::vector<records::kept_message>& kept, const o
         break;
       case records::message_role::assistant:
         if (is_own) add_to(told.past, m);
+        if (!is_own && is_unheard_answer(m, groups[g], facts)) break;
         told.messages.emplace_back(answer_of(m));
         break;
       case records::message_role::tool: {
@@ -139,6 +142,13 @@ void put_before_message(told_history& told, const std::string& context) {
       said->text = context + "\n\n" + said->text;
       return;
     }
+}
+
+void put_note_before_message(told_history& told, const std::string& note) {
+  if (note.empty()) return;
+  const auto own = std::find_if(told.messages.rbegin(), told.messages.rend(),
+                                [](const auto& entry) { return std::holds_alternative<user_message>(entry); });
+  if (own != told.messages.rend()) told.messages.insert(std::prev(own.base()), user_message{note});
 }
 
 } // namespace quell::controller::turns

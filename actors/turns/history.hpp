@@ -11,11 +11,6 @@
 
 namespace quell::controller::turns {
 
-struct history_limits {
-  std::uint32_t messages = 400; ///< read from the store
-  std::size_t bytes = 1 << 20;  ///< of texts, inputs and results sent to the model; older turns are left out
-};
-
 struct told_history {
   conversation messages; ///< oldest first; ends with the message of `turn`, or with its answer with calls
   // Results of the last answer of `turn`, if the conversation ends with that:
@@ -29,10 +24,13 @@ struct told_history {
 /// after `turn` and discarded messages are left out. A stop and its acknowledgement keep their position. A call without
 /// a result gets a result that says so. A note follows each earlier turn that did not complete or got no answer, and a
 /// result says if its outcome is unknown: work that a stop ended must not read as if it were still requested.
+/// `gap_behind`: a note follows the messages up to this seq, because others come there that were not read; 0 = none.
 told_history history_for(const std::vector<records::kept_message>& kept, const operation_id& turn,
-                         const history_facts& facts = {}, const history_limits& limits = {});
+                         const history_facts& facts = {}, std::uint64_t gap_behind = 0);
 
 /// Puts `context` before the message of the turn that `told` belongs to; "" = nothing.
 void put_before_message(told_history& told, const std::string& context);
+/// The same for a note of quell's own, which stays a message of its own.
+void put_note_before_message(told_history& told, const std::string& note);
 
 } // namespace quell::controller::turns

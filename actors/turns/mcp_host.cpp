@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "controller/commands/command.hpp"
 #include "integrations/mcp/http_server.hpp"
 #include "integrations/mcp/stdio_server.hpp"
 
@@ -243,10 +244,7 @@ void mcp_host::clear_leftovers(store_reader& store) {
     if (one.per_turn) own.names.push_back(one.name);
   if (!own.names.empty()) stop_all(own, true);
   if (ids.empty()) return;
-  parts->core.ask([ids](ledger& l, moment now) -> std::function<void()> {
-    for (const auto& id : ids) l.actors()->stop_local(id, stop_cause::superseded, {}, now);
-    return [] {};
-  });
+  parts->core.execute({commands::stop_local{ids, stop_cause::superseded}, {}});
 }
 
 } // namespace quell::controller::turns

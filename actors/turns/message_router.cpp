@@ -8,7 +8,7 @@
 
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/turn_json.hpp"
-#include "controller/audit.hpp"
+#include "controller/commands/command.hpp"
 #include "controller/refused_with.hpp"
 #include "protocol/utf8.hpp"
 
@@ -52,13 +52,13 @@ records::message_record record_of(const message_order& order) {
   return m;
 }
 
-void tell_decision(ledger& l, moment now, const message_order& order, const message_answer& a) {
+records::event_record decided(const message_order& order, const message_answer& a) {
   records::event_record e;
   e.type = "message_decided";
   e.scope = order.scope;
   e.cancel = a.cancel;
   e.data = decision_json(order, a);
-  l.add_event(std::move(e), now);
+  return e;
 }
 
 /// The stored decision about a message, as an answer.
@@ -123,16 +123,16 @@ bool has_more_of(const message_order& order, ledger& l, moment now) {
 
 message_router::message_router(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats,
                                turn_queue line)
-    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)),
-      words_(parts_->settings.chat.words, parts_->settings.chat.bot_names),
+    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)), words_(parts_->settings.chat),
       says_(std::make_shared<acknowledger>(parts_)) {}
 
 void message_router::take(message_order order, answer done) {
   auto why = why_ignored(order, parts_->settings.chat.confidence);
   if (!why.empty())
-    return parts_->core.ask([why = std::move(why), done = std::move(done)](ledger& l, moment) -> std::function<void()> {
-      return [a = ignored(l, why), done] { done(a); };
-    });
+    return parts_->core.ask(
+        [why = std::move(why), done = std::move(done)](const ledger& l, moment) -> std::function<void()> {
+          return [a = ignored(l, why), done] { done(a); };
+        });
   look_for_repeat(std::move(order), std::move(done));
 }
 
@@ -163,7 +163,7 @@ void message_router::repeat(const records::message_record& known, store_reader& 
   }
   if (!a.turn) return judge(order, std::move(done)); // not a message that was decided here
   if (const auto row = store.operation(*a.turn); row && *row) a.turn_status = (*row)->hot.now;
-  parts_->core.ask([a, done = std::move(done)](ledger& l, moment now) mutable -> std::function<void()> {
+  parts_->core.ask([a, done = std::move(done)](const ledger& l, moment now) mutable -> std::function<void()> {
     if (const auto live = l.view(*a.turn, now)) a.turn_status = live->hot.now;
     return [a, done] { done(a); };
   });
@@ -197,7 +197,7 @@ turns::standing message_router::standing_of(const message_order& order, ledger& 
 
 void message_router::judge(message_order order, answer done) {
   judged j;
-  if (auto seen = words_.look(order.text, order.bot_names)) {
+  if (auto seen = words_.of(order.scope).look(order.text, order.bot_names)) {
     j.word = std::move(seen->word);
     if (seen->names_bot && !order.addressed) order.addressed = true; // a message that names the bot is addressed to it
   }
@@ -249,9 +249,9 @@ core_link::cancel_result message_router::take_stop(ledger& l, moment now, boot_t
     said.result = exchange_result(order.text, false);
     l.actors()->finish_local(*order.exchange, said, now);
   }
-  const auto view = l.cancel(c, cancel_id::fresh(), now);
+  const commands::order_cancel stop{std::move(c), cancel_id::fresh()};
+  const auto view = commands::accept(stop, l, now);
   if (!view) return {{}, [done = std::move(done), error = view.error()](bool) { done(tl::unexpected(error)); }};
-  l.add_event(audit_of_cancel(c, view->record.id), now);
   const bool joined = view->record.outcome == cancel_outcome::joined;
   kept.cancel = view->record.id;
   kept.cancel_outcome = std::string(name_of(view->record.outcome));
@@ -264,7 +264,7 @@ core_link::cancel_result message_router::take_stop(ledger& l, moment now, boot_t
   a.seq = l.actors()->add_message(std::move(m), now);
   said_.put(order.scope, order.client_id, a, now.boot);
   core_link::cancel_result j;
-  if (!joined) j.fences = kept.cancel;
+  if (commands::must_be_fenced(stop, view)) j.fences = kept.cancel;
   j.then = [self = shared_from_this(), order, a, kept, done = std::move(done)](bool durable) mutable {
     a.durable = durable;
     self->parts_->priority_reads->run([self, order, a, kept, done](store_reader& store) mutable {
@@ -288,10 +288,7 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
   what.agent = order.agent;
   what.is_first = kept.cancel_outcome != name_of(cancel_outcome::joined);
   a.words_follow = says_->asks_for_words(what);
-  parts_->core.ask([order, a](ledger& l, moment now) -> std::function<void()> {
-    tell_decision(l, now, order, a);
-    return [] {};
-  });
+  parts_->core.execute({commands::publish_event{decided(order, a)}, {}});
   says_->acknowledge(std::move(what));
 }
 
@@ -333,7 +330,7 @@ std::function<void()> message_router::take_turn(ledger& l, moment now, const mes
   a.turn_status = before == 0 ? status::running : status::pending;
   a.position = static_cast<std::uint32_t>(before);
   a.seq = l.actors()->add_message(std::move(m), now);
-  tell_decision(l, now, order, a);
+  l.add_event(decided(order, a), now);
   if (before == 0)
     note_begun(*a.turn, order.author.id, order.scope,
                why.standing == standing::none ? turn_of::refused_stop : turn_of::message);

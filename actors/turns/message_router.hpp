@@ -65,7 +65,7 @@ class message_router final : public std::enable_shared_from_this<message_router>
   std::shared_ptr<agent_runtime> parts_;
   const std::unique_ptr<blocking_executor> repeats_;
   const turn_queue line_;
-  const chat::cancel_words words_;
+  const words_by_place words_;
   const std::shared_ptr<acknowledger> says_;
   recent_messages said_; ///< used only on the controller's thread
   struct begun_turn {

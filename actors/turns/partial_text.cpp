@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "controller/commands/command.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -88,10 +89,7 @@ void recover_partial_text(const agent_runtime& parts, const operation_id& turn, 
   m.aside = (*row)->kind == kind::sub_agent;
   m.text = *said;
   m.interrupted = true;
-  parts.core.ask([m](ledger& l, moment now) -> std::function<void()> {
-    l.actors()->add_message(m, now);
-    return [] {};
-  });
+  parts.core.execute({commands::keep_message{std::move(m)}, {}});
 }
 
 } // namespace quell::controller::turns

@@ -1,6 +1,8 @@
 // Moves bytes between a session here and a process on a worker.
 #include "actors/turns/piped_task.hpp"
 
+#include "controller/commands/command.hpp"
+
 namespace quell::controller::turns {
 
 namespace {
@@ -27,16 +29,14 @@ void piped_task::start(create_order order, pipe_ends ends) {
   parts_->who.add_watcher(id_, shared_from_this());
   order.kind = kind::task;
   order.task.stdin_open = true;
-  parts_->core.ask(
-      [self = shared_from_this(), order = std::move(order)](ledger& l, moment now) -> std::function<void()> {
-        const auto made = l.create(order, self->id_, now);
-        if (made) return [] {};
-        return [self, why = made.error().error.detail] {
-          self->parts_->who.drop(self->id_);
-          self->parts_->background_reads->run(
-              [self, why](store_reader&) { self->finish("cannot be started: " + why, false); });
-        };
-      });
+  parts_->core.execute(
+      {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
+         if (made) return;
+         self->parts_->who.drop(self->id_);
+         self->parts_->background_reads->run([self, why = made.error().error.detail](store_reader&) {
+           self->finish("cannot be started: " + why, false);
+         });
+       }});
 }
 
 void piped_task::started(const std::string& worker) {
@@ -115,12 +115,7 @@ void piped_task::feed(const std::string& worker) {
                                       [self = shared_from_this(), worker](store_reader&) { self->feed(worker); });
 }
 
-void piped_task::stop(stop_cause cause) {
-  parts_->core.ask([id = id_, cause](ledger& l, moment now) -> std::function<void()> {
-    l.actors()->stop_local(id, cause, {}, now);
-    return [] {};
-  });
-}
+void piped_task::stop(stop_cause cause) { parts_->core.execute({commands::stop_local{{id_}, cause}, {}}); }
 
 void piped_task::let_go() {
   const std::lock_guard lock(guard_);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controller/local_reading.hpp"
+
 namespace quell::controller::turns {
 
 namespace {
@@ -35,7 +37,7 @@ struct waiting : std::enable_shared_from_this<waiting> {
   }
 
   void look() {
-    parts->core.ask([self = shared_from_this()](ledger& l, moment now) -> std::function<void()> {
+    parts->core.ask([self = shared_from_this()](const ledger& l, moment now) -> std::function<void()> {
       std::erase_if(self->left, [&](const outlined& o) { return !l.view(o.id, now); });
       const auto own = l.view(self->call, now);
       const bool is_stopped = !own || own->hot.now == status::cancelling; // its task will be refused
@@ -66,8 +68,8 @@ void wait_for_predecessor(std::shared_ptr<agent_runtime> parts, const predecesso
   w->mine = mine;
   w->call = what.call;
   w->then = std::move(then);
-  w->parts->core.ask([w, what](ledger& l, moment now) -> std::function<void()> {
-    w->left = l.actors()->dying_tasks(what.scope, what.root, most_followed);
+  w->parts->core.ask([w, what](const ledger& l, moment now) -> std::function<void()> {
+    w->left = local_of(l).dying_tasks(what.scope, what.root, most_followed);
     if (w->left.empty()) return [w] { w->then(std::nullopt); };
     milliseconds longest{0};
     for (const auto& o : w->left) longest = std::max(longest, o.grace);

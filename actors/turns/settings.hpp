@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/turns/cancel_words.hpp"
+#include "actors/turns/place_settings.hpp"
 #include "integrations/models/model.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/scope.hpp"
@@ -21,6 +22,7 @@ struct agent_budget {
   std::uint32_t model_calls = 100; ///< of one turn
   std::uint32_t depth = 3;         ///< depth of nested sub-agents; 0: it has none
   std::uint32_t width = 8;         ///< sub-agents of one turn at once
+  std::uint32_t background = 8;    ///< commands in the background at once, in one scope; 0: none
   milliseconds timeout{0};         ///< of a whole turn; 0 = none
   friend bool operator==(const agent_budget&, const agent_budget&) = default;
 };
@@ -39,8 +41,11 @@ struct agent_settings {
   bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
   std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
-  std::vector<std::string> command; ///< not empty: this agent is that program, run as a task
-  bool acp = false;                 ///< the program speaks ACP over stdio
+  integrations::answer_settings answer;     ///< wins over its model's, value by value
+  std::optional<milliseconds> exec_timeout; ///< of a call of `exec`; 0 = none; absent: as in [tools.timeouts]
+  milliseconds exec_timeout_max{0};         ///< the most that a call can ask for; 0 = no limit
+  std::vector<std::string> command;         ///< not empty: this agent is that program, run as a task
+  bool acp = false;                         ///< the program speaks ACP over stdio
 
   bool is_command() const { return !command.empty(); }
   friend bool operator==(const agent_settings&, const agent_settings&) = default;
@@ -71,10 +76,11 @@ struct mcp_settings {
   friend bool operator==(const mcp_settings&, const mcp_settings&) = default;
 };
 
-/// The source of a model's key: names only.
+/// The sources of a model's secrets: names only.
 struct key_source {
   std::string env;
   std::string file;
+  std::map<std::string, std::string> headers_env; ///< header → quelld's variable that holds its value
   friend bool operator==(const key_source&, const key_source&) = default;
 };
 
@@ -87,8 +93,9 @@ struct chat_options {
   double confidence = 0.5; ///< a voice transcript below this is ignored
   /// Deciders about waiting calls, in addition to operators and admins: `SERVICE:ACCOUNT`, `SERVICE:*`, `token:ID`.
   std::vector<std::string> approvers;
-  bool approve_own = false;       ///< whether they decide about their own requests
-  bool default_agent_asks = true; ///< the agent `default` asks before exec if it is reached by chat
+  bool approve_own = false;           ///< whether they decide about their own requests
+  bool default_agent_asks = true;     ///< the agent `default` asks before exec if it is reached by chat
+  std::vector<place_settings> places; ///< each scope at most once
 };
 
 struct turn_settings {
@@ -103,6 +110,10 @@ struct turn_settings {
   const integrations::model_settings* model(std::string_view name) const;
   const agent_settings* agent(std::string_view name) const;
 };
+
+/// The model that this agent asks, with the agent's own answer settings and its fallback models. Nullopt if none of
+/// that name is configured.
+std::optional<integrations::model_settings> model_of(const turn_settings& settings, const agent_settings& agent);
 
 /// Whether messages of this scope may be answered by this agent.
 bool serves(const agent_settings& agent, const scope_path& scope);

@@ -3,6 +3,7 @@
 
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
 #include "protocol/utf8.hpp"
 
 namespace quell::controller::turns {
@@ -71,7 +72,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
                      std::function<void(actors::work_end)> done) {
-  const auto* model = parts->settings.model(settings.model);
+  const auto model = model_of(parts->settings, settings);
   if (!model)
     return done({false, parts->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
   auto context = std::make_shared<agent_context>();
@@ -88,49 +89,47 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
   find_tools(parts, settings, {context->operation, call, context->owner}, [=](tool_set tools) {
     context->agent.instructions += tools.notice;
     context->tools = std::move(tools);
-    parts->core.ask([=](ledger& l, moment now) -> std::function<void()> {
-      create_order order;
-      order.by = agent_runtime::acting_for(context->owner);
-      order.kind = kind::sub_agent;
-      order.parent = call;
-      order.name = settings.name;
-      order.title = std::string(utf8_prefix(task, 80));
-      order.timeout = settings.budget.timeout;
-      const auto made = l.create(order, context->operation, now);
-      if (!made)
-        return [=, why = made.error().error] {
-          parts->mcp->user_over(context->operation);
-          done({false, parts->texts->failed(why.code, why.detail)});
-        };
-      records::message_record m;
-      m.id = message_id::fresh();
-      m.scope = context->scope;
-      m.turn = context->operation;
-      m.aside = true;
-      m.author = context->owner;
-      m.text = task;
-      l.actors()->add_message(std::move(m), now);
-      // Starts at once, like a turn: a stop must find it.
+    commands::begin_sub_agent step;
+    step.id = context->operation;
+    step.order.by = agent_runtime::acting_for(context->owner);
+    step.order.kind = kind::sub_agent;
+    step.order.parent = call;
+    step.order.name = settings.name;
+    step.order.title = std::string(utf8_prefix(task, 80));
+    step.order.timeout = settings.budget.timeout;
+    step.task.id = message_id::fresh();
+    step.task.scope = context->scope;
+    step.task.turn = context->operation;
+    step.task.aside = true;
+    step.task.author = context->owner;
+    step.task.text = task;
+    const auto refused = [=](const outcome<created>& made) {
+      if (made) return;
+      parts->mcp->user_over(context->operation);
+      done({false, parts->texts->failed(made.error().error.code, made.error().error.detail)});
+    };
+    // Starts at once, like a turn: a stop must find it.
+    const auto starts = [=](const outcome<created>& made) {
+      if (!made) return;
       actors::agent_start start;
       start.so_far = {user_message{task}};
       const auto over = [=](bool broken, const std::shared_ptr<turn_port>& port) {
         const auto end = port->ended();
         parts->mcp->user_over(port->who().operation);
         if (broken || !end) {
-          parts->core.ask([id = port->who().operation](ledger& books, moment at) -> std::function<void()> {
-            own_outcome how{status::failed, records::operation_error{"error", "its actor broke down"}};
-            books.actors()->finish_local(id, how, at);
-            return [] {};
-          });
+          const own_outcome how{status::failed, records::operation_error{"error", "its actor broke down"}};
+          parts->core.execute({commands::end_local{port->who().operation, how}, {}});
           return done({false, parts->texts->failed("error", "the sub-agent broke down")});
         }
-        if (end->aborted == actors::abort_reason::user) return done({false, parts->texts->cancelled(), true});
-        if (end->aborted) return done({false, failed_sub_agent(*parts->texts, port->who().agent, *end)});
-        done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls()))});
+        if (end->aborted == actors::abort_reason::user)
+          return done({false, parts->texts->cancelled(), true, end->usage});
+        if (end->aborted)
+          return done({false, failed_sub_agent(*parts->texts, port->who().agent, *end), false, end->usage});
+        done({true, ok_result(turn_result(end->text, end->usage, port->tool_calls(), end->why)), false, end->usage});
       };
       runs(start_agent(parts, *context, std::move(start), over).line);
-      return [] {};
-    });
+    };
+    parts->core.execute({std::move(step), refused, starts});
   });
 }
 

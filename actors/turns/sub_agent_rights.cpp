@@ -30,7 +30,8 @@ std::vector<std::string> tools_given(const agent_settings& agent) {
 std::optional<std::string> not_owned(const std::vector<std::string>& names, const std::vector<std::string>& owned) {
   for (const auto& name : names) {
     const bool is_owned = std::any_of(owned.begin(), owned.end(), [&](const std::string& o) {
-      return o == name || (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
+      return o == name || (o == "exec" && goes_with_exec(name)) ||
+             (o.starts_with("mcp:") && name.starts_with("mcp__" + o.substr(4) + "__"));
     });
     if (!is_owned) return name;
   }

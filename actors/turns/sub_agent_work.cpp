@@ -34,6 +34,7 @@ class sub_agent_work final : public actors::tool_work {
                                                                    "); wait for one to end")});
     auto finished = [above = above_, done = std::move(done)](actors::work_end how) {
       above->give_place_back();
+      above->add_usage_below(how.used);
       done(std::move(how));
     };
     if (settings_.is_command())

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "actors/turns/live_output.hpp"
 #include "actors/turns/predecessor.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "controller/commands/command.hpp"
 
 namespace quell::controller::turns {
 
@@ -48,12 +50,10 @@ void task_run::go_on(create_order order) {
 }
 
 void task_run::create(create_order order) {
-  parts_->core.ask(
-      [self = shared_from_this(), order = std::move(order)](ledger& l, moment now) -> std::function<void()> {
-        const auto made = l.create(order, self->id_, now);
-        if (made) return [] {};
-        return [self, why = made.error().error] { self->refuse(why); };
-      });
+  parts_->core.execute(
+      {commands::create_local{std::move(order), id_}, [self = shared_from_this()](const outcome<created>& made) {
+         if (!made) self->refuse(made.error().error);
+       }});
 }
 
 void task_run::refuse(const fault& why) {
@@ -65,6 +65,7 @@ void task_run::refuse(const fault& why) {
 }
 
 void task_run::started(const std::string& worker) {
+  if (when_started_) when_started_(id_);
   if (!what_.spec.stdin_open) return;
   parts_->background_reads->run(
       [self = shared_from_this(), worker](store_reader&) { self->feed(worker, 0, most_feeds); });
@@ -156,7 +157,8 @@ actors::work_end end_of(const task_end& end, const tool_definition& tool, const 
   if (!end.refused && end.how.as == status::cancelled) return {false, texts.cancelled(), true};
   const bool never_ran = end.how.error && end.how.error->code == "start_failed" && tool.offer.name == "exec";
   if (!end.how.exit || never_ran) return {false, told_of(end, texts)};
-  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes);
+  auto outcome = call_outcome_of(tool, *end.how.exit, end.out, end.err, end.dropped_bytes,
+                                 note_of_left(end.how.left_total, end.how.left));
   return {outcome.ok, std::move(outcome.result)};
 }
 
@@ -164,14 +166,19 @@ namespace {
 
 class task_work final : public actors::tool_work {
  public:
-  task_work(std::shared_ptr<agent_runtime> parts, create_order order, tool_definition tool, task_request what)
-      : parts_(std::move(parts)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)) {}
+  task_work(std::shared_ptr<agent_runtime> parts, create_order order, tool_definition tool, task_request what,
+            std::shared_ptr<live_output> live)
+      : parts_(std::move(parts)), order_(std::move(order)), tool_(std::move(tool)), what_(std::move(what)),
+        live_(std::move(live)) {}
 
   void start(std::function<void(actors::work_end)> done) override {
     auto run = std::make_shared<task_run>(parts_, std::move(what_));
-    run->start(std::move(order_), [done = std::move(done), tool = tool_, texts = parts_->texts](const task_end& end) {
-      done(end_of(end, tool, *texts));
-    });
+    if (live_) run->when_started([live = live_](const operation_id& task) { live->follow(task); });
+    run->start(std::move(order_),
+               [done = std::move(done), tool = tool_, texts = parts_->texts, live = live_](const task_end& end) {
+                 if (live) live->end();
+                 done(end_of(end, tool, *texts));
+               });
   }
   void stop(const std::string&) override {}
 
@@ -180,6 +187,7 @@ class task_work final : public actors::tool_work {
   create_order order_;
   tool_definition tool_;
   task_request what_;
+  std::shared_ptr<live_output> live_; ///< none: nobody is shown what it prints
 };
 
 class known_answer final : public actors::tool_work {
@@ -219,8 +227,11 @@ std::unique_ptr<actors::tool_work> make_task_work(std::shared_ptr<agent_runtime>
       return make_file_work(std::move(parts), who, call, tool, what, file, std::move(files));
   auto request = task_for_call(tool, who.agent, what.input);
   if (!request) return make_answer({false, parts->texts->failed(request.error().code, request.error().detail)});
+  if (request->background) return make_background_work(std::move(parts), who, call, what, std::move(*request));
   auto order = order_for_call(who, call, what, *request);
-  return std::make_unique<task_work>(std::move(parts), std::move(order), tool, std::move(*request));
+  std::shared_ptr<live_output> live;
+  if (what.name == "exec" && parts->tell_live) live = std::make_shared<live_output>(parts, who, call, what);
+  return std::make_unique<task_work>(std::move(parts), std::move(order), tool, std::move(*request), std::move(live));
 }
 
 } // namespace quell::controller::turns

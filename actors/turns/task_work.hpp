@@ -41,6 +41,9 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   /// Calls `done` once, when the task is terminal and its output is complete.
   void start(create_order order, std::function<void(task_end)> done);
 
+  /// Call before `start`: `what` is called with the task's id when it begins, and must only pass the call on.
+  void when_started(std::function<void(const operation_id&)> what) { when_started_ = std::move(what); }
+
   void started(const std::string& worker) override;
   void ended(const ended_operation& e) override;
 
@@ -58,6 +61,7 @@ class task_run final : public operation_watcher, public std::enable_shared_from_
   operation_id id_;
   std::mutex guard_;
   std::function<void(task_end)> done_;
+  std::function<void(const operation_id&)> when_started_;
   ended_operation how_;
   bool is_over_ = false;
 };

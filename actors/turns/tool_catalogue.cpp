@@ -19,16 +19,18 @@ struct built_in {
   const char* schema;
 };
 
-constexpr std::array<built_in, 9> all{{
+constexpr std::array<built_in, 12> all{{
     {"exec", runs::task, true,
      "Runs a command on a worker, in the workspace, and returns its exit code, stdout and stderr (64 KiB of each, "
-     "beginning and end). Give either `command` (a line for sh) or `argv`. It has no stdin. It ends when every process "
-     "that it started has ended, so do not leave anything running in the background.",
+     "beginning and end). Give either `command` (a line for sh) or `argv`. It has no stdin. When the command "
+     "ends, whatever it left running is killed. For work that must go on (a server, a long build) set `background`: "
+     "the call then answers at once with the id of a task, for task_output, task_wait and task_kill.",
      R"({"type":"object","properties":{"command":{"type":"string","minLength":1,"description":"a line for sh -c"},)"
      R"("argv":{"type":"array","items":{"type":"string"},"minItems":1,"description":"program and arguments, without a shell"},)"
      R"("cwd":{"type":"string","description":"directory, relative to the workspace; default: the workspace"},)"
      R"("env":{"type":"object","additionalProperties":{"type":"string"},"description":"environment variables to add"},)"
      R"("timeout_ms":{"type":"integer","minimum":0,"description":"stop it after so long; 0 or absent: no limit"},)"
+     R"("background":{"type":"boolean","description":"leave it running and go on; default false"},)"
      R"("worker":{"type":"string","description":"name of the worker that it must run on"},)"
      R"("on":{"type":"object","additionalProperties":{"type":"string"},"description":"labels that the worker must have"}},)"
      R"("additionalProperties":false})"},
@@ -76,6 +78,23 @@ constexpr std::array<built_in, 9> all{{
      R"("instructions":{"type":"string","description":"its system text instead of the configured one"},)"
      R"("worker":{"type":"string","description":"name of the worker that its tools run on"}},)"
      R"("required":["task"],"additionalProperties":false})"},
+    {"task_output", runs::background, false,
+     "Reads what a command in the background has printed, from a byte on or the newest. Does not wait.",
+     R"({"type":"object","properties":{"task":{"type":"string","description":"its id, as exec answered it"},)"
+     R"("stream":{"type":"string","enum":["stdout","stderr"],"description":"default stdout"},)"
+     R"("offset":{"type":"integer","minimum":0,"description":"first byte to read; default: the newest bytes"},)"
+     R"("max_bytes":{"type":"integer","minimum":1,"maximum":65536,"description":"default 16384"}},)"
+     R"("required":["task"],"additionalProperties":false})"},
+    {"task_wait", runs::background, false,
+     "Waits until a command in the background ends, or for `timeout_ms`, and returns how it stands and the newest of "
+     "what it printed.",
+     R"({"type":"object","properties":{"task":{"type":"string","description":"its id, as exec answered it"},)"
+     R"("timeout_ms":{"type":"integer","minimum":0,"maximum":600000,"description":"default 30000"}},)"
+     R"("required":["task"],"additionalProperties":false})"},
+    {"task_kill", runs::background, false,
+     "Stops a command in the background with everything that it started, and returns when it is gone.",
+     R"({"type":"object","properties":{"task":{"type":"string","description":"its id, as exec answered it"}},)"
+     R"("required":["task"],"additionalProperties":false})"},
     {"session_status", runs::session_status, false,
      "Says how long this turn has taken, which calls run, timed out or were cancelled, and what is left of the budget.",
      R"({"type":"object","properties":{},"additionalProperties":false})"},
@@ -87,7 +106,8 @@ struct named_time {
 };
 
 /// DESIGN 4. Names that no built-in tool has belong to MCP tools.
-constexpr std::array<named_time, 8> own_times{{{"exec", milliseconds{0}},
+constexpr std::array<named_time, 9> own_times{{{"exec", milliseconds{0}},
+                                               {"task_wait", milliseconds{0}},
                                                {"spawn_agent", milliseconds{0}},
                                                {"sessions_ask", milliseconds{0}},
                                                {"sessions_spawn", milliseconds{0}},
@@ -126,6 +146,10 @@ std::vector<tool_definition> built_in_tools(const turn_settings& settings) {
 
 bool is_built_in_tool(std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const built_in& t) { return name == t.name; });
+}
+
+bool goes_with_exec(std::string_view name) {
+  return name == "task_output" || name == "task_wait" || name == "task_kill";
 }
 
 const std::vector<std::string>& built_in_tool_names() {

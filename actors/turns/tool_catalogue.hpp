@@ -14,20 +14,24 @@
 namespace quell::controller::turns {
 
 struct tool_definition {
-  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp };
+  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp, background };
   tool_offer offer;
   bool exclusive = false;
   /// 0 = none; includes the configuration, but not the timeout that a single call requests.
   milliseconds timeout{120'000};
+  milliseconds most_timeout{0}; ///< the most that a call can ask for; 0 = no limit
   runs how = runs::task;
   std::string mcp_server, mcp_tool; ///< mcp: the server's name here, and the server's own name of the tool
 };
 
 constexpr std::size_t most_offers = 128;
 
-/// exec, read, write, edit, list, search, web_fetch, spawn_agent, session_status.
+/// exec, read, write, edit, list, search, web_fetch, spawn_agent, session_status, and the three about commands in the
+/// background, which belong to exec: task_output, task_wait, task_kill.
 std::vector<tool_definition> built_in_tools(const turn_settings& settings);
 bool is_built_in_tool(std::string_view name);
+/// One of the tools that every agent with exec has.
+bool goes_with_exec(std::string_view name);
 const std::vector<std::string>& built_in_tool_names();
 
 /// An MCP server's description of one of its tools.

@@ -66,6 +66,13 @@ void drop_nulls(json& input) {
   for (auto at = input.begin(); at != input.end();) at = at->is_null() ? input.erase(at) : std::next(at);
 }
 
+/// A command in the background has only a limit that was asked for; the call itself only starts it.
+void limit_background(call_input& of, const tool_definition& exec, bool was_asked) {
+  constexpr milliseconds to_start{120'000};
+  of.task_timeout = was_asked ? of.timeout : exec.most_timeout;
+  of.timeout = to_start;
+}
+
 /// Errors that a schema cannot express.
 std::string wrong_exec(const json& input) {
   if (input.contains("command") == input.contains("argv")) return "give either `command` or `argv`";
@@ -94,6 +101,10 @@ result<call_input> read_input(const tool_definition& tool, const std::string& in
       out.timeout = milliseconds{time->get<std::int64_t>()};
   }
   if (*wish) out.timeout = **wish;
+  if (tool.most_timeout.count() > 0 && (out.timeout.count() == 0 || out.timeout > tool.most_timeout))
+    out.timeout = tool.most_timeout;
+  if (is_ours && tool.offer.name == "exec" && input->value("background", false))
+    limit_background(out, tool, wish->has_value() || input->contains("timeout_ms"));
   out.json = input->dump(-1, ' ', false, json::error_handler_t::replace);
   return out;
 }

@@ -18,6 +18,7 @@ struct call_input {
   std::string json; ///< an object that fits the schema; passed to the tool
   milliseconds timeout{
       0}; ///< of this call: `_meta.timeout`, exec's `timeout_ms`, the configuration, built-in; 0 = none
+  milliseconds task_timeout{0}; ///< of the command that exec leaves in the background; 0 = none
 };
 
 /// Fault `invalid_input`: a sentence for the model that names the field. An empty text means the empty object.

@@ -1,4 +1,5 @@
 // From the end of a task to the result for the model.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/json_text.hpp"
@@ -35,10 +36,11 @@ json exit_facts(const exit_state& exit, const std::string& out, const std::strin
 bool went_well(const exit_state& exit) { return !exit.signal && exit.code == 0; }
 
 call_outcome exec_outcome(const exit_state& exit, const std::string& out, const std::string& err,
-                          std::uint64_t dropped_bytes) {
+                          std::uint64_t dropped_bytes, const std::string& note) {
   const bool ok = went_well(exit);
-  return {ok, bounded_result(json_text({{"ok", ok}, {"result", exit_facts(exit, out, err, dropped_bytes)}}),
-                             most_result_bytes, ok)};
+  auto facts = exit_facts(exit, out, err, dropped_bytes);
+  if (!note.empty()) facts["note"] = note;
+  return {ok, bounded_result(json_text({{"ok", ok}, {"result", std::move(facts)}}), most_result_bytes, ok)};
 }
 
 call_outcome broken(const tool_definition& tool, const exit_state& exit, const std::string& err) {
@@ -71,8 +73,25 @@ call_outcome answer_of(const tool_definition& tool, const exit_state& exit, cons
 } // namespace
 
 call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
-                             const std::string& err, std::uint64_t dropped_bytes) {
-  return tool.offer.name == "exec" ? exec_outcome(exit, out, err, dropped_bytes) : answer_of(tool, exit, out, err);
+                             const std::string& err, std::uint64_t dropped_bytes, const std::string& note) {
+  return tool.offer.name == "exec" ? exec_outcome(exit, out, err, dropped_bytes, note)
+                                   : answer_of(tool, exit, out, err);
+}
+
+std::string note_of_left(std::uint32_t total, const std::vector<process_view>& first) {
+  constexpr std::size_t most_told = 8, most_bytes = 60;
+  if (total == 0) return {};
+  std::string text = total == 1 ? "1 process that the command left running was killed: "
+                                : std::to_string(total) + " processes that the command left running were killed: ";
+  const auto told = std::min(most_told, first.size());
+  for (std::size_t i = 0; i < told; ++i) {
+    bool cut = false;
+    const auto& p = first[i];
+    const auto shown = p.command.size() > most_bytes ? p.command.substr(0, most_bytes) + "…" : p.command;
+    text += (i == 0 ? "" : ", ") + bounded_text(shown, 4 * most_bytes, cut) + " (pid " + std::to_string(p.pid) + ")";
+  }
+  if (total > told) text += (told > 0 ? " and " : "") + std::to_string(total - told) + " more";
+  return text + "; use background: true to keep work running";
 }
 
 call_outcome mcp_outcome_of(bool ok, const std::string& answer) {

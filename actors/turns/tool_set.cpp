@@ -13,9 +13,24 @@ namespace {
 /// True if the list of an agent (absent: the built-in tools) contains this tool.
 bool wants(const agent_settings& agent, const tool_definition& tool) {
   if (!agent.tools) return tool.mcp_server.empty();
+  if (tool.mcp_server.empty() && goes_with_exec(tool.offer.name) && has_name(*agent.tools, "exec")) return true;
   return has_name(*agent.tools, tool.offer.name) ||
          (!tool.mcp_server.empty() && (has_name(*agent.tools, "mcp:" + tool.mcp_server) ||
                                        has_name(*agent.tools, "mcp__" + tool.mcp_server + "__" + tool.mcp_tool)));
+}
+
+std::string seconds(milliseconds time) { return std::to_string((time.count() + 999) / 1000) + " s"; }
+
+/// The agent's own limits of exec, which the model is told.
+void limit_exec(tool_definition& exec, const agent_settings& agent) {
+  if (agent.exec_timeout) exec.timeout = *agent.exec_timeout;
+  exec.most_timeout = agent.exec_timeout_max;
+  if (exec.most_timeout.count() > 0 && (exec.timeout.count() == 0 || exec.timeout > exec.most_timeout))
+    exec.timeout = exec.most_timeout;
+  if (exec.timeout.count() > 0)
+    exec.offer.description += " It is stopped after " + seconds(exec.timeout) + " unless `timeout_ms` says otherwise.";
+  if (exec.most_timeout.count() > 0)
+    exec.offer.description += " More than " + seconds(exec.most_timeout) + " are never given, also not in background.";
 }
 
 } // namespace
@@ -51,6 +66,7 @@ tool_set tools_for(const turn_settings& settings, const agent_settings& agent,
   offered.insert(offered.end(), of_mcp.begin(), of_mcp.end());
   for (auto& tool : offered) {
     if (!wants(agent, tool)) continue;
+    if (tool.mcp_server.empty() && tool.offer.name == "exec") limit_exec(tool, agent);
     if (taken.count(tool.offer.name)) {
       twice.push_back(tool.offer.name);
     } else if (set.tools.size() == most_offers) {

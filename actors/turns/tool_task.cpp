@@ -97,6 +97,7 @@ result<void> take_directory(task_spec& spec, const json& input) {
 
 result<task_spec> exec_task(const agent_settings& agent, const json& input) {
   auto spec = task_of(agent);
+  spec.leader_exit = on_leader_exit::kill;
   if (const auto line = input.find("command"); line != input.end()) {
     spec.command = {"sh", "-c", line->get<std::string>()};
   } else {
@@ -145,7 +146,8 @@ result<task_request> task_for_call(const tool_definition& tool, const agent_sett
   } else {
     request = file_task(tool, agent, std::move(input), if_version);
   }
-  request.timeout = read->timeout;
+  request.background = tool.offer.name == "exec" && json::parse(read->json, nullptr, false).value("background", false);
+  request.timeout = request.background ? read->task_timeout : read->timeout;
   return request;
 }
 

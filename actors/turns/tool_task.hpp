@@ -25,6 +25,7 @@ struct task_request {
   std::string stdin_text;  ///< with `spec.stdin_open`: write it and close; else empty
   milliseconds timeout{0}; ///< of the call; 0 = none
   std::optional<predecessor> follows = std::nullopt;
+  bool background = false; ///< exec: the call answers at once and the command goes on; `timeout` is the command's
 };
 
 /// `input_json` as the model wrote it. exec: `sh -c` or argv in the workspace; the file tools: `quell-tool` with its
@@ -45,8 +46,11 @@ constexpr std::size_t most_stream_bytes = 64 << 10; ///< of each stream of exec 
 
 /// The model's result for an ended task. `out`, `err`: any bytes; `dropped_bytes`: the number of missing ones. Passes
 /// quell-tool's answer on if there is one.
+/// `note`: a sentence for the model, "" = none.
 call_outcome call_outcome_of(const tool_definition& tool, const exit_state& exit, const std::string& out,
-                             const std::string& err, std::uint64_t dropped_bytes);
+                             const std::string& err, std::uint64_t dropped_bytes, const std::string& note = {});
+/// About the processes that a command left running; "" = there were none.
+std::string note_of_left(std::uint32_t total, const std::vector<process_view>& first);
 /// The same for an MCP tool's answer: `ok`, or an error of its own. `answer`: JSON text as in
 /// mcp_call_events::finished.
 call_outcome mcp_outcome_of(bool ok, const std::string& answer);

@@ -21,12 +21,61 @@ json json_or_text(const std::string& text) {
 }
 
 json usage_json(const model_usage& u) {
-  return {{"input_tokens", u.input_tokens},
-          {"output_tokens", u.output_tokens},
-          {"cached_input_tokens", u.cached_input_tokens}};
+  json usage = {{"input_tokens", u.input_tokens},
+                {"output_tokens", u.output_tokens},
+                {"cached_input_tokens", u.cached_input_tokens}};
+  if (u.cache_written_tokens > 0) usage["cache_written_tokens"] = u.cache_written_tokens;
+  if (u.cost_nanos > 0) usage["cost"] = static_cast<double>(u.cost_nanos) / 1e9;
+  if (u.estimated) usage["estimated"] = true;
+  return usage;
+}
+
+event_text noted(const model_events::queued& what) {
+  return {"model_queued", json_text({{"model", what.model}, {"ahead", what.ahead}})};
+}
+event_text noted(const model_events::admitted& what) {
+  return {"model_asked", json_text({{"model", what.model}, {"waited_ms", what.waited.count()}})};
+}
+event_text noted(const model_events::fell_back& what) {
+  return {"model_fallback",
+          json_text({{"from", what.from}, {"to", what.to}, {"code", what.why.code}, {"reason", what.why.detail}})};
+}
+event_text noted(const model_events::retrying& what) {
+  return {"model_retry", json_text({{"model", what.model},
+                                    {"attempt", what.attempt},
+                                    {"wait_ms", what.after.count()},
+                                    {"code", what.code},
+                                    {"reason", what.why}})};
 }
 
 } // namespace
+
+const char* name_of_stop(model_events::stop why) {
+  switch (why) {
+  case model_events::stop::length:
+    return "length";
+  case model_events::stop::refusal:
+    return "refusal";
+  case model_events::stop::content_filter:
+    return "content_filter";
+  case model_events::stop::end:
+  case model_events::stop::calls:
+    break;
+  }
+  return "end";
+}
+
+event_text model_noted(const actors::model_note& what) {
+  return std::visit([](const auto& one) { return noted(one); }, what);
+}
+
+event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage) {
+  return {"model_usage", json_text({{"operation", call.text()}, {"model", model}, {"usage", usage_json(usage)}})};
+}
+
+event_text thinking_said(std::uint64_t offset, const std::string& text) {
+  return {"thinking_delta", json_text({{"offset", offset}, {"text", text}})};
+}
 
 const char* name_of_reason(actors::abort_reason r) {
   static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
@@ -75,8 +124,11 @@ std::string call_block(const tool_call& call, bool exclusive, milliseconds timeo
                     {"approval", approval_rule.empty() ? json() : json(approval_rule)}});
 }
 
-std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls) {
-  return json_text({{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}});
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls,
+                        std::optional<model_events::stop> stop_reason) {
+  json result = {{"text", text}, {"usage", usage_json(usage)}, {"tool_calls", tool_calls}};
+  if (stop_reason) result["stop_reason"] = name_of_stop(*stop_reason);
+  return json_text(result);
 }
 
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live) {
@@ -90,6 +142,8 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   shown["usage"] =
       has_result && over.contains("usage") ? over["usage"] : usage_json(live ? live->usage : model_usage{});
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
+  shown["stop_reason"] = has_result && over.contains("stop_reason") ? over["stop_reason"] : json();
+  shown["model_wait"] = live && !live->model_wait.empty() ? json(live->model_wait) : json();
   shown["tool_calls"] = has_result ? over.value("tool_calls", std::uint64_t{0}) : live ? live->tool_calls : 0;
   return json_text(shown);
 }
@@ -127,6 +181,16 @@ event_text call_news(const operation_id& call, const tool_call& what, const acto
                      {"result", json_or_text(is_cut ? bounded_result(said.what.result, most_told_bytes, said.what.ok)
                                                     : said.what.result)},
                      {"truncated", is_cut}})};
+}
+
+event_text call_running(const tool_call& what, milliseconds elapsed, const std::optional<printing>& so_far) {
+  json data = {{"call", what.call}, {"name", what.name}, {"elapsed_ms", elapsed.count()}};
+  if (so_far) {
+    data["stdout_bytes"] = so_far->stdout_bytes;
+    data["stderr_bytes"] = so_far->stderr_bytes;
+    data["last_line"] = so_far->last_line;
+  }
+  return {"tool_progress", json_text(data)};
 }
 
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
@@ -179,7 +243,7 @@ std::string shown_call_block(const std::string& block, const std::string& result
 }
 
 std::string completed_data(const actors::turn_effects::end& how) {
-  return json_text({{"text", how.text}, {"usage", usage_json(how.usage)}});
+  return json_text({{"text", how.text}, {"usage", usage_json(how.usage)}, {"stop_reason", name_of_stop(how.why)}});
 }
 
 } // namespace quell::controller::turns

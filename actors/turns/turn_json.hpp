@@ -19,8 +19,9 @@ std::string context_of(const std::string& block);
 bool is_by_chat(const std::string& block);
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
 
-/// The `result` of a turn or sub-agent.
-std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls);
+/// The `result` of a turn or sub-agent. `stop_reason` only if it completed.
+std::string turn_result(const std::string& text, const model_usage& usage, std::uint64_t tool_calls,
+                        std::optional<model_events::stop> stop_reason = std::nullopt);
 
 /// The state of a live turn that its row does not have.
 struct turn_now {
@@ -28,6 +29,7 @@ struct turn_now {
   std::string current_tool; ///< "" = none
   std::uint64_t tool_calls = 0;
   model_usage usage;
+  std::string model_wait{}; ///< what the model call waits for: "queued" or "retry"; "" = nothing
 };
 /// The block `turn` as clients see it: the stored block plus the additions of the result or the live turn.
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);
@@ -43,7 +45,20 @@ struct event_text {
 };
 event_text turn_started(const operation_id& turn, const std::string& block);
 event_text text_said(std::uint64_t offset, const std::string& text);
+event_text thinking_said(std::uint64_t offset, const std::string& text);
+/// The end of a model call: its tokens, and the configured name of the model that was asked last.
+event_text model_used(const operation_id& call, const std::string& model, const model_usage& usage);
+event_text model_noted(const actors::model_note& what);
+/// `end`, `length`, `refusal` or `content_filter`.
+const char* name_of_stop(model_events::stop why);
 event_text call_news(const operation_id& call, const tool_call& what, const actors::agent_news& news);
+/// How much the command of a call has printed, and its newest line.
+struct printing {
+  std::uint64_t stdout_bytes = 0, stderr_bytes = 0;
+  std::string last_line; ///< valid UTF-8
+};
+/// A call that still runs; `so_far`: of a command that has begun.
+event_text call_running(const tool_call& what, milliseconds elapsed, const std::optional<printing>& so_far);
 event_text call_progress(const tool_call& what, milliseconds elapsed, const std::string& message, double progress,
                          std::optional<double> total);
 event_text approval_required(const operation_id& call, const tool_call& what, const std::string& rule);

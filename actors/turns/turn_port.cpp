@@ -1,8 +1,13 @@
-// Each step is one closure on the controller's thread, so that rows that belong together reach the disk together.
+// Each step is one command, so that rows that belong together reach the disk together.
 #include "actors/turns/turn_port.hpp"
 
+#include <spdlog/spdlog.h>
+
+#include "actors/turns/context_fit.hpp"
 #include "actors/turns/endings.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
+#include "controller/commands/command.hpp"
 
 namespace quell::controller::turns {
 
@@ -15,10 +20,29 @@ fault low_on_space() {
   return {"storage_unavailable", "the state directory is almost full: free some space, then ask again", {}};
 }
 
+/// The conversation as far as it fits into the model's context, with less of it in case that the provider counts more.
+model_request request_for(const agent_context& who, conversation messages) {
+  model_request request{who.agent.instructions, {}, who.tools.offers()};
+  std::size_t fixed = who.model.max_tokens + estimated_tokens(request.instructions);
+  for (const auto& tool : request.tools)
+    fixed += estimated_tokens(tool.name) + estimated_tokens(tool.description) + estimated_tokens(tool.input_schema);
+  const std::size_t room = who.model.context > fixed ? who.model.context - fixed : 0;
+  auto fit = fit_into(std::move(messages), room);
+  if (fit.left_out > 0 || fit.trimmed_results > 0)
+    spdlog::info("turn {}: {} messages were left out and {} results trimmed to fit into the context of model \"{}\"",
+                 who.root.text(), fit.left_out, fit.trimmed_results, who.model.name);
+  request.messages = fit.messages;
+  request.shorter = [all = std::make_shared<const conversation>(std::move(fit.messages)), half = fit.tokens / 2] {
+    return fit_into(*all, half).messages;
+  };
+  return request;
+}
+
 class http_stream final : public actors::model_stream {
  public:
   explicit http_stream(std::unique_ptr<integrations::model_call> call) : call_(std::move(call)) {}
   void hang_up(std::function<void()> closed) override { call_->cancel(std::move(closed)); }
+  model_usage used() const override { return call_->used(); }
 
  private:
   std::unique_ptr<integrations::model_call> call_;
@@ -90,6 +114,12 @@ void turn_port::give_place_back() {
   --sub_agents_;
 }
 
+void turn_port::add_usage_below(const model_usage& used) {
+  const std::lock_guard lock(guard_);
+  below_ += used;
+  now_.usage += used;
+}
+
 actors::tool_traits turn_port::traits(const tool_call& call) {
   auto t = traits_of(who_.tools, parts_->settings.approvals, call);
   // Nobody has configured this agent's rights, and any member of a chat can ask it.
@@ -101,22 +131,26 @@ actors::tool_traits turn_port::traits(const tool_call& call) {
 
 void turn_port::open_model_call(std::uint32_t number, actors::answer<result<operation_id>> done) {
   if (parts_->core.is_low()) return done(tl::unexpected(low_on_space()));
-  parts_->core.ask([self = shared_from_this(), number, done = std::move(done),
-                    id = operation_id::fresh()](ledger& l, moment now) -> std::function<void()> {
-    create_order order;
-    order.by = agent_runtime::acting_for(self->who_.owner);
-    order.kind = kind::model_call;
-    order.parent = self->who_.operation;
-    order.name = self->who_.model.name;
-    order.title = "model call " + std::to_string(number);
-    const auto made = l.create(order, id, now);
-    if (!made) return [done, why = made.error().error] { done(tl::unexpected(why)); };
-    {
-      const std::lock_guard lock(self->guard_);
-      self->parts_->who.add_call(id, self->agent_, true);
-    }
-    return [done, id] { done(id); };
-  });
+  create_order order;
+  order.by = agent_runtime::acting_for(who_.owner);
+  order.kind = kind::model_call;
+  order.parent = who_.operation;
+  order.name = who_.model.name;
+  order.title = "model call " + std::to_string(number);
+  const auto id = operation_id::fresh();
+  expect_call(id, true);
+  parts_->core.execute({commands::create_local{std::move(order), id},
+                        [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
+                          if (made) return done(id);
+                          self->parts_->who.drop(id);
+                          done(tl::unexpected(made.error().error));
+                        }});
+}
+
+/// Before the core knows the call, so that a stop always finds its agent.
+void turn_port::expect_call(const operation_id& id, bool is_model_call) {
+  const std::lock_guard lock(guard_);
+  parts_->who.add_call(id, agent_, is_model_call);
 }
 
 /// An MCP server promises nothing about a call that was cancelled or timed out.
@@ -133,33 +167,37 @@ void turn_port::mark_unknown(tool_results& results) const {
 std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages,
                                                            std::function<void(model_event)> listener) {
   for (auto& entry : messages)
-    if (auto* results = std::get_if<tool_results>(&entry)) mark_unknown(*results);
-  model_request request{who_.agent.instructions, std::move(messages), who_.tools.offers()};
+    if (auto* results = std::get_if<tool_results>(&entry)) {
+      for (auto& r : results->results) take_printed(r);
+      mark_unknown(*results);
+    }
+  auto request = request_for(who_, std::move(messages));
+  {
+    const std::lock_guard lock(guard_);
+    asked_model_ = who_.model.name;
+  }
   const std::lock_guard lock(parts_->models_guard);
   if (!parts_->models) return nullptr;
   return std::make_unique<http_stream>(parts_->models->ask(who_.model, std::move(request), std::move(listener)));
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
+  std::optional<event_text> said;
   {
     const std::lock_guard lock(guard_);
-    now_.usage.input_tokens += usage.input_tokens;
-    now_.usage.output_tokens += usage.output_tokens;
-    now_.usage.cached_input_tokens += usage.cached_input_tokens;
+    now_.usage += usage;
+    now_.model_wait.clear();
+    if (!asked_model_.empty() && usage != model_usage{}) said = model_used(id, asked_model_, usage);
   }
-  parts_->core.ask([self = shared_from_this(), id, failed = std::move(failed),
-                    usage](ledger& l, moment now) -> std::function<void()> {
-    own_outcome end;
-    end.evidence = proof::connection_closed;
-    if (failed) {
-      end.as = status::failed;
-      end.error = records::operation_error{failed->code, failed->detail};
-    } else {
-      end.result = turn_result({}, usage, 0);
-    }
-    l.actors()->finish_local(id, end, now);
-    return [] {};
-  });
+  own_outcome end;
+  end.evidence = proof::connection_closed;
+  if (failed) {
+    end.as = status::failed;
+    end.error = records::operation_error{failed->code, failed->detail};
+  }
+  if (!failed || usage != model_usage{}) end.result = turn_result({}, usage, 0);
+  if (said) publish(std::move(*said), {});
+  parts_->core.execute({commands::end_local{id, std::move(end)}, {}});
 }
 
 void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
@@ -169,101 +207,112 @@ void turn_port::store_answer(const assistant_message& what, const std::vector<ac
     const std::lock_guard lock(guard_);
     now_.tool_calls += what.calls.size();
   }
-  parts_->core.ask([self = shared_from_this(), what, traits, usage,
-                    done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    const auto& who = self->who_;
-    records::message_record m;
-    m.id = message_id::fresh();
-    m.scope = who.scope;
-    m.role = records::message_role::assistant;
-    m.turn = who.operation;
-    m.aside = who.is_sub_agent;
-    m.text = what.text;
-    m.interrupted = what.interrupted;
-    m.usage = usage;
-    const auto seq = l.actors()->add_message(m, now);
-    std::vector<operation_id> ids;
-    for (std::size_t i = 0; i < what.calls.size(); ++i) {
-      records::call_record call;
-      call.answer = seq;
-      call.position = static_cast<std::uint32_t>(i);
-      call.call = what.calls[i].call;
-      call.name = what.calls[i].name;
-      call.input = what.calls[i].input;
-      create_order order;
-      order.by = agent_runtime::acting_for(who.owner);
-      order.kind = kind::tool_call;
-      order.parent = who.operation;
-      order.name = what.calls[i].name;
-      order.title = what.calls[i].name;
-      order.later = true;
-      order.kind_data = call_block(what.calls[i], traits[i].exclusive, traits[i].timeout, traits[i].approval_rule);
-      order.call = call;
-      const auto id = operation_id::fresh();
-      ids.push_back(id);
-      if (l.create(order, id, now)) {
-        const std::lock_guard lock(self->guard_);
-        self->parts_->who.add_call(id, self->agent_, false);
-      } else { // told to stop meanwhile: it never becomes an operation, but the conversation stays complete
-        call.operation = id;
-        l.actors()->add_closed_call(std::move(call));
-      }
-    }
-    if (!what.calls.empty()) {
-      m.id = message_id::fresh();
-      m.role = records::message_role::tool;
-      m.text.clear();
-      m.interrupted = false;
-      m.usage = {};
-      l.actors()->add_message(m, now);
-    }
-    return [done, ids] { done(ids); };
-  });
+  commands::store_answer step;
+  auto& m = step.message;
+  m.id = message_id::fresh();
+  m.scope = who_.scope;
+  m.role = records::message_role::assistant;
+  m.turn = who_.operation;
+  m.aside = who_.is_sub_agent;
+  m.text = what.text;
+  m.interrupted = what.interrupted;
+  m.usage = usage;
+  std::vector<operation_id> ids;
+  for (std::size_t i = 0; i < what.calls.size(); ++i) {
+    records::call_record call;
+    call.position = static_cast<std::uint32_t>(i);
+    call.call = what.calls[i].call;
+    call.name = what.calls[i].name;
+    call.input = what.calls[i].input;
+    create_order order;
+    order.by = agent_runtime::acting_for(who_.owner);
+    order.kind = kind::tool_call;
+    order.parent = who_.operation;
+    order.name = what.calls[i].name;
+    order.title = what.calls[i].name;
+    order.later = true;
+    order.kind_data = call_block(what.calls[i], traits[i].exclusive, traits[i].timeout, traits[i].approval_rule);
+    order.call = std::move(call);
+    ids.push_back(operation_id::fresh());
+    expect_call(ids.back(), false);
+    step.calls.push_back({ids.back(), std::move(order)});
+  }
+  if (!what.calls.empty()) step.results = message_id::fresh();
+  parts_->core.execute({std::move(step), [self = shared_from_this(), ids = std::move(ids),
+                                          done = std::move(done)](const std::vector<operation_id>& refused) {
+                          for (const auto& id : refused) self->parts_->who.drop(id);
+                          done(ids);
+                        }});
 }
 
 void turn_port::begin_call(const operation_id& call, actors::answer<bool> done) {
-  parts_->core.ask([call, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    const bool may = l.actors()->start_local(call, now).has_value();
-    return [done, may] { done(may); };
-  });
+  parts_->core.execute({commands::begin_call{call}, std::move(done)});
 }
 
 records::call_outcome turn_port::outcome_of(const tool_result& what) const {
   return {what.ok, what.cancelled, bounded_result(what.result, most_result_bytes, what.ok)};
 }
 
+/// The end is recorded at once; the agent learns of it when its output was read.
 void turn_port::close_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) {
-  parts_->core.ask(
-      [self = shared_from_this(), call, what, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        own_outcome end;
-        end.call = self->outcome_of(what);
-        end.result = bounded_result(end.call->result, most_kept_with_call, what.ok);
-        if (!what.ok) {
-          end.as = status::failed;
-          end.error = what.cancelled ? records::operation_error{"error", "cancelled with its turn or its work"}
-                                     : error_of_result(what.result);
-        }
-        if (const auto* tool = self->who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {
-          end.how = receipt::unconfirmed; // what the server does with the call is unknown
-          end.evidence = proof::none;
-        }
-        auto stands = what;
-        stands.result = end.call->result;
-        if (!l.actors()->finish_local(call, end, now) && !what.cancelled) {
-          stands.ok = false;
-          stands.cancelled = true;
-          stands.result = self->parts_->texts->cancelled();
-        }
-        return [done, stands = std::move(stands)] { done(stands); };
-      });
+  if (!what.cancelled) return end_call(call, what, std::move(done));
+  end_call(call, what, [self = shared_from_this(), call, done = std::move(done)](const tool_result& stands) {
+    self->add_printed(call, stands, done);
+  });
 }
 
+void turn_port::add_printed(const operation_id& call, const tool_result& what,
+                            std::function<void(const tool_result&)> then) {
+  if (what.ok || what.name != "exec" || !parts_->output) return then(what);
+  parts_->background_reads->run([self = shared_from_this(), call, what, then = std::move(then)](store_reader& store) {
+    auto fuller = what;
+    if (const auto printed = printed_by(call, store, *self->parts_->output)) {
+      fuller.result = with_printed(what.result, *printed);
+      const std::lock_guard lock(self->guard_);
+      self->printed_[what.call] = fuller.result;
+    }
+    then(fuller);
+  });
+}
+
+void turn_port::take_printed(tool_result& result) const {
+  const std::lock_guard lock(guard_);
+  if (const auto at = printed_.find(result.call); at != printed_.end() && !result.ok) result.result = at->second;
+}
+
+void turn_port::end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) {
+  own_outcome end;
+  end.call = outcome_of(what);
+  end.result = bounded_result(end.call->result, most_kept_with_call, what.ok);
+  if (!what.ok) {
+    end.as = status::failed;
+    end.error = what.cancelled ? records::operation_error{"error", "cancelled with its turn or its work"}
+                               : error_of_result(what.result);
+  }
+  if (const auto* tool = who_.tools.find(what.name); tool && tool->how == tool_definition::runs::mcp) {
+    end.how = receipt::unconfirmed; // what the server does with the call is unknown
+    end.evidence = proof::none;
+  }
+  auto stands = what;
+  stands.result = end.call->result;
+  parts_->core.execute({commands::end_local{call, std::move(end)},
+                        [texts = parts_->texts, stands = std::move(stands), done = std::move(done)](bool has_this_end) {
+                          auto result = stands;
+                          if (!has_this_end && !stands.cancelled) {
+                            result.ok = false;
+                            result.cancelled = true;
+                            result.result = texts->cancelled();
+                          }
+                          done(std::move(result));
+                        }});
+}
+
+/// The stop must not wait for a disk: what was printed is read while the command dies.
 void turn_port::time_out_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done) {
-  parts_->core.ask(
-      [self = shared_from_this(), call, what, done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-        l.actors()->stop_local(call, stop_cause::timeout, self->outcome_of(what), now);
-        return [done, what] { done(what); };
-      });
+  parts_->core.execute({commands::stop_local{{call}, stop_cause::timeout, outcome_of(what)},
+                        [self = shared_from_this(), call, what, done = std::move(done)](commands::nothing) {
+                          self->add_printed(call, what, done);
+                        }});
 }
 
 } // namespace quell::controller::turns

@@ -8,6 +8,7 @@
 #include "actors/agent/ports.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/file_versions.hpp"
+#include "actors/turns/tool_task.hpp"
 #include "actors/turns/turn_json.hpp"
 
 namespace quell::controller::turns {
@@ -40,6 +41,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   /// Counts one more running sub-agent; false if the limit is reached.
   bool take_place();
   void give_place_back();
+  /// What a sub-agent has used counts for this agent, too, if it ends before this one.
+  void add_usage_below(const model_usage& used);
   // For the work of calls:
   std::string failed_text(const std::string& code, const std::string& message) const;
   void say_progress(const operation_id& call, const tool_call& what, const std::string& message, double progress,
@@ -68,12 +71,23 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
                                               const actors::turn& so_far) override;
   void say(const operation_id& call, const tool_call& what, const actors::agent_news& news) override;
   void say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
+  void say_thinking(std::uint64_t offset, const std::string& text, std::function<void()> done) override;
+  void say_model_note(const actors::model_note& what) override;
   void end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) override;
 
  private:
   void record_late(const operation_id& call, const std::string& late, int tries);
+  /// Adds the event of this agent, then calls `done` once it is durable.
+  void publish(event_text said, std::function<void()> done);
+  records::event_record event_about(const operation_id& call, event_text said) const;
+  void expect_call(const operation_id& id, bool is_model_call);
   session_facts facts() const;
   void mark_unknown(tool_results& results) const;
+  /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
+  void add_printed(const operation_id& call, const tool_result& what, std::function<void(const tool_result&)> then);
+  void take_printed(tool_result& result) const;
+  void say_running(const operation_id& call, const tool_call& what, milliseconds elapsed);
+  void end_call(const operation_id& call, const tool_result& what, actors::answer<tool_result> done);
   records::call_outcome outcome_of(const tool_result& what) const;
 
   std::shared_ptr<agent_runtime> parts_;
@@ -83,6 +97,8 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::shared_ptr<actors::agent_handle> agent_;
   turn_now now_;
   std::uint32_t sub_agents_ = 0;
+  std::string asked_model_; ///< the configured name of the model that the open call asks
+  model_usage below_;       ///< of its sub-agents that have ended
   struct begun_call {
     operation_id call;
     std::string name;
@@ -90,6 +106,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   };
   std::vector<begun_call> begun_; ///< running calls, in the order in which they began
   boot_time progress_not_before_{};
+  std::unordered_map<std::string, std::string> printed_; ///< by the model's id of a call: its result with `printed`
   std::optional<actors::turn_effects::end> end_;
 };
 
@@ -104,6 +121,13 @@ std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_run
 std::unique_ptr<actors::tool_work> make_acp_work(std::shared_ptr<agent_runtime> parts, std::shared_ptr<turn_port> above,
                                                  const operation_id& call, const agent_settings& settings,
                                                  std::string task);
+/// exec in the background, and the tools about such commands.
+std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                        const operation_id& call, const tool_call& what,
+                                                        task_request request);
+std::unique_ptr<actors::tool_work> make_background_tool(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                        const operation_id& call, const tool_definition& tool,
+                                                        const tool_call& what);
 /// A result that is known at once.
 std::unique_ptr<actors::tool_work> make_answer(actors::work_end what);
 /// `session_status`: the progress of this turn so far, and the remainder of each budget.

@@ -2,45 +2,35 @@
 #include <algorithm>
 
 #include "actors/turns/mcp_host.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
 #include "actors/turns/turn_port.hpp"
+#include "controller/commands/command.hpp"
 
 namespace quell::controller::turns {
 
 void turn_port::ask_human(const operation_id& call, const tool_call& what, const std::string& rule) {
-  parts_->core.ask([self = shared_from_this(), call, what, rule](ledger& l, moment now) -> std::function<void()> {
-    if (l.actors()->start_local(call, now) && l.actors()->pause(call, now)) {
-      auto said = approval_required(call, what, rule);
-      auto event = agent_runtime::event_of(self->who_, std::move(said.type), std::move(said.data));
-      event.operation = call;
-      l.add_event(std::move(event), now);
-    }
-    return [] {};
-  });
+  parts_->core.execute({commands::await_approval{call, event_about(call, approval_required(call, what, rule))}, {}});
 }
 
 void turn_port::ask_question(const operation_id& call, const tool_call& what, const shown_question& question) {
-  parts_->core.ask([self = shared_from_this(), call, what, question](ledger& l, moment now) -> std::function<void()> {
-    if (!questions_of(l).ask(call, {question.id, question_text(question)}, now)) return [] {};
-    auto said = question_asked(call, what, question);
-    auto event = agent_runtime::event_of(self->who_, std::move(said.type), std::move(said.data));
-    event.operation = call;
-    l.add_event(std::move(event), now);
-    return [self, call] {
-      if (const auto agent = self->parts_->who.agent_of_call(call)) agent->waits(call, true);
-    };
-  });
+  const auto waits = [parts = parts_, call](bool is_asked) {
+    if (!is_asked) return;
+    if (const auto agent = parts->who.agent_of_call(call)) agent->waits(call, true);
+  };
+  parts_->core.execute({commands::ask_question{call,
+                                               {question.id, question_text(question)},
+                                               event_about(call, question_asked(call, what, question))},
+                        waits});
 }
 
 void turn_port::take_question_back(const operation_id& call, const operation_id& question, std::function<void()> done) {
-  parts_->core.ask([self = shared_from_this(), call, question,
-                    done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    if (!questions_of(l).take_back(call, question, now)) return [] {};
-    return [self, call, done] {
-      if (const auto agent = self->parts_->who.agent_of_call(call)) agent->waits(call, false);
-      done();
-    };
-  });
+  parts_->core.execute(
+      {commands::take_back_question{call, question}, [parts = parts_, call, done = std::move(done)](bool was_open) {
+         if (!was_open) return;
+         if (const auto agent = parts->who.agent_of_call(call)) agent->waits(call, false);
+         done();
+       }});
 }
 
 std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call, const tool_call& what,
@@ -54,6 +44,8 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
     return make_sub_agent_work(parts_, shared_from_this(), call, what);
   case tool_definition::runs::session_status:
     return make_answer({true, ok_result(session_status(so_far, facts(), parts_->core.now().boot))});
+  case tool_definition::runs::background:
+    return make_background_tool(parts_, who_, call, *tool, what);
   case tool_definition::runs::mcp:
     return parts_->mcp->work_for(shared_from_this(), call, *tool, what);
   }
@@ -82,33 +74,42 @@ void turn_port::say_progress(const operation_id& call, const tool_call& what, co
     if (now < progress_not_before_) return; // a server can send progress as often as it likes
     progress_not_before_ = now + std::chrono::milliseconds{100};
   }
-  auto said = call_progress(what, elapsed, message, progress, total);
-  parts_->core.ask([self = shared_from_this(), said = std::move(said)](ledger& l, moment at) -> std::function<void()> {
-    l.add_event(agent_runtime::event_of(self->who_, said.type, said.data), at);
-    return [] {};
-  });
+  publish(call_progress(what, elapsed, message, progress, total), {});
 }
 
 /// The late outcome can arrive before the end that it is kept beside, so this waits for that end.
 void turn_port::record_late(const operation_id& call, const std::string& late, int tries) {
-  parts_->core.ask([self = shared_from_this(), call, late, tries](ledger& l, moment now) -> std::function<void()> {
-    const auto seen = l.view(call, now);
-    if (!seen || is_terminal(seen->hot.now) || tries == 0) {
-      l.actors()->note_outcome(call, R"({"server":")" + late + R"("})");
-      return [] {};
-    }
-    return [self, call, late, tries] {
-      self->later(std::chrono::milliseconds{100},
-                  [self, call, late, tries] { self->record_late(call, late, tries - 1); });
-    };
-  });
+  parts_->core.execute({commands::note_call_outcome{call, R"({"server":")" + late + R"("})", tries == 0},
+                        [self = shared_from_this(), call, late, tries](bool is_kept) {
+                          if (is_kept) return;
+                          self->later(std::chrono::milliseconds{100},
+                                      [self, call, late, tries] { self->record_late(call, late, tries - 1); });
+                        }});
 }
 
 void turn_port::later(std::chrono::milliseconds wait, std::function<void()> what) {
   parts_->background_reads->run_after(wait, [what = std::move(what)](store_reader&) { what(); });
 }
 
-void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& news) {
+/// With the newest of what its command printed, which is read first.
+void turn_port::say_running(const operation_id& call, const tool_call& what, milliseconds elapsed) {
+  const auto tell = [self = shared_from_this(), call](const event_text& said) {
+    // Under the lock, so that it comes before whatever the end of the call says.
+    const std::lock_guard lock(self->guard_);
+    const auto is_it = [&](const begun_call& begun) { return begun.call == call; };
+    if (std::any_of(self->begun_.begin(), self->begun_.end(), is_it)) self->publish(said, {});
+  };
+  if (what.name != "exec" || !parts_->output) return tell(call_running(what, elapsed, std::nullopt));
+  parts_->background_reads->run([self = shared_from_this(), call, what, elapsed, tell](store_reader& store) {
+    tell(call_running(what, elapsed, printing_of(call, store, *self->parts_->output)));
+  });
+}
+
+void turn_port::say(const operation_id& call, const tool_call& what, const actors::agent_news& told) {
+  if (const auto* progress = std::get_if<actors::turn_effects::say_call_progress>(&told))
+    return say_running(call, what, progress->elapsed);
+  auto news = told;
+  if (auto* result = std::get_if<actors::turn_effects::say_result>(&news)) take_printed(result->what);
   {
     const std::lock_guard lock(guard_);
     if (std::holds_alternative<actors::turn_effects::say_call_started>(news))
@@ -117,46 +118,67 @@ void turn_port::say(const operation_id& call, const tool_call& what, const actor
       std::erase_if(begun_, [&](const begun_call& begun) { return begun.call == call; });
     now_.current_tool = begun_.empty() ? std::string() : begun_.back().name; // the newest call that still runs
   }
-  parts_->core.ask(
-      [self = shared_from_this(), said = call_news(call, what, news)](ledger& l, moment now) -> std::function<void()> {
-        l.add_event(agent_runtime::event_of(self->who_, said.type, said.data), now);
-        return [] {};
-      });
+  publish(call_news(call, what, news), {});
 }
 
 void turn_port::say_text(std::uint64_t offset, const std::string& text, std::function<void()> done) {
   {
     const std::lock_guard lock(guard_);
     now_.text += text;
+    now_.model_wait.clear();
   }
-  parts_->core.ask([self = shared_from_this(), said = text_said(offset, text),
-                    done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    l.add_event(agent_runtime::event_of(self->who_, said.type, said.data), now);
-    return done;
-  });
+  publish(text_said(offset, text), std::move(done));
 }
 
-void turn_port::end(const actors::turn_effects::end& how, std::uint64_t tool_calls, std::function<void()> done) {
+void turn_port::say_thinking(std::uint64_t offset, const std::string& text, std::function<void()> done) {
+  publish(thinking_said(offset, text), std::move(done));
+}
+
+void turn_port::say_model_note(const actors::model_note& what) {
   {
     const std::lock_guard lock(guard_);
+    const bool is_queued = std::holds_alternative<model_events::queued>(what);
+    const bool is_retry = std::holds_alternative<model_events::retrying>(what);
+    if (const auto* other = std::get_if<model_events::fell_back>(&what)) asked_model_ = other->to;
+    now_.model_wait = is_queued ? "queued" : is_retry ? "retry" : "";
+  }
+  publish(model_noted(what), {});
+}
+
+void turn_port::end(const actors::turn_effects::end& own, std::uint64_t tool_calls, std::function<void()> done) {
+  auto how = own;
+  {
+    const std::lock_guard lock(guard_);
+    how.usage += below_;
     end_ = how;
     agent_.reset(); // the agent owns this port
   }
-  parts_->core.ask([self = shared_from_this(), how, tool_calls,
-                    done = std::move(done)](ledger& l, moment now) -> std::function<void()> {
-    own_outcome end;
-    end.result = turn_result(how.text, how.usage, tool_calls);
-    if (how.aborted) {
-      end.as = status::failed;
-      end.error = how.error ? records::operation_error{how.error->code, how.error->detail}
-                            : records::operation_error{"error", "it was stopped"};
-      end.abort_reason = name_of_reason(*how.aborted);
-    } else {
-      end.completed_data = completed_data(how);
-    }
-    l.actors()->finish_local(self->who_.operation, end, now);
-    return done;
-  });
+  own_outcome end;
+  end.result = turn_result(how.text, how.usage, tool_calls, how.aborted ? std::nullopt : std::optional(how.why));
+  if (how.aborted) {
+    end.as = status::failed;
+    end.error = how.error ? records::operation_error{how.error->code, how.error->detail}
+                          : records::operation_error{"error", "it was stopped"};
+    end.abort_reason = name_of_reason(*how.aborted);
+  } else {
+    end.completed_data = completed_data(how);
+  }
+  parts_->core.execute({commands::end_local{who_.operation, std::move(end)},
+                        [self = shared_from_this(), done = std::move(done)](bool) { done(); }});
+}
+
+void turn_port::publish(event_text said, std::function<void()> done) {
+  auto event = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
+  parts_->core.execute({commands::publish_event{std::move(event)},
+                        [self = shared_from_this(), done = std::move(done)](commands::nothing) {
+                          if (done) done();
+                        }});
+}
+
+records::event_record turn_port::event_about(const operation_id& call, event_text said) const {
+  auto event = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
+  event.operation = call;
+  return event;
 }
 
 } // namespace quell::controller::turns

@@ -7,23 +7,20 @@
 #include <unordered_map>
 
 #include "actors/turns/approvers.hpp"
+#include "actors/turns/background.hpp"
 #include "actors/turns/decisions.hpp"
 #include "actors/turns/history.hpp"
+#include "actors/turns/history_reading.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/message_router.hpp"
 #include "actors/turns/partial_text.hpp"
+#include "actors/turns/printed.hpp"
 #include "actors/turns/start_agent.hpp"
+#include "controller/commands/command.hpp"
 
 namespace quell::controller::turns {
 
 namespace {
-
-/// When the turn began, which for a turn that was resumed after a restart was before it.
-boot_time began_at(const operation_id& turn, ledger& l, moment now) {
-  const auto seen = l.view(turn, now);
-  if (!seen || !seen->hot.started_at || *seen->hot.started_at >= now.wall) return now.boot;
-  return now.boot - (now.wall - *seen->hot.started_at);
-}
 
 class real_turn_scheduler final : public turn_scheduler {
  public:
@@ -68,8 +65,8 @@ class real_turn_scheduler final : public turn_scheduler {
   };
   void begin(const queued& next);
   void prepare(const queued& next, store_reader& store);
-  void prepare_with(const queued& next, const records::operation_record& row,
-                    const std::vector<records::kept_message>& kept, const history_facts& facts);
+  void prepare_with(const queued& next, const records::operation_record& row, const stored_history& history,
+                    history_facts facts, store_reader& store);
   void launch(const queued& next, const records::operation_record& row, told_history told, tool_set tools);
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
@@ -116,36 +113,34 @@ void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
   auto row = store.operation(next.turn);
   if (!row || !*row) return give_up(next, row ? "its row is not there" : row.error().detail);
   if (!agent_of(**row)) return give_up(next, "its agent " + (*row)->name + " is not configured any more");
-  records::message_filter f;
-  f.scope = next.scope;
-  f.ascending = false;
-  f.limit = history_limits{}.messages;
-  auto kept = store.messages(f);
-  if (!kept) return give_up(next, kept.error().detail);
-  std::reverse(kept->begin(), kept->end());
-  auto open = open_turns(*kept, next.turn, store);
-  if (open.empty()) return prepare_with(next, **row, *kept, facts_of(*kept, next.turn, store));
+  auto history = read_history(store, next.scope, next.turn);
+  if (!history) return give_up(next, history.error().detail);
+  auto open = open_turns(history->kept, next.turn, store);
+  if (open.empty()) return prepare_with(next, **row, *history, facts_of(history->kept, next.turn, store), store);
   // A stop that the disk has refused so far is one all the same: the ledger knows it.
-  parts_->core.beyond_disk(std::move(open),
-                           [this, next, row = std::move(**row), kept = std::move(*kept)](known_ends known) mutable {
-                             parts_->background_reads->run([this, next, row = std::move(row), kept = std::move(kept),
-                                                            known = std::move(known)](store_reader& again) {
-                               prepare_with(next, row, kept, facts_of(kept, next.turn, again, known));
-                             });
-                           });
+  parts_->core.beyond_disk(
+      std::move(open), [this, next, row = std::move(**row), history = std::move(*history)](known_ends known) mutable {
+        parts_->background_reads->run([this, next, row = std::move(row), history = std::move(history),
+                                       known = std::move(known)](store_reader& again) {
+          prepare_with(next, row, history, facts_of(history.kept, next.turn, again, known), again);
+        });
+      });
 }
 
 void real_turn_scheduler::prepare_with(const queued& next, const records::operation_record& row,
-                                       const std::vector<records::kept_message>& kept, const history_facts& facts) {
-  auto told = history_for(kept, next.turn, facts);
+                                       const stored_history& history, history_facts facts, store_reader& store) {
+  if (parts_->output) find_printed(facts, history.kept, store, *parts_->output);
+  auto told = history_for(history.kept, next.turn, facts, history.gap_behind);
   if (told.messages.empty()) return give_up(next, "its message is not there");
   put_before_message(told, context_of(row.kind_data));
-  const auto what =
-      is_refused_stop(next.turn, kept) ? message_router::turn_of::refused_stop : message_router::turn_of::message;
-  parts_->core.ask([this, turn = next.turn, what, owner = row.owner.id, scope = next.scope](ledger& l, moment now) {
-    if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
-    return std::function<void()>([] {});
-  });
+  put_note_before_message(told, background_note(history.kept, row, store, parts_->core.now().wall));
+  const auto what = is_refused_stop(next.turn, history.kept) ? message_router::turn_of::refused_stop
+                                                             : message_router::turn_of::message;
+  parts_->core.ask(
+      [this, turn = next.turn, what, owner = row.owner.id, scope = next.scope](const ledger& l, moment now) {
+        if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
+        return std::function<void()>([] {});
+      });
   const auto* agent = agent_of(row);
   find_tools(parts_, *agent, {next.turn, next.turn, row.owner},
              [this, next, row, told = std::move(told)](tool_set tools) mutable {
@@ -157,7 +152,6 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
 void real_turn_scheduler::launch(const queued& next, const records::operation_record& row, told_history told,
                                  tool_set tools) {
   const auto* agent = agent_of(row);
-  const auto* model = parts_->settings.model(agent->model);
   agent_context who;
   who.operation = next.turn;
   who.root = row.root;
@@ -167,57 +161,44 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   who.is_by_chat = is_by_chat(row.kind_data);
   who.agent = *agent;
   who.agent.instructions += tools.notice;
-  who.model = *model;
+  who.model = *model_of(parts_->settings, *agent);
   who.tools = std::move(tools);
-  parts_->core.ask([this, next, who = std::move(who),
-                    told = std::move(told)](ledger& l, moment now) mutable -> std::function<void()> {
-    who.began = began_at(next.turn, l, now);
-    if (!l.actors()->start_local(next.turn, now)) { // told to stop before it had an agent: nothing else ends it
-      own_outcome end;
-      end.as = status::failed;
-      for (const auto& call : told.last) l.actors()->finish_local(call, end, now);
-      l.actors()->finish_local(next.turn, end, now);
-      return [this, next] { leave(next.turn, next.scope); };
-    }
+  commands::begin_turn step{next.turn, told.last, {}};
+  if (!next.resumes) {
+    auto said = turn_started(who.operation, who.kind_data);
+    step.told = agent_runtime::event_of(who, std::move(said.type), std::move(said.data));
+  }
+  const auto over = [this, next](const commands::turn_begun& begun) {
+    if (!begun.may_run) leave(next.turn, next.scope);
+  };
+  // At once, not after the commit, because a stop must find the agent. Nothing that the agent does leaves before it is
+  // durable.
+  auto begins = [this, next, who = std::move(who), told = std::move(told)](const commands::turn_begun& begun) mutable {
+    if (!begun.may_run) return;
+    who.began = begun.began;
     actors::agent_start start;
     start.so_far = std::move(told.messages);
     start.resumes = !told.calls.empty();
     start.known = std::move(told.known);
     start.calls = std::move(told.calls);
     start.past = std::move(told.past);
-    if (!next.resumes) {
-      auto said = turn_started(who.operation, who.kind_data);
-      l.add_event(agent_runtime::event_of(who, std::move(said.type), std::move(said.data)), now);
-    }
-    // At once, not after the commit, because a stop must find the agent. Nothing that the agent does leaves before it
-    // is durable.
     auto running = start_agent(parts_, std::move(who), std::move(start),
                                [this, next](bool broken, const std::shared_ptr<turn_port>&) {
                                  if (broken) give_up(next, "its actor broke down");
                                  leave(next.turn, next.scope);
                                });
-    for (const auto& call : told.last) { // stopped while no agent was there to notify, or to end it
-      const auto seen = l.view(call, now);
-      if (seen && seen->hot.now != status::cancelling) continue;
-      if (seen) l.actors()->finish_local(call, {status::failed}, now);
-      running.line->stop_call(call, {});
-    }
+    for (const auto& call : begun.stopped) running.line->stop_call(call, {});
     const std::lock_guard lock(guard_);
     running_[next.turn] = running.port;
-    return [] {};
-  });
+  };
+  parts_->core.execute({std::move(step), over, std::move(begins)});
 }
 
 /// Ends a turn that cannot continue as failed.
 void real_turn_scheduler::give_up(const queued& next, const std::string& why) {
   spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
-  parts_->core.ask([this, next, why](ledger& l, moment now) -> std::function<void()> {
-    own_outcome end;
-    end.as = status::failed;
-    end.error = records::operation_error{"error", why};
-    l.actors()->finish_local(next.turn, end, now);
-    return [this, next] { leave(next.turn, next.scope); };
-  });
+  const own_outcome end{status::failed, records::operation_error{"error", why}};
+  parts_->core.execute({commands::end_local{next.turn, end}, [this, next](bool) { leave(next.turn, next.scope); }});
 }
 
 /// Its own work has ended: the next turn of its scope begins.
@@ -241,17 +222,14 @@ void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scop
   if (!next) return;
   // Not before its own row is durable: it can have been accepted in this very moment.
   parts_->core.ask(
-      [this, next = *next](ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
+      [this, next = *next](const ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
 }
 
 void real_turn_scheduler::signal(const actor_signal& s) {
   parts_->who.signal(s);
   if (!is_on_its_way(s.operation)) return;
   // It has no agent yet that could end it, and waiting for tools can delay that agent.
-  parts_->core.ask([this, turn = s.operation](ledger& l, moment now) -> std::function<void()> {
-    if (is_on_its_way(turn)) l.actors()->finish_local(turn, {status::failed}, now);
-    return [] {};
-  });
+  parts_->core.execute({commands::end_local{s.operation, {status::failed}}, {}});
 }
 
 bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
@@ -281,10 +259,7 @@ void real_turn_scheduler::find_cancel(cancel_id id, reply<result<bool>> done) {
 }
 
 void real_turn_scheduler::disconnected(operation_id turn) {
-  parts_->core.ask([turn](ledger& l, moment now) -> std::function<void()> {
-    l.actors()->stop_local(turn, stop_cause::disconnect, {}, now);
-    return [] {};
-  });
+  parts_->core.execute({commands::stop_local{{turn}, stop_cause::disconnect}, {}});
 }
 
 std::optional<turn_now> real_turn_scheduler::look(const operation_id& turn) const {
@@ -302,23 +277,24 @@ std::optional<turn_now> real_turn_scheduler::look(const operation_id& turn) cons
 /// none overtakes them.
 void real_turn_scheduler::pick_up() {
   desk_->pick_up();
-  parts_->core.ask([this](ledger& l, moment) -> std::function<void()> {
-    std::vector<queued> first;
-    for (const auto& open : l.actors()->open_turns()) {
+  const auto first = std::make_shared<std::vector<queued>>();
+  const auto enter = [this, first](const commands::picked_up& found) {
+    for (const auto& open : found.open) {
       const queued q{open.id, open.scope, open.has_started};
       const std::lock_guard lock(guard_);
       auto& line = scopes_[q.scope.text()];
       line.push_back(q);
       places_.emplace(q.turn, q.scope);
-      if (line.size() == 1) first.push_back(q);
+      if (line.size() == 1) first->push_back(q);
     }
-    return [this, first = std::move(first), gone = l.actors()->interrupted()] {
-      parts_->background_reads->run([this, first, gone](store_reader& store) {
-        for (const auto& id : gone) recover_partial_text(*parts_, id, store);
-        for (const auto& q : first) begin(q);
-      });
-    };
-  });
+  };
+  const auto go_on = [this, first](const commands::picked_up& found) {
+    parts_->background_reads->run([this, first, gone = found.interrupted](store_reader& store) {
+      for (const auto& id : gone) recover_partial_text(*parts_, id, store);
+      for (const auto& q : *first) begin(q);
+    });
+  };
+  parts_->core.execute({commands::pick_up_turns{}, go_on, enter});
 }
 
 void real_turn_scheduler::stop() {
@@ -351,6 +327,7 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   parts->output = o.output;
   parts->settings = std::move(o.settings);
   parts->spawn = std::move(o.spawn);
+  parts->tell_live = std::move(o.tell_live);
   auto accounts = mcp_accounts::open(o.state_directory, parts->settings.mcp);
   if (!accounts) return tl::unexpected(accounts.error());
   parts->mcp = mcp_host::make(parts, std::move(*accounts));

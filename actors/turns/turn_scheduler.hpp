@@ -22,6 +22,7 @@ struct turn_scheduler_options {
   core_link core;
   output_store* output = nullptr; ///< outlives it until `stop`
   std::function<std::shared_ptr<actors::agent_handle>(actors::agent_start)> spawn;
+  std::function<void(const records::event_record&)> tell_live; ///< see `agent_runtime`
 };
 
 /// Any thread.

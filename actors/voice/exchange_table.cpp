@@ -2,6 +2,7 @@
 #include "actors/voice/exchange_table.hpp"
 
 #include "actors/turns/turn_json.hpp"
+#include "controller/commands/command.hpp"
 
 namespace quell::controller::voice {
 
@@ -22,19 +23,16 @@ operation_id exchange_table::begin(const speaker& who, const std::string& sessio
   order.title = "voice exchange of " + who.author.name.substr(0, voice_title_bytes);
   order.owner = who.author;
   order.kind_data = turns::exchange_block(session);
-  house->work->core.ask([order = std::move(order), id, loop = house->loop,
-                         self = weak_from_this()](ledger& l, moment now) -> std::function<void()> {
-    const auto made = l.create(order, id, now);
-    if (made) return [] {};
-    return [loop, self, id, why = made.error().error.detail] {
-      loop->post([self, id, why] {
-        const auto table = self.lock();
-        if (!table) return;
-        if (auto node = table->live_.extract(id); !node.empty() && node.mapped().told.refused)
-          node.mapped().told.refused(why);
-      });
-    };
-  });
+  const auto made = [loop = house->loop, self = weak_from_this(), id](const outcome<created>& answer) {
+    if (answer) return;
+    loop->post([self, id, why = answer.error().error.detail] {
+      const auto table = self.lock();
+      if (!table) return;
+      if (auto node = table->live_.extract(id); !node.empty() && node.mapped().told.refused)
+        node.mapped().told.refused(why);
+    });
+  };
+  house->work->core.execute({commands::create_local{std::move(order), id}, made});
   return id;
 }
 
@@ -43,11 +41,7 @@ void exchange_table::transcribed(const operation_id& id, const std::string& text
 }
 
 void exchange_table::end(const operation_id& id, const own_outcome& how) {
-  if (const auto house = context_.lock())
-    house->work->core.ask([id, how](ledger& l, moment now) -> std::function<void()> {
-      l.actors()->finish_local(id, how, now);
-      return [] {};
-    });
+  if (const auto house = context_.lock()) house->work->core.execute({commands::end_local{id, how}, {}});
 }
 
 void exchange_table::finish(const operation_id& id, bool spoken, const std::string& failure) {
@@ -88,10 +82,7 @@ void exchange_table::leave(const operation_id& id) {
   const auto at = live_.find(id);
   if (!house || at == live_.end()) return;
   at->second.told = {};
-  house->work->core.ask([id](ledger& l, moment now) -> std::function<void()> {
-    l.actors()->stop_local(id, stop_cause::disconnect, {}, now);
-    return [] {};
-  });
+  house->work->core.execute({commands::stop_local{{id}, stop_cause::disconnect}, {}});
 }
 
 void exchange_table::signalled(const operation_id& id) {

@@ -1,9 +1,4 @@
 // `quell talk`: a spoken conversation.
-#include <fcntl.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,7 +6,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
-#include "cli/talk/conversation.hpp"
+#include "cli/talk/file_talk.hpp"
+#include "cli/talk/live_talk.hpp"
+#include "cli/talk/voice_address.hpp"
 #include "cli/talk/wav.hpp"
 #include "cli/turn_stream.hpp"
 
@@ -19,75 +16,98 @@ namespace quell::cli {
 namespace {
 
 constexpr std::size_t most_wav_bytes = 64 << 20;
+constexpr milliseconds connect_patience{10'000};
 
-/// --voice, otherwise the address that a quelld on this machine wrote beside its HTTP address.
-answer<std::string> voice_address(session& s, const talk_options& o) {
-  if (o.voice) return *o.voice;
+/// --voice, otherwise the address that a quelld on this machine wrote beside its HTTP address. TLS is as for HTTP.
+answer<voice_address> gateway_address(session& s, const talk_options& o, const answer<connection>& known) {
+  constexpr std::string_view encrypted = "https://";
+  if (o.voice) {
+    auto named = read_voice_address(*o.voice, known && known->url.starts_with(encrypted));
+    if (!named) return refuse("usage", "--voice " + *o.voice + " is not HOST:PORT, tls://HOST:PORT or tcp://HOST:PORT");
+    return *named;
+  }
   for (const auto& directory : state_directories(s.globals.where, s.env)) {
     const auto text = file_text(directory + "/client.json", 64 << 10);
     const auto said = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
     if (!said.is_object()) continue;
-    if (auto voice = text_of(said, "voice"); !voice.empty()) return voice;
+    const auto at = read_voice_address(text_of(said, "voice"), text_of(said, "url").starts_with(encrypted));
+    if (at) return *at;
     return refuse("unreachable", "the quelld of " + directory +
                                      " serves no voice; set [voice] listen in its configuration (docs/voice.md)");
   }
   return refuse("unreachable", "no quelld is known on this machine; name its voice gateway with --voice HOST:PORT");
 }
 
-answer<int> connected(const std::string& address) {
-  const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return refuse("usage", "--voice " + address + " is not HOST:PORT");
-  auto host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int bad = ::getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &wanted, &found); bad != 0)
-    return refuse("unreachable", "the voice gateway " + address + " is not known: " + ::gai_strerror(bad));
-  int fd = -1;
-  for (const auto* at = found; at && fd < 0; at = at->ai_next) {
-    fd = ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
-    if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-      ::close(fd);
-      fd = -1;
-    }
-  }
-  ::freeaddrinfo(found);
-  if (fd < 0) return refuse("unreachable", "nobody answers at the voice gateway " + address);
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-  return fd;
+answer<live_settings> live_settings_of(const talk_options& o) {
+  live_settings how;
+  how.how = o.open ? microphone::open : microphone::while_talking;
+  how.patience = connect_patience;
+  const auto read = [](const char* flag, const text_option& given, char usual) -> answer<char> {
+    if (!given) return usual;
+    const auto key = key_named(*given);
+    constexpr std::string_view taken = "1234q";
+    if (!key || taken.find(*key) != std::string_view::npos)
+      return refuse("usage", std::string(flag) + " " + *given +
+                                 " is not a free key: give one character, space, tab, enter or esc; 1 to 4 and q are "
+                                 "in use");
+    return *key;
+  };
+  const auto talk = read("--talk-key", o.talk_key, how.talk_key);
+  if (!talk) return tl::unexpected(talk.error());
+  const auto cancel = read("--cancel-key", o.cancel_key, how.cancel_key);
+  if (!cancel) return tl::unexpected(cancel.error());
+  if (*talk == *cancel || *talk == escape_key)
+    return refuse("usage", "one key cannot both talk and cancel; give --talk-key and --cancel-key different ones");
+  how.talk_key = *talk;
+  how.cancel_key = *cancel;
+  return how;
 }
 
-} // namespace
-
-int execute(session& s, const talk_options& o) {
-  if (!o.file)
-    return s.fail(local_problem("usage", "this quell has no sound device: give the speech with --file in.wav, and take "
-                                         "the answer with --out out.wav"));
-  const auto text = file_text(*o.file, most_wav_bytes);
-  if (!text) return s.fail(local_problem("usage", *o.file + ": " + text.error().detail));
-  const auto samples = samples_of_wav(*text);
-  if (!samples) return s.fail(local_problem("usage", *o.file + ": " + samples.error().detail));
-  const auto address = voice_address(s, o);
-  if (!address) return s.fail(address.error());
+std::string hello_of(session& s, const talk_options& o, const answer<connection>& known) {
   nlohmann::json hello = {{"humans_present", 1}, {"author", {{"id", login_name(s.env)}, {"name", login_name(s.env)}}}};
-  if (const auto known = find_connection(s.globals.where, s.env); known && !known->token.empty()) {
+  if (known && !known->token.empty()) {
     hello["token"] = known->token;
     hello["scope"] = conversation_scope(o.scope, s.globals.where, s.env);
   } else if (o.scope) {
     hello["scope"] = *o.scope;
   }
-  const auto socket = connected(*address);
-  if (!socket) return s.fail(socket.error());
-  std::signal(SIGPIPE, SIG_IGN);
-  conversation talk(s, *socket, o.cancel_key.empty() ? '\x1b' : o.cancel_key.front());
-  const int code = talk.execute(hello.dump(), *samples, o.timeout);
-  if (o.out) {
-    std::ofstream out(*o.out, std::ios::binary);
-    out << wav_of_samples(talk.spoken());
-    if (!out.flush()) return s.fail(local_problem("local", *o.out + " cannot be written"));
+  return hello.dump();
+}
+
+int talk_file(session& s, const talk_options& o, char cancel_key, const std::string& samples,
+              std::unique_ptr<frame_stream> to, const std::string& hello) {
+  const auto speech = talk_with_file(s, std::move(to), hello, samples, cancel_key, o.timeout);
+  if (!o.out) return speech.code;
+  std::ofstream out(*o.out, std::ios::binary);
+  out << wav_of_samples(speech.samples);
+  if (!out.flush()) return s.fail(local_problem("local", *o.out + " cannot be written"));
+  return speech.code;
+}
+
+} // namespace
+
+int execute(session& s, const talk_options& o) {
+  if (o.out && !o.file) return s.fail(local_problem("usage", "--out needs --file: what is played is not recorded"));
+  const auto how = live_settings_of(o);
+  if (!how) return s.fail(how.error());
+  std::string samples;
+  if (o.file) {
+    const auto text = file_text(*o.file, most_wav_bytes);
+    if (!text) return s.fail(local_problem("usage", *o.file + ": " + text.error().detail));
+    auto read = samples_of_wav(*text);
+    if (!read) return s.fail(local_problem("usage", *o.file + ": " + read.error().detail));
+    samples = std::move(*read);
   }
-  return code;
+  const auto known = find_connection(s.globals.where, s.env);
+  const auto address = gateway_address(s, o, known);
+  if (!address) return s.fail(address.error());
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto authorities = known ? known->ca_file : s.env("QUELL_CA_FILE").value_or("");
+  auto to = frame_stream::open(s.loop, *address, authorities, connect_patience);
+  if (!to) return s.fail(to.error());
+  const auto hello = hello_of(s, o, known);
+  if (o.file) return talk_file(s, o, how->cancel_key, samples, std::move(*to), hello);
+  return talk_live(s, std::move(*to), hello, *how);
 }
 
 } // namespace quell::cli

@@ -1,10 +1,7 @@
-// Sends and receives frames over the CLI's event loop.
+// Performs the effects of the client's side.
 #include "cli/talk/conversation.hpp"
 
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
@@ -14,143 +11,92 @@
 namespace quell::cli {
 
 namespace voices = integrations::voice;
+namespace does = voices::client_effects;
 
-conversation::conversation(session& s, int socket, char cancel_key) : s_(s), socket_(socket), cancel_key_(cancel_key) {}
+conversation::conversation(session& s, std::unique_ptr<frame_stream> to, hooks h)
+    : s_(s), to_(std::move(to)), hooks_(std::move(h)) {}
 
-conversation::~conversation() {
-  s_.loop.unwatch(socket_);
-  if (reads_keys_) s_.loop.unwatch(STDIN_FILENO);
-  ::close(socket_);
-}
-
-int conversation::execute(const std::string& hello, const std::string& samples, milliseconds patience) {
-  s_.loop.watch(socket_, false, [this] { read_socket(); });
-  s_.loop.watch(STDIN_FILENO, false, [this] { read_keys(); });
-  send({voices::tag::hello, hello});
+bool conversation::begin(const std::string& hello, milliseconds patience) {
+  to_->begin({[this](const voices::frame& f) { take(f); },
+              [this](const problem& why) {
+                if (is_over_) return;
+                if (hooks_.before_line) hooks_.before_line();
+                s_.say(why);
+                end(exit_code::of_problem(why));
+              }});
+  to_->send({voices::tag::hello, hello});
   bool is_late = false;
-  s_.loop.after(patience, [&is_late] { is_late = true; });
+  const auto timer = s_.loop.after(patience, [&is_late] { is_late = true; });
   s_.loop.run_until([&] { return is_ready_ || is_over_ || is_late; });
-  if (is_ready_ && !is_over_) {
-    client_.begin_talking();
-    client_.microphone(samples);
-    client_.end_talking();
-    perform();
-    s_.loop.run_until([&] { return is_over_ || is_late || !client_.waits(); });
-    // The speech has begun: wait for its end, and for the answer to a cancel.
-    s_.loop.run_until([&] { return is_over_ || is_late || (!client_.is_playing() && !client_.waits()); });
+  s_.loop.forget(timer);
+  if (is_late && !is_ready_ && !is_over_) {
+    note("the voice gateway does not answer");
+    end(exit_code::unreachable);
   }
-  if (is_over_) return code_;
-  if (was_cancelled_) return exit_code::run_cancelled;
-  if (is_late) {
-    s_.warn("no answer came within " + std::to_string(patience.count() / 1000) + " s");
-    return exit_code::run_timeout;
-  }
-  return has_spoken_ ? exit_code::done : exit_code::nothing;
+  return is_ready_ && !is_over_;
 }
 
-void conversation::read_socket() {
-  std::array<char, 16384> bytes{};
-  const auto n = ::read(socket_, bytes.data(), bytes.size());
-  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (n <= 0) {
-    if (!is_over_) s_.warn("the connection to the voice gateway has ended");
-    code_ = is_over_ ? code_ : exit_code::unreachable;
-    is_over_ = true;
-    return;
-  }
-  reader_.put({bytes.data(), static_cast<std::size_t>(n)});
-  for (;;) {
-    const auto f = reader_.next();
-    if (!f) {
-      s_.warn("the voice gateway speaks another language: " + f.error().detail);
-      code_ = exit_code::refused;
-      is_over_ = true;
-      return;
-    }
-    if (!*f) return perform();
-    is_ready_ = is_ready_ || (*f)->tag == voices::tag::ready;
-    client_.gateway_said(**f);
-    perform();
-    if ((*f)->tag == voices::tag::speech_end && client_.is_playing()) { // a file plays as fast as it is written
-      client_.played();
-      perform();
-    }
-  }
+void conversation::end(int code) {
+  if (std::exchange(is_over_, true)) return;
+  code_ = code;
 }
 
-void conversation::read_keys() {
-  std::array<char, 64> keys{};
-  const auto n = ::read(STDIN_FILENO, keys.data(), keys.size());
-  if (n < 0 && errno == EINTR) return;
-  if (n <= 0) {
-    reads_keys_ = false;
-    return s_.loop.unwatch(STDIN_FILENO);
-  }
-  constexpr char escape = '\x1b';
-  for (ssize_t i = 0; i < n; ++i) {
-    const char key = keys[static_cast<std::size_t>(i)];
-    if (key == '4' || key == escape || key == cancel_key_)
-      client_.cancel();
-    else
-      client_.choose(key);
-  }
+void conversation::note(const std::string& text) {
+  if (hooks_.before_line) hooks_.before_line();
+  if (s_.json())
+    s_.print_line({{"type", "notice"}, {"text", text}});
+  else
+    s_.warn(text);
+}
+
+void conversation::take(const voices::frame& f) {
+  if (is_over_) return;
+  is_ready_ = is_ready_ || f.tag == voices::tag::ready;
+  client_.gateway_said(f);
   perform();
-}
-
-void conversation::send(const voices::frame& f) {
-  unsent_ += voices::encode(f);
-  write();
-}
-
-void conversation::write() {
-  while (!unsent_.empty()) {
-    const auto n = ::write(socket_, unsent_.data(), unsent_.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break; // the reader reports the error, or the socket is full
-    unsent_.erase(0, static_cast<std::size_t>(n));
-  }
-  if (unsent_.empty()) {
-    if (std::exchange(is_writing_, false)) {
-      s_.loop.unwatch(socket_);
-      s_.loop.watch(socket_, false, [this] { read_socket(); });
-    }
-  } else if (!std::exchange(is_writing_, true)) {
-    s_.loop.unwatch(socket_);
-    s_.loop.watch(socket_, true, [this] { write(); });
-  }
+  if (hooks_.after && !is_over_) hooks_.after(f);
 }
 
 void conversation::perform() {
-  for (const auto& e : client_.take()) {
-    if (const auto* sent = std::get_if<voices::client_effects::send>(&e)) {
-      was_cancelled_ = was_cancelled_ || sent->what.tag == voices::tag::cancel;
-      send(sent->what);
-    }
-    if (const auto* sound = std::get_if<voices::client_effects::play>(&e)) {
-      has_spoken_ = true;
-      spoken_ += sound->samples;
-    }
-    if (const auto* line = std::get_if<voices::client_effects::show>(&e)) {
-      was_cancelled_ = was_cancelled_ || line->text == voices::stopped_notice;
-      const bool is_said = line->text.starts_with(voices::you_prefix) || line->text.starts_with(voices::ai_prefix);
-      if (s_.json())
-        s_.print_line({{"type", is_said ? "said" : "notice"}, {"text", line->text}});
-      else if (is_said)
-        s_.print(printable(line->text) + "\n");
-      else
-        s_.warn(printable(line->text));
-    }
-    if (const auto* menu = std::get_if<voices::client_effects::show_menu>(&e);
-        menu && menu->which == voices::menu::before_speech)
-      s_.warn("[1] Continue  [2] Retry  [3] Replay  [4] Cancel");
-    if (const auto* no = std::get_if<voices::client_effects::refused>(&e)) {
-      const auto why = nlohmann::json::parse(no->json, nullptr, false);
-      const auto code = why.is_object() ? text_of(why, "code") : std::string();
-      s_.warn(printable(why.is_object() ? text_of(why, "detail") : no->json));
-      code_ = code == "unauthorized" ? exit_code::forbidden : exit_code::refused;
-      is_over_ = true;
-    }
+  for (const auto& e : client_.take()) std::visit([this](const auto& one) { perform(one); }, e);
+}
+
+void conversation::perform(const does::send& e) {
+  was_cancelled_ = was_cancelled_ || e.what.tag == voices::tag::cancel;
+  to_->send(e.what);
+}
+
+void conversation::perform(const does::play& e) {
+  has_spoken_ = true;
+  hooks_.play(e.samples);
+}
+
+void conversation::perform(const does::silence&) { hooks_.silence(); }
+
+void conversation::perform(const does::show& e) {
+  was_cancelled_ = was_cancelled_ || e.text == voices::stopped_notice;
+  if (hooks_.hearing && e.text.starts_with(voices::hearing_prefix))
+    return hooks_.hearing(e.text.substr(voices::hearing_prefix.size()));
+  if (!e.text.starts_with(voices::you_prefix) && !e.text.starts_with(voices::ai_prefix)) return note(e.text);
+  if (hooks_.before_line) hooks_.before_line();
+  if (s_.json()) return s_.print_line({{"type", "said"}, {"text", e.text}});
+  for (std::string_view rest = e.text; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    s_.print(printable(rest.substr(0, end)) + "\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+}
+
+void conversation::perform(const does::show_menu& e) {
+  if (e.which == voices::menu::before_speech) note("[1] Continue  [2] Retry  [3] Replay  [4] Cancel");
+  if (e.which == voices::menu::after_speech && hooks_.hearing) note("[3] Replay  [4] Cancel");
+}
+
+void conversation::perform(const does::refused& e) {
+  const auto why = nlohmann::json::parse(e.json, nullptr, false);
+  const auto code = why.is_object() ? text_of(why, "code") : std::string();
+  note(why.is_object() ? text_of(why, "detail") : e.json);
+  end(code == "unauthorized" ? exit_code::forbidden : exit_code::refused);
 }
 
 } // namespace quell::cli

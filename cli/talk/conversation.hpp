@@ -1,44 +1,58 @@
-// One conversation of `quell talk` with a file as microphone and a file as speaker: connection, keys from standard
-// input, and the pure `client_side` between them.
+// One conversation of `quell talk`: the pure `client_side` between a connection to the gateway and a speaker, and the
+// lines that people or scripts read.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "cli/session.hpp"
+#include "cli/talk/frame_stream.hpp"
 #include "integrations/voice/client_side.hpp"
 
 namespace quell::cli {
 
 class conversation {
  public:
-  /// `socket` is connected; this object takes ownership of it.
-  conversation(session& s, int socket, char cancel_key);
-  ~conversation();
-  conversation(const conversation&) = delete;
-  conversation& operator=(const conversation&) = delete;
+  struct hooks {
+    std::function<void(const std::string& samples)> play;
+    std::function<void()> silence; ///< what is not heard yet is never heard
+    /// After a frame was handled.
+    std::function<void(const integrations::voice::frame&)> after{};
+    /// A transcript on the way; without this hook it is a line like others.
+    std::function<void(const std::string& text)> hearing{};
+    std::function<void()> before_line{};
+  };
+  conversation(session& s, std::unique_ptr<frame_stream> to, hooks h);
 
-  /// Sends the hello and the samples, and waits until the answer was spoken or cancelled, or `patience` is over.
-  /// Returns the exit code.
-  int execute(const std::string& hello, const std::string& samples, milliseconds patience);
-  /// The samples that reached the speaker.
-  const std::string& spoken() const { return spoken_; }
+  /// Sends the hello and waits until the gateway is ready. False: the conversation is over, or it took too long.
+  bool begin(const std::string& hello, milliseconds patience);
+  integrations::voice::client_side& client() { return client_; }
+  /// Performs everything that calls of the client's side asked for.
+  void perform();
+  void end(int code);
+  /// Prints a notice of this program.
+  void note(const std::string& text);
+
+  bool is_over() const { return is_over_; }
+  int code() const { return code_; }
+  bool was_cancelled() const { return was_cancelled_; }
+  bool has_spoken() const { return has_spoken_; }
 
  private:
-  void read_socket();
-  void read_keys();
-  void write();
-  void perform();
-  void send(const integrations::voice::frame& f);
+  void take(const integrations::voice::frame& f);
+  void perform(const integrations::voice::client_effects::send& e);
+  void perform(const integrations::voice::client_effects::play& e);
+  void perform(const integrations::voice::client_effects::silence& e);
+  void perform(const integrations::voice::client_effects::show& e);
+  void perform(const integrations::voice::client_effects::show_menu& e);
+  void perform(const integrations::voice::client_effects::refused& e);
 
   session& s_;
-  const int socket_;
-  const char cancel_key_;
+  const std::unique_ptr<frame_stream> to_;
+  const hooks hooks_;
   integrations::voice::client_side client_;
-  integrations::voice::frame_reader reader_{integrations::voice::direction::gateway_to_client};
-  std::string unsent_, spoken_;
-  bool is_ready_ = false, is_over_ = false, is_writing_ = false, has_spoken_ = false, was_cancelled_ = false;
-  bool reads_keys_ = true;
+  bool is_ready_ = false, is_over_ = false, has_spoken_ = false, was_cancelled_ = false;
   int code_ = 0;
 };
 

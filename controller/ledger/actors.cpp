@@ -159,13 +159,30 @@ void live_ledger::asks_no_more(index x, moment now) {
   write_row(x);
 }
 
+/// The detached tasks below a turn, which its stop passes by, as the end of a JSON object.
+std::string live_ledger::still_running(index x) const {
+  constexpr std::size_t most_told = 16, most_visited = 10'000;
+  std::string told;
+  std::size_t count = 0;
+  std::vector<index> all{x};
+  for (std::size_t i = 0; i < all.size() && all.size() < most_visited && count < most_told; ++i)
+    for (index c = operations_[all[i]].first_child; c != none; c = operations_[c].next_sibling) {
+      const operation_node& n = operations_[c];
+      all.push_back(c);
+      if (!n.detached || n.kind != quell::kind::task || n.has_self_status || stop_of(c) || count == most_told) continue;
+      told += (count++ == 0 ? "\"" : ",\"") + n.id.text() + '"';
+    }
+  return count == 0 ? "}" : R"(,"still_running":[)" + told + "]}";
+}
+
 void live_ledger::tell_turn_over(index x, const self_status& e, moment now) {
   if (const auto stop = stop_of(x); stop && e.how)
-    write_event_data("turn_abort", R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + R"("})", x, now);
+    write_event_data("turn_abort",
+                     R"({"reason":")" + std::string(abort_reason_of(stop->cause)) + '"' + still_running(x), x, now);
   else if (e.completed_data && e.as == status::completed)
     write_event_data("turn_complete", *e.completed_data, x, now);
   else
-    write_event_data("turn_abort", R"({"reason":")" + e.abort_reason + R"("})", x, now);
+    write_event_data("turn_abort", R"({"reason":")" + e.abort_reason + '"' + still_running(x), x, now);
 }
 
 /// The result of a call that is told to stop. Below another operation's stop the cause reads parent_ended, but the

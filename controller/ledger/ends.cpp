@@ -209,6 +209,10 @@ void live_ledger::finish_one(index x, moment now) {
   effects_.journal.emplace_back(records::update_operation{n.id, std::move(hot)});
   write_event("operation_" + std::string(name_of(n.self_status)), x, now);
   effects_.ended.push_back({n.id, n.self_status, d.exit, d.error});
+  if (d.left) {
+    effects_.ended.back().left_total = d.left->left_total;
+    effects_.ended.back().left = std::move(d.left->left);
+  }
   remember(x, now);
   tally(x, how, evidence, now);
 

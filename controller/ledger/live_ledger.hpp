@@ -120,6 +120,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   void acknowledged(const message_id& message) override;
   // scope_outline.cpp
   std::uint64_t live_in(const scope_path& scope) const override;
+  std::uint64_t detached_tasks(const scope_path& scope) const override;
   bool has_live_of(const std::string& owner, const scope_path& scope) const override;
   std::vector<outlined> outline(const scope_path& scope, std::size_t limit) const override;
   std::vector<outlined> dying_tasks(const scope_path& scope, const operation_id& root,
@@ -274,6 +275,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   void write_event_data(std::string type, std::string data, index x, moment now);
   void asks_no_more(index x, moment now);
   void tell_turn_over(index x, const self_status& e, moment now);
+  std::string still_running(index x) const;
   records::call_outcome stopped_call(index x, stop_cause cause) const;
   void interrupt_actors(moment now);
   bool waits_for_human(index x) const;
@@ -365,8 +367,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::vector<worker_state> worker_states_; ///< by interned worker
   std::array<std::array<std::uint64_t, count_of<status>()>, count_of<quell::kind>()> by_kind_{};
   std::map<std::pair<index, std::string>, std::vector<index>> superseding_; ///< by (scope, key), oldest first
-
-  std::map<std::uint64_t, cancel_run> runs_; ///< open cancels by seq
+  std::map<std::uint64_t, cancel_run> runs_;                                ///< open cancels by seq
   std::unordered_map<cancel_id, std::uint64_t> run_of_;
   std::vector<cancel_run*> broad_; ///< those with an owner or everything as target
   std::size_t scope_cancels_ = 0;  ///< open ones of scopes
@@ -374,7 +375,6 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
   std::vector<operation_id> interrupted_; ///< by the restart that began this life
-
   ended_memory recent_;
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;
   /// Rows of operations that ended without their worker's report, for late evidence.

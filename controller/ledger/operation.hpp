@@ -40,6 +40,7 @@ struct operation_details {
   std::vector<cancel_run*> targets; ///< open cancels of exactly this operation
   worker_counts workers_below;      ///< through non-detached edges, excluding itself
   std::unique_ptr<wire::task_unproven> unproven;
+  std::unique_ptr<wire::task_ended> left;   ///< of a task whose leader left processes behind: its end
   std::unique_ptr<asked_question> question; ///< of a call that has begun and is paused for the answer
 };
 

@@ -1,6 +1,7 @@
 // Questions of running calls to humans: asked, answered, withdrawn, or dropped with a stop or an end.
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
+#include "controller/local_reading.hpp"
 #include "controller/refused_with.hpp"
 
 namespace quell::controller::live {
@@ -61,5 +62,6 @@ void live_ledger::tell_dropped(index x, moment now) {
 namespace quell::controller {
 
 asked_questions& questions_of(ledger& l) { return static_cast<live::live_ledger&>(l); }
+const local_operations& local_of(const ledger& l) { return static_cast<const live::live_ledger&>(l); }
 
 } // namespace quell::controller

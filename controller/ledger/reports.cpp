@@ -137,6 +137,11 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
     end_own_work(x, std::move(e), now);
     return;
   }
+  if (m.left_total > 0) {
+    d.left = std::make_unique<wire::task_ended>();
+    d.left->left_total = m.left_total;
+    d.left->left = m.left;
+  }
   self_status e; // it ended by itself, whatever was ordered meanwhile
   e.exit = m.exit;
   if (!m.error_code.empty())

@@ -10,6 +10,17 @@ std::uint64_t live_ledger::live_in(const scope_path& scope) const {
   return at == none ? 0 : scopes_[at].live;
 }
 
+std::uint64_t live_ledger::detached_tasks(const scope_path& scope) const {
+  const index at = scopes_.find(scope.text());
+  if (at == none) return 0;
+  std::uint64_t count = 0;
+  each_in_scope(at, [&](index x) {
+    const operation_node& n = operations_[x];
+    if (n.detached && n.scope == at && n.kind == quell::kind::task && !n.has_self_status) ++count;
+  });
+  return count;
+}
+
 /// Counts only work that has begun: waiting work makes nobody an owner.
 bool live_ledger::has_live_of(const std::string& owner, const scope_path& scope) const {
   const index at = scopes_.find(scope.text()), who = owners_.find(owner);

@@ -294,6 +294,7 @@ struct service_link::core : std::enable_shared_from_this<service_link::core> {
   // ---- any thread --------------------------------------------------------------------------------------------------
   void told(const event& e) {
     {
+      if (e.type == "thinking_delta") return; // no chat shows it
       // The link's thread has at most one pending job; the queue here is bounded.
       const std::lock_guard lock(mutex);
       if (events.size() >= most_events_waiting && e.type == "text_delta") return; // the only unlimited kind

@@ -46,6 +46,12 @@ class anthropic_stream final : public reply_reader {
     const json& block = member(event, "content_block");
     const std::string type = text_member(block, "type");
     if (type == "text") return tell(text_member(block, "text"), told);
+    if (type == "thinking" || type == "redacted_thinking") {
+      if (auto over = count_text(dump_json(block).size())) return over;
+      thoughts_.insert_or_assign(count_member(event, "index"), block);
+      if (const std::string begun = text_member(block, "thinking"); !begun.empty()) told.emplace_back(thinking{begun});
+      return std::nullopt;
+    }
     if (type != "tool_use") return std::nullopt;
     if (auto over = count_call()) return over;
     open_call call;
@@ -64,6 +70,8 @@ class anthropic_stream final : public reply_reader {
     const json& delta = member(event, "delta");
     const std::string type = text_member(delta, "type");
     if (type == "text_delta") return tell(text_member(delta, "text"), told);
+    if (type == "thinking_delta") return think(*thought_at(event), "thinking", text_member(delta, "thinking"), told);
+    if (type == "signature_delta") return think(*thought_at(event), "signature", text_member(delta, "signature"), told);
     if (type != "input_json_delta") return std::nullopt;
     const auto found = open_.find(count_member(event, "index"));
     if (found == open_.end()) return std::nullopt; // the block is not ours, e.g. a server-side tool
@@ -76,7 +84,27 @@ class anthropic_stream final : public reply_reader {
     return std::nullopt;
   }
 
+  /// The thinking block of this delta; a delta without one goes into a block that is dropped.
+  json* thought_at(const json& event) {
+    const auto found = thoughts_.find(count_member(event, "index"));
+    return found == thoughts_.end() ? &dropped_ : &found->second;
+  }
+
+  std::optional<provider_error> think(json& block, const char* name, const std::string& piece,
+                                      std::vector<model_event>& told) {
+    if (piece.empty()) return std::nullopt;
+    if (auto over = count_text(piece.size())) return over;
+    if (&block != &dropped_) block[name] = text_member(block, name) + piece;
+    if (std::string_view(name) == "thinking") told.emplace_back(thinking{piece});
+    return std::nullopt;
+  }
+
   void end_block(std::uint64_t index, std::vector<model_event>& told) {
+    if (const auto thought = thoughts_.find(index); thought != thoughts_.end()) {
+      told.emplace_back(model_events::thought{{{}, dump_json(thought->second)}});
+      thoughts_.erase(thought);
+      return;
+    }
     const auto found = open_.find(index);
     if (found == open_.end()) return;
     if (blank(found->second.what.input)) found->second.what.input = "{}";
@@ -110,16 +138,18 @@ class anthropic_stream final : public reply_reader {
       if (member(usage, name).is_number_unsigned()) where = count_member(usage, name);
     };
     keep("input_tokens", fresh_);
-    keep("cache_creation_input_tokens", written_);
+    keep("cache_creation_input_tokens", usage_.cache_written_tokens);
     keep("cache_read_input_tokens", usage_.cached_input_tokens);
     keep("output_tokens", usage_.output_tokens);
-    usage_.input_tokens = fresh_ + written_ + usage_.cached_input_tokens;
+    usage_.input_tokens = fresh_ + usage_.cache_written_tokens + usage_.cached_input_tokens;
   }
 
   call_ids ids_;
   std::map<std::uint64_t, open_call> open_; ///< by block index
   std::string reason_;
-  std::uint64_t fresh_ = 0, written_ = 0; ///< input tokens that are not read from the cache
+  std::map<std::uint64_t, json> thoughts_; ///< by block index
+  json dropped_;
+  std::uint64_t fresh_ = 0; ///< input tokens that the cache has no part in
 };
 
 } // namespace

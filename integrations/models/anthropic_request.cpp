@@ -1,4 +1,5 @@
 // Builds a request for Anthropic's Messages API (POST /v1/messages, version 2023-06-01).
+#include <algorithm>
 #include <set>
 
 #include "integrations/models/endpoint.hpp"
@@ -10,6 +11,8 @@ namespace quell::integrations {
 namespace {
 
 constexpr std::size_t most_anthropic_tools = 512;
+
+json cache_mark() { return json{{"type", "ephemeral"}}; }
 
 /// The blocks of the last message if it has this role, else of a new one: roles must alternate, so neighbours are
 /// merged.
@@ -25,6 +28,8 @@ void put_in_anthropic(json& messages, const user_message& user) {
 
 void put_in_anthropic(json& messages, const assistant_message& assistant) {
   json& blocks = blocks_of(messages, "assistant");
+  for (const thinking_block& one : assistant.thinking)
+    if (auto block = parse_json(one.block)) blocks.push_back(std::move(*block));
   if (!assistant.text.empty()) blocks.push_back(json{{"type", "text"}, {"text", assistant.text}});
   for (const tool_call& call : assistant.calls)
     blocks.push_back(
@@ -46,9 +51,53 @@ json schema_of(const std::string& text) {
   return schema;
 }
 
+/// Thinking goes back only to the model that thought, and only while the results of the same turn's calls come.
+void keep_usable_thinking(conversation& history, const std::string& model, bool thinks) {
+  bool is_of_turn = thinks;
+  for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
+    if (std::holds_alternative<user_message>(*entry)) is_of_turn = false;
+    auto* assistant = std::get_if<assistant_message>(&*entry);
+    if (!assistant) continue;
+    if (!is_of_turn) assistant->thinking.clear();
+    std::erase_if(assistant->thinking, [&](const thinking_block& one) { return one.model != model; });
+  }
+}
+
+/// Anthropic refuses a request with thinking if the answer whose calls were just answered came without: after a
+/// restart, or from another model. Such a request goes without thinking.
+bool may_think(const conversation& history, const std::string& model) {
+  if (history.size() < 2 || !std::holds_alternative<tool_results>(history.back())) return true;
+  const auto* last = std::get_if<assistant_message>(&history[history.size() - 2]);
+  return last && std::any_of(last->thinking.begin(), last->thinking.end(),
+                             [&](const thinking_block& one) { return one.model == model; });
+}
+
+void put_anthropic_settings(json& body, const model_settings& settings, bool thinks) {
+  const answer_settings& how = settings.answer;
+  if (how.temperature && !thinks) body["temperature"] = *how.temperature;
+  if (how.top_p) body["top_p"] = *how.top_p;
+  if (thinks && how.adaptive_thinking) body["thinking"] = json{{"type", "adaptive"}, {"display", "summarized"}};
+  if (thinks && how.thinking_tokens)
+    body["thinking"] = json{{"type", "enabled"}, {"budget_tokens", *how.thinking_tokens}};
+  if (!how.effort.empty()) body["output_config"]["effort"] = how.effort;
+  if (!how.schema.empty())
+    body["output_config"]["format"] = json{{"type", "json_schema"}, {"schema", *parse_json(how.schema)}};
+}
+
+/// Marks the ends of what the next request repeats: the newest message, and the one before it of the same side, which
+/// the last request marked.
+void mark_history(json& messages) {
+  int marks = 0;
+  for (auto message = messages.rbegin(); message != messages.rend() && marks < 2; ++message) {
+    if ((*message)["role"] != "user") continue;
+    (*message)["content"].back()["cache_control"] = cache_mark();
+    ++marks;
+  }
+}
+
 /// Anthropic refuses a history with calls unless tools are declared; if none are offered, the old tools are declared
 /// and their use is forbidden.
-void put_tools(json& body, const model_request& request, const conversation& history) {
+void put_tools(json& body, const model_settings& settings, const model_request& request, const conversation& history) {
   json tools = json::array();
   for (const tool_offer& tool : request.tools)
     tools.push_back(json{{"name", tool.name},
@@ -62,7 +111,14 @@ void put_tools(json& body, const model_request& request, const conversation& his
     for (const std::string& name : names) tools.push_back(json{{"name", name}, {"input_schema", {{"type", "object"}}}});
     if (!tools.empty()) body["tool_choice"] = json{{"type", "none"}};
   }
-  if (!tools.empty()) body["tools"] = std::move(tools);
+  if (tools.empty()) return;
+  if (const std::string choice = tool_choice_of(settings, request);
+      choice == "auto" || choice == "none" || choice == "any")
+    body["tool_choice"] = json{{"type", choice}};
+  else if (!choice.empty())
+    body["tool_choice"] = json{{"type", "tool"}, {"name", choice}};
+  if (settings.prompt_cache) tools.back()["cache_control"] = cache_mark();
+  body["tools"] = std::move(tools);
 }
 
 } // namespace
@@ -70,21 +126,32 @@ void put_tools(json& body, const model_request& request, const conversation& his
 result<http_request> anthropic_request(const model_settings& settings, const model_request& request) {
   if (auto wrong = wrong_basics(settings)) return tl::unexpected(std::move(*wrong));
   if (auto wrong = wrong_offers(request.tools, most_anthropic_tools)) return tl::unexpected(std::move(*wrong));
+  if (auto wrong = wrong_answer_settings(settings)) return tl::unexpected(std::move(*wrong));
   auto place = endpoint_of(settings, "https://api.anthropic.com/v1", "/messages");
   if (!place) return tl::unexpected(std::move(place.error()));
 
-  const conversation history = orderly(request.messages);
+  conversation history = orderly(request.messages);
+  const bool thinks = settings.answer.thinks() && may_think(history, settings.model);
+  keep_usable_thinking(history, settings.model, thinks);
   json messages = json::array();
   for (const conversation_entry& entry : history)
     std::visit([&](const auto& one) { put_in_anthropic(messages, one); }, entry);
   json body{{"model", settings.model}, {"max_tokens", settings.max_tokens}, {"stream", true}};
-  if (!blank(request.instructions)) body["system"] = repaired(request.instructions);
+  put_anthropic_settings(body, settings, thinks);
+  if (!blank(request.instructions)) {
+    body["system"] = repaired(request.instructions);
+    if (settings.prompt_cache)
+      body["system"] = json::array(
+          {json{{"type", "text"}, {"text", repaired(request.instructions)}, {"cache_control", cache_mark()}}});
+  }
+  if (settings.prompt_cache) mark_history(messages);
   body["messages"] = std::move(messages);
-  put_tools(body, request, history);
+  put_tools(body, settings, request, history);
 
   http_request asked{place->url, place->shown, {}, dump_json(body)};
   asked.headers = {"Content-Type: application/json", "Accept: text/event-stream", "anthropic-version: 2023-06-01"};
   if (!settings.key.empty()) asked.headers.push_back("x-api-key: " + settings.key);
+  add_headers(settings, asked.headers);
   return asked;
 }
 

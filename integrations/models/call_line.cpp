@@ -24,6 +24,16 @@ void call_line::cut() {
   if (!inside_) dropped = std::exchange(listener_, nullptr);
 }
 
+void call_line::note_usage(const model_usage& usage) {
+  const std::lock_guard lock(counting_);
+  usage_ = usage;
+}
+
+model_usage call_line::usage() const {
+  const std::lock_guard lock(counting_);
+  return usage_;
+}
+
 post::post(std::shared_ptr<call_line> of, std::unique_ptr<running_call> call)
     : line(std::move(of)), begin(std::move(call)) {}
 post::post(std::shared_ptr<call_line> of, std::function<void()> told) : line(std::move(of)), closed(std::move(told)) {}

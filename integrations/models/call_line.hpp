@@ -24,11 +24,16 @@ class call_line {
   /// The client's thread: the call is over and holds no resources any more.
   void end() { ended_ = true; }
   bool has_ended() const { return ended_; }
+  /// The client's thread notes the tokens so far; any thread reads them.
+  void note_usage(const model_usage& usage);
+  model_usage usage() const;
 
  private:
   std::recursive_mutex telling_; // recursive: a listener can cancel its own call
   listener listener_;
   bool inside_ = false;
+  mutable std::mutex counting_;
+  model_usage usage_;
   std::atomic<bool> cut_ = false, ended_ = false;
 };
 

@@ -31,6 +31,7 @@ class held_model_call final : public model_call {
     // Refused: the client and its connections are already gone.
     if (!box_->put(close) && close.closed) close.closed();
   }
+  model_usage used() const override { return line_->usage(); }
 
  private:
   std::shared_ptr<mailbox> box_;
@@ -108,7 +109,7 @@ class client final : public model_client {
     if (one.line->is_cut()) return;
     call_line* line = one.line.get();
     one.begin->connect(
-        one.line, [this] { return random(); }, [this, line] { touched_.push_back(line); });
+        one.line, gate_, [this] { return random(); }, [this, line] { touched_.push_back(line); });
     calls_.emplace(line, entry{one.line, std::move(one.begin), time_point::max()});
     step(line);
   }
@@ -162,6 +163,7 @@ class client final : public model_client {
   const model_client_options options_;
   script_shelf scripts_;
   std::mt19937_64 generator_{std::random_device{}()};
+  model_gate gate_;
   calls calls_;
   std::set<std::pair<time_point, call_line*>> alarms_;
   std::vector<call_line*> touched_; ///< calls whose step is due; some may already be destroyed

@@ -9,6 +9,7 @@
 
 #include "integrations/models/json.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -85,6 +86,55 @@ std::optional<fault> wrong_offers(const std::vector<tool_offer>& tools, std::siz
     if (!blank(tool.input_schema) && (!schema || !schema->is_object()))
       return fault{"model_refused", who + ": its input schema is not a JSON object", {}};
   }
+  return std::nullopt;
+}
+
+void add_headers(const model_settings& settings, std::vector<std::string>& lines) {
+  for (const auto& [name, value] : settings.headers) lines.push_back(name + ": " + value);
+}
+
+std::string tool_choice_of(const model_settings& settings, const model_request& request) {
+  const std::string& choice = settings.answer.tool_choice;
+  if (choice.empty() || request.tools.empty()) return {};
+  if (choice == "auto" || choice == "none") return choice;
+  if (request.messages.empty() || !std::holds_alternative<user_message>(request.messages.back())) return {};
+  if (choice == "any") return choice;
+  const bool is_offered = std::any_of(request.tools.begin(), request.tools.end(),
+                                      [&](const tool_offer& tool) { return tool.name == choice; });
+  return is_offered ? choice : std::string();
+}
+
+std::optional<fault> wrong_answer_settings(const model_settings& settings) {
+  const auto wrong = [&](const std::string& what) -> std::optional<fault> {
+    return failure_of(failure_code::model_refused, "model \"" + settings.name + "\": " + what);
+  };
+  const answer_settings& how = settings.answer;
+  const bool is_anthropic = settings.provider == provider::anthropic;
+  const double hottest = is_anthropic ? 1 : 2;
+  if (how.temperature && (*how.temperature < 0 || *how.temperature > hottest))
+    return wrong("temperature is from 0 to " + std::string(is_anthropic ? "1" : "2") + " here");
+  if (how.top_p && (*how.top_p < 0 || *how.top_p > 1)) return wrong("top_p is from 0 to 1");
+  if (!how.schema.empty()) {
+    const auto schema = parse_json(how.schema);
+    if (!schema || !schema->is_object()) return wrong("response_schema is not a JSON object");
+    if (how.json) return wrong("response_format = \"json\" stands beside response_schema; keep one of them");
+  }
+  if (!is_anthropic) {
+    if (how.thinks()) return wrong("thinking is for provider anthropic; here use effort");
+    return std::nullopt;
+  }
+  if (how.json) return wrong("response_format = \"json\" does not exist here; give response_schema");
+  if (how.temperature && how.top_p) return wrong("takes either temperature or top_p");
+  if (how.thinks() && how.thinking_tokens && *how.thinking_tokens < 1024)
+    return wrong("thinking is at least 1024 tokens");
+  if (how.thinking_tokens && *how.thinking_tokens >= settings.max_tokens)
+    return wrong("thinking must be less than max_tokens (" + std::to_string(settings.max_tokens) +
+                 "), which counts it, too");
+  if (how.thinks() && how.temperature && *how.temperature != 1)
+    return wrong("a model that thinks takes no temperature");
+  if (how.thinks() && how.top_p && *how.top_p < 0.95) return wrong("a model that thinks takes a top_p from 0.95 to 1");
+  if (how.thinks() && !how.tool_choice.empty() && how.tool_choice != "auto" && how.tool_choice != "none")
+    return wrong("a model that thinks cannot be forced to call a tool: tool_choice is auto or none");
   return std::nullopt;
 }
 

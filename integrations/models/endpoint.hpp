@@ -22,6 +22,16 @@ result<endpoint> endpoint_of(const model_settings& settings, std::string_view ot
 /// A fault unless the settings name a model and hold a key that is valid in a header.
 std::optional<fault> wrong_basics(const model_settings& settings);
 
+/// The extra headers of the settings as lines; they come last, and replace none of ours.
+void add_headers(const model_settings& settings, std::vector<std::string>& lines);
+
+/// What this request says about calls: "" (nothing), auto, none, any, or the name of an offered tool. A model that must
+/// call something must do so once for each message of a person: else it could never answer.
+std::string tool_choice_of(const model_settings& settings, const model_request& request);
+
+/// A fault if the model's answer settings do not fit each other or the provider.
+std::optional<fault> wrong_answer_settings(const model_settings& settings);
+
 /// A fault if there are more than `most` tools, or if a tool has a name or schema that no provider accepts.
 std::optional<fault> wrong_offers(const std::vector<tool_offer>& tools, std::size_t most);
 

@@ -45,6 +45,7 @@ class orderer {
       asked_.push_back(call.call);
     }
     if (fit.text.empty() && fit.calls.empty()) return;
+    fit.thinking = assistant.thinking;
     if (out.empty()) add_user("(The beginning of the conversation is left out.)");
     auto* before = std::get_if<assistant_message>(&out.back());
     if (!before) {
@@ -55,6 +56,7 @@ class orderer {
     if (!before->text.empty() && !fit.text.empty()) before->text += "\n\n";
     before->text += fit.text;
     before->calls = std::move(fit.calls);
+    before->thinking = std::move(fit.thinking);
   }
 
   void take(const tool_results& results) {

@@ -70,6 +70,7 @@ rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come,
     }
     return text_is_blank(member(block, "text")) ? rule("a text block that is empty") : std::nullopt;
   }
+  if (type == "thinking" || type == "redacted_thinking") return user ? rule("the user thinks") : std::nullopt;
   if (type == "tool_use") {
     if (user) return "the user makes a tool call";
     if (!member(block, "input").is_object())
@@ -85,9 +86,29 @@ rule wrong_anthropic_block(const json& block, bool user, bool& answers_may_come,
   return calls.answer(text_member(block, "tool_use_id"));
 }
 
+std::size_t marks_in(const json& value) {
+  std::size_t marks = value.is_object() && value.contains("cache_control") ? 1 : 0;
+  if (value.is_structured())
+    for (const json& inner : value) marks += marks_in(inner);
+  return marks;
+}
+
+rule wrong_marks(const json& body) {
+  constexpr std::size_t most = 4;
+  const auto marks =
+      marks_in(member(body, "system")) + marks_in(member(body, "tools")) + marks_in(member(body, "messages"));
+  return marks > most ? rule("more than 4 blocks are marked with cache_control") : std::nullopt;
+}
+
 rule wrong_anthropic(const json& body) {
   if (count_member(body, "max_tokens") == 0) return "max_tokens is missing";
-  if (!member(body, "system").is_null() && text_is_blank(member(body, "system"))) return "system is empty";
+  const json& system = member(body, "system");
+  if (system.is_array()) {
+    if (system.empty() || text_is_blank(member(system.back(), "text"))) return "system is empty";
+  } else if (!system.is_null() && text_is_blank(system)) {
+    return "system is empty";
+  }
+  if (auto wrong = wrong_marks(body)) return wrong;
   call_book calls;
   bool any_call = false;
   std::string before = "assistant";

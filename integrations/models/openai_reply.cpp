@@ -27,6 +27,7 @@ class openai_stream final : public reply_reader {
       if (auto over = tell(text_member(delta, name), told)) return over;
       if (std::string_view(name) == "refusal" && !text_member(delta, name).empty()) refused_ = true;
     }
+    if (auto over = think(delta, told)) return over;
     if (const json& calls = member(delta, "tool_calls"); calls.is_array())
       for (const json& piece : calls)
         if (auto over = take_call(piece, told)) return over;
@@ -47,7 +48,8 @@ class openai_stream final : public reply_reader {
     stop why = stop::end;
     if (!calls_.empty()) why = stop::calls; // some servers give "stop" after calls
     if (reason_ == "length") why = stop::length;
-    if (reason_ == "content_filter" || refused_) why = stop::refusal;
+    if (reason_ == "content_filter") why = stop::content_filter;
+    if (refused_) why = stop::refusal;
     told.emplace_back(model_events::finished{why, usage_});
     return std::nullopt;
   }
@@ -99,6 +101,16 @@ class openai_stream final : public reply_reader {
       one->what.name = name;
     }
     one->what.input += arguments;
+    return std::nullopt;
+  }
+
+  /// Not OpenAI's own: compatible servers send thinking under one of these names, some under both.
+  std::optional<provider_error> think(const json& delta, std::vector<model_event>& told) {
+    std::string piece = text_member(delta, "reasoning_content");
+    if (piece.empty()) piece = text_member(delta, "reasoning");
+    if (piece.empty()) return std::nullopt;
+    if (auto over = count_text(piece.size())) return over;
+    told.emplace_back(thinking{std::move(piece)});
     return std::nullopt;
   }
 

@@ -40,11 +40,31 @@ json offered(const tool_offer& tool) {
                {{"name", tool.name}, {"description", repaired(tool.description)}, {"parameters", std::move(schema)}}}};
 }
 
+void put_openai_settings(json& body, const model_settings& settings, const model_request& request) {
+  const answer_settings& how = settings.answer;
+  if (how.temperature) body["temperature"] = *how.temperature;
+  if (how.top_p) body["top_p"] = *how.top_p;
+  if (!how.effort.empty()) body["reasoning_effort"] = how.effort;
+  if (how.json) body["response_format"] = json{{"type", "json_object"}};
+  if (!how.schema.empty())
+    body["response_format"] =
+        json{{"type", "json_schema"},
+             {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", *parse_json(how.schema)}}}};
+  const std::string choice = tool_choice_of(settings, request);
+  if (choice == "auto" || choice == "none")
+    body["tool_choice"] = choice;
+  else if (choice == "any")
+    body["tool_choice"] = "required";
+  else if (!choice.empty())
+    body["tool_choice"] = json{{"type", "function"}, {"function", {{"name", choice}}}};
+}
+
 } // namespace
 
 result<http_request> openai_request(const model_settings& settings, const model_request& request) {
   if (auto wrong = wrong_basics(settings)) return tl::unexpected(std::move(*wrong));
   if (auto wrong = wrong_offers(request.tools, most_openai_tools)) return tl::unexpected(std::move(*wrong));
+  if (auto wrong = wrong_answer_settings(settings)) return tl::unexpected(std::move(*wrong));
   auto place = endpoint_of(settings, "https://api.openai.com/v1", "/chat/completions");
   if (!place) return tl::unexpected(std::move(place.error()));
 
@@ -63,9 +83,12 @@ result<http_request> openai_request(const model_settings& settings, const model_
     for (const tool_offer& tool : request.tools) body["tools"].push_back(offered(tool));
   }
 
+  put_openai_settings(body, settings, request);
+
   http_request asked{place->url, place->shown, {}, dump_json(body)};
   asked.headers = {"Content-Type: application/json", "Accept: text/event-stream"};
   if (!settings.key.empty()) asked.headers.push_back("Authorization: Bearer " + settings.key);
+  add_headers(settings, asked.headers);
   return asked;
 }
 

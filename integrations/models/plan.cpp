@@ -15,53 +15,91 @@ fault about(const model_settings& settings, fault why) {
 }
 
 result<http_request> web_request(const model_settings& settings, const model_request& request) {
-  return settings.provider == provider::anthropic ? anthropic_request(settings, request)
-                                                  : openai_request(settings, request);
+  switch (settings.provider) {
+  case provider::anthropic:
+    return anthropic_request(settings, request);
+  case provider::responses:
+    return responses_request(settings, request);
+  case provider::openai:
+  case provider::scripted:
+    break;
+  }
+  return openai_request(settings, request);
 }
 
-std::unique_ptr<running_call> plan_web(const model_settings& settings, const model_request& request,
-                                       const std::string& ca_file, transfers& network) {
-  const auto now = model_clock::now();
+std::unique_ptr<reply_reader> (*reader_for(provider whose))(call_ids ids) {
+  if (whose == provider::anthropic) return &anthropic_reader;
+  if (whose == provider::responses) return &responses_reader;
+  return &openai_reader;
+}
+
+model_route web_route(const model_settings& settings, const model_request& request, const std::string& ca_file,
+                      transfers& network) {
+  model_route route;
+  route.settings = settings;
   auto asked = web_request(settings, request);
-  if (!asked) return std::make_unique<running_call>(about(settings, std::move(asked.error())), now);
+  if (!asked) {
+    route.unusable = about(settings, std::move(asked.error()));
+    return route;
+  }
   auto plan = std::make_shared<web_plan>();
   plan->request = std::move(*asked);
-  plan->reader = settings.provider == provider::anthropic ? &anthropic_reader : &openai_reader;
+  plan->reader = reader_for(settings.provider);
   plan->ids = call_ids(request.messages);
   plan->connect_timeout = settings.connect_timeout;
   plan->ca_file = ca_file;
-  std::string who = "model \"" + settings.name + "\" (" + settings.model + " at " + plan->request.shown_url + ")";
-  return std::make_unique<running_call>(
-      settings, std::move(who),
-      [plan = std::shared_ptr<const web_plan>(std::move(plan)), &network](attempt_host& host, std::uint32_t) {
-        return std::make_unique<web_attempt>(host, network, plan);
-      },
-      now);
+  route.request_bytes = plan->request.body.size();
+  route.who = "model \"" + settings.name + "\" (" + settings.model + " at " + plan->request.shown_url + ")";
+  route.make = [plan = std::shared_ptr<const web_plan>(std::move(plan)), &network](attempt_host& host, std::uint32_t) {
+    return std::make_unique<web_attempt>(host, network, plan);
+  };
+  return route;
 }
 
-std::unique_ptr<running_call> plan_script(const model_settings& settings, const model_request& request,
-                                          script_shelf& scripts) {
-  const auto now = model_clock::now();
+model_route script_route(const model_settings& settings, const model_request& request, script_shelf& scripts) {
+  model_route route;
+  route.settings = settings;
   auto script = scripts.find(settings.base_url);
-  if (!script) return std::make_unique<running_call>(about(settings, std::move(script.error())), now);
+  if (!script) {
+    route.unusable = about(settings, std::move(script.error()));
+    return route;
+  }
   auto scene = std::make_shared<script_scene>(scene_of(request));
-  std::string who = "model \"" + settings.name + "\" (" +
-                    (settings.base_url.empty() ? "built in" : "script " + settings.base_url) + ")";
-  return std::make_unique<running_call>(
-      settings, std::move(who),
-      [script = *script, scene = std::shared_ptr<const script_scene>(std::move(scene))](attempt_host& host,
-                                                                                        std::uint32_t number) {
-        return std::make_unique<script_play>(host, script, scene, number);
-      },
-      now);
+  route.request_bytes = scene->bytes;
+  route.who = "model \"" + settings.name + "\" (" +
+              (settings.base_url.empty() ? "built in" : "script " + settings.base_url) + ")";
+  route.make = [script = *script, scene = std::shared_ptr<const script_scene>(std::move(scene))](attempt_host& host,
+                                                                                                 std::uint32_t number) {
+    return std::make_unique<script_play>(host, script, scene, number);
+  };
+  return route;
 }
 
 } // namespace
 
 std::unique_ptr<running_call> plan_call(const model_settings& settings, const model_request& request,
                                         const std::string& ca_file, transfers& network, script_shelf& scripts) {
-  return settings.provider == provider::scripted ? plan_script(settings, request, scripts)
-                                                 : plan_web(settings, request, ca_file, network);
+  std::vector<model_route> routes;
+  const auto route_of = [ca_file, &network, &scripts](const model_settings& one, const model_request& asked) {
+    auto route = one.provider == provider::scripted ? script_route(one, asked, scripts)
+                                                    : web_route(one, asked, ca_file, network);
+    route.settings.fallbacks.clear();
+    return route;
+  };
+  const auto add = [&](const model_settings& one) {
+    routes.push_back(route_of(one, request));
+    if (!request.shorter) return;
+    model_route less;
+    less.settings = routes.back().settings;
+    less.if_too_long = [route_of, one, instructions = request.instructions, tools = request.tools,
+                        shorter = request.shorter] {
+      return route_of(one, {instructions, shorter(), tools});
+    };
+    routes.push_back(std::move(less));
+  };
+  add(settings);
+  for (const model_settings& other : settings.fallbacks) add(other);
+  return std::make_unique<running_call>(std::move(routes), model_clock::now());
 }
 
 std::optional<fault> wrong_settings(const model_settings& settings) {

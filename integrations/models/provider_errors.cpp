@@ -9,6 +9,8 @@
 #include "integrations/models/json.hpp"
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "integrations/models/web_request.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -43,6 +45,18 @@ std::string saying(const server_words& words) {
   return words.said.empty() ? " and said nothing else" : ": " + words.said;
 }
 
+/// The providers' and the compatible servers' words for a conversation that is too long.
+bool is_overflow(const server_words& words) {
+  if (words.kind == "context_length_exceeded" || words.kind == "exceed_context_size_error" ||
+      words.kind == "request_too_large")
+    return true;
+  const std::string said = lower(words.said);
+  for (const char* phrase : {"prompt is too long", "maximum context length", "context length", "context window",
+                             "exceed context limit", "exceeds the available context", "input is too long"})
+    if (said.find(phrase) != std::string::npos) return true;
+  return false;
+}
+
 bool no_money(std::string_view kind) { return kind == "insufficient_quota" || kind == "billing_error"; }
 
 std::string advice(long status) {
@@ -55,7 +69,7 @@ std::string advice(long status) {
   case 404:
     return "; check the model's name and its base_url";
   case 413:
-    return "; the conversation is too long for this server";
+    return "; the conversation is longer than this model takes";
   default:
     return {};
   }
@@ -66,9 +80,11 @@ provider_error of_status(long status, const server_words& words) {
   if (status == 429 && no_money(words.kind))
     return {{"model_refused", answered + "; the account behind the key has no quota left", {}}, false, {}};
   if (status == 429 || status == 503 || status == 529) return {{"model_overloaded", answered, {}}, true, {}};
-  if (status >= 500) return {{"model_unreachable", answered, {}}, status != 501 && status != 505, {}};
+  if (status >= 500) return {{"model_unavailable", answered, {}}, status != 501 && status != 505, {}};
   // Both providers' client libraries retry these statuses too.
-  if (status == 408 || status == 409) return {{"model_unreachable", answered, {}}, true, {}};
+  if (status == 408 || status == 409) return {{"model_unavailable", answered, {}}, true, {}};
+  if (status == 413 || ((status == 400 || status == 422) && is_overflow(words)))
+    return {failure_of(failure_code::context_overflow, answered + advice(413)), false, {}};
   return {{"model_refused", answered + advice(status), {}}, false, {}};
 }
 
@@ -129,7 +145,8 @@ provider_error of_stream_error(std::string_view error) {
   if (kind == "overloaded_error" || kind == "rate_limit_error" || kind == "rate_limit_exceeded")
     return {{"model_overloaded", said, {}}, true, {}};
   if (kind == "api_error" || kind == "server_error" || kind == "internal_server_error" || kind == "timeout_error")
-    return {{"model_unreachable", said, {}}, true, {}};
+    return {{"model_unavailable", said, {}}, true, {}};
+  if (is_overflow(words)) return {failure_of(failure_code::context_overflow, said + advice(413)), false, {}};
   return {{"model_refused", said, {}}, false, {}};
 }
 
@@ -139,27 +156,27 @@ provider_error of_transfer(int curl_code, std::string_view words, bool any_event
   case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_RESOLVE_PROXY:
     return {
-        {"model_unreachable", "its host has no address (" + said + "); check base_url and the network", {}}, true, {}};
+        {"model_unavailable", "its host has no address (" + said + "); check base_url and the network", {}}, true, {}};
   case CURLE_COULDNT_CONNECT:
-    return {{"model_unreachable", "nobody answers there (" + said + "); is the server running?", {}}, true, {}};
+    return {{"model_unavailable", "nobody answers there (" + said + "); is the server running?", {}}, true, {}};
   case CURLE_OPERATION_TIMEDOUT:
     return {{"model_timeout", "no connection came about (" + said + ")", {}}, true, {}};
   case CURLE_PEER_FAILED_VERIFICATION:
   case CURLE_SSL_CACERT_BADFILE:
   case CURLE_SSL_ISSUER_ERROR:
-    return {{"model_unreachable",
+    return {{"model_unavailable",
              "its certificate is not trusted (" + said + "); name the authority's file in QUELL_CA_FILE",
              {}},
             false,
             {}};
   case CURLE_SSL_CONNECT_ERROR:
-    return {{"model_unreachable", "no TLS connection came about (" + said + ")", {}}, !any_event, {}};
+    return {{"model_unavailable", "no TLS connection came about (" + said + ")", {}}, !any_event, {}};
   case CURLE_UNSUPPORTED_PROTOCOL:
   case CURLE_WEIRD_SERVER_REPLY:
   case CURLE_BAD_CONTENT_ENCODING:
     return broken("what answers there speaks no HTTP that we understand (" + said + ")");
   default:
-    return {{"model_unreachable",
+    return {{any_event ? "model_cut" : "model_unavailable",
              std::string("the connection was lost ") +
                  (any_event ? "in the middle of the answer" : "before the answer") + " (" + said + ")",
              {}},

@@ -1,10 +1,12 @@
-// One model call from its first attempt to its last: deadlines, retries, usage.
+// One model call from its first attempt to its last: its model's turn, deadlines, retries, fallback models, usage.
 #include "integrations/models/running_call.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -12,11 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto body_release_time = milliseconds(1'000); ///< wait after the answer's end for the end of the body
+constexpr std::uint64_t bytes_a_token = 4;              ///< of our own estimate
 
-model_usage sum(const model_usage& a, const model_usage& b) {
-  return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
-          a.cached_input_tokens + b.cached_input_tokens};
-}
+bool has_code(const fault& why, failure_code code) { return why.code == name_of(code); }
 
 /// Bounds durations, which are added to clock times: a value meant as "for ever" must not overflow.
 model_settings bounded(model_settings settings) {
@@ -41,39 +41,76 @@ milliseconds backoff(const model_settings& settings, std::uint32_t coming, doubl
   return milliseconds(static_cast<std::int64_t>(most * (0.5 + std::clamp(random, 0.0, 1.0) / 2)));
 }
 
-running_call::running_call(model_settings settings, std::string who, attempt_maker make, time_point now)
-    : settings_(bounded(std::move(settings))), who_(std::move(who)), make_(std::move(make)),
-      whole_end_(now + settings_.whole_timeout), rest_end_(now), since_(now) {}
+running_call::running_call(std::vector<model_route> routes, time_point now)
+    : routes_(std::move(routes)), whole_end_(now), rest_end_(now), since_(now) {
+  for (model_route& one : routes_) one.settings = bounded(std::move(one.settings));
+  begin_route(now);
+}
 
-running_call::running_call(fault why, time_point now)
-    : whole_end_(now), rest_end_(now), since_(now), early_fault_(std::move(why)) {}
-
-void running_call::connect(std::shared_ptr<call_line> line, std::function<double()> random,
+void running_call::connect(std::shared_ptr<call_line> line, model_gate& gate, std::function<double()> random,
                            std::function<void()> touched) {
   line_ = std::move(line);
+  gate_ = &gate;
   random_ = std::move(random);
   touched_ = std::move(touched);
 }
 
+void running_call::begin_route(time_point now) {
+  phase_ = phase::resting;
+  rest_end_ = since_ = now;
+  whole_end_ = now + settings().whole_timeout;
+  tries_ = 0;
+}
+
 void running_call::step(time_point now) {
   if (over()) return;
-  if (early_fault_) return give_up(std::move(*early_fault_));
   if (phase_ != phase::resting && try_ && try_->wake() <= now) try_->tick(now);
   if (ended_) {
     phase_ = phase::over;
     try_.reset();
+    place_.reset();
     return;
   }
   if (mishap_) after_mishap(now);
   if (!over()) look_at_deadlines(now);
-  if (phase_ == phase::resting && rest_end_ <= now) begin_try(now);
+  // A route that fails at once leads to the next one.
+  while (phase_ == phase::queued || (phase_ == phase::resting && rest_end_ <= now)) {
+    if (route().unusable) {
+      give_up(*route().unusable, now);
+      continue;
+    }
+    begin_try(now);
+    break;
+  }
+}
+
+/// Whether it is this request's turn at its model. Tells about a wait once.
+bool running_call::may_begin(time_point now) {
+  if (!place_) place_ = gate_->line_up(settings(), touched_);
+  if (!place_) return true;
+  const bool was_queued = phase_ == phase::queued;
+  if (!place_->enter(now)) {
+    if (was_queued) return false;
+    phase_ = phase::queued;
+    since_ = now;
+    line_->tell(model_events::queued{settings().name, static_cast<std::uint32_t>(place_->ahead())});
+    return false;
+  }
+  if (was_queued) {
+    whole_end_ += now - since_;
+    line_->tell(model_events::admitted{settings().name, std::chrono::duration_cast<milliseconds>(now - since_)});
+  }
+  return true;
 }
 
 void running_call::begin_try(time_point now) {
+  // A listener can cancel its call while it hears of a wait or of another model: then nothing is asked any more.
+  if (line_->is_cut() || !may_begin(now) || line_->is_cut()) return;
   phase_ = phase::waiting;
   since_ = now;
   ++tries_;
-  try_ = make_(*this, tries_);
+  heard_bytes_ = 0;
+  try_ = route().make(*this, tries_);
   if (try_->wake() <= now) touched_();
 }
 
@@ -86,32 +123,48 @@ void running_call::look_at_deadlines(time_point now) {
   if (phase_ == phase::ending) {
     phase_ = phase::over;
     try_.reset();
+    place_.reset();
     return;
   }
-  std::string detail = who_;
+  std::string detail = route().who;
+  if (phase_ == phase::queued) {
+    if (since_ + settings().whole_timeout > now) return; // its turn can have come
+    detail += ": waited " + seconds(settings().whole_timeout) +
+              " for its turn; raise the model's concurrency or rate, or ask less at once";
+    return give_up(failure_of(failure_code::model_overloaded, std::move(detail)), now);
+  }
   if (whole_end_ <= now)
-    detail += ": no end after " + seconds(settings_.whole_timeout) + ", which is all the time a call has";
+    detail += ": no end after " + seconds(settings().whole_timeout) + ", which is all the time a call has";
   else if (phase_ == phase::waiting)
-    detail += ": nothing came for " + seconds(settings_.first_event_timeout);
+    detail += ": nothing came for " + seconds(settings().first_event_timeout);
   else
-    detail += ": the answer stopped coming for " + seconds(settings_.idle_timeout);
-  give_up({"model_timeout", std::move(detail), {}});
+    detail += ": the answer stopped coming for " + seconds(settings().idle_timeout);
+  give_up(failure_of(told_any_ ? failure_code::model_cut : failure_code::model_timeout, std::move(detail)), now);
+}
+
+std::string running_call::without_secrets(std::string text) const {
+  text = without(std::move(text), settings().key);
+  for (const auto& [name, value] : settings().headers) text = without(std::move(text), value);
+  return text;
 }
 
 void running_call::after_mishap(time_point now) {
   provider_error what = std::move(*mishap_);
   mishap_.reset();
   try_.reset();
+  place_.reset(); // others may ask while this call rests
   std::string& detail = what.why.detail;
-  detail = without(std::move(detail), settings_.key);
-  if (what.again && !told_any_ && tries_ <= settings_.retries) {
+  detail = without_secrets(std::move(detail));
+  if (what.again && told_any_) what.why.code = name_of(failure_code::model_cut);
+  if (what.again && !told_any_ && tries_ <= settings().retries) {
     const milliseconds asked = what.asked_wait.value_or(milliseconds(0));
-    const milliseconds wait = std::max(asked, backoff(settings_, tries_ + 1, random_()));
+    const milliseconds wait = std::max(asked, backoff(settings(), tries_ + 1, random_()));
     const bool patient = asked <= limits::asked_wait;
     if (patient && now + wait < whole_end_) {
       phase_ = phase::resting;
       rest_end_ = now + wait;
-      line_->tell(model_events::retrying{tries_ + 1, wait, who_ + ": " + detail});
+      line_->tell(
+          model_events::retrying{tries_ + 1, wait, route().who + ": " + detail, what.why.code, settings().name});
       return;
     }
     detail += patient ? "; the time of this call is too short for another try"
@@ -119,25 +172,74 @@ void running_call::after_mishap(time_point now) {
                             seconds(limits::asked_wait) + " at most";
   }
   if (tries_ > 1) detail += " (tried " + std::to_string(tries_) + " times)";
-  detail = who_ + ": " + detail;
-  give_up(std::move(what.why));
+  detail = route().who + ": " + detail;
+  give_up(std::move(what.why), now);
 }
 
-void running_call::give_up(fault why) {
-  if (try_) usage_ = sum(usage_, try_->usage());
-  phase_ = phase::over;
+/// Asks the same model again, with less of the conversation, if it was too long.
+bool running_call::ask_for_less(const fault& why, time_point now) {
+  if (line_->is_cut() || told_any_ || at_ + 1 >= routes_.size() || !routes_[at_ + 1].if_too_long) return false;
+  if (!has_code(why, failure_code::context_overflow)) return false;
+  const auto tries = tries_;
+  ++at_;
+  routes_[at_] = std::exchange(routes_[at_].if_too_long, nullptr)();
+  routes_[at_].settings = bounded(std::move(routes_[at_].settings));
+  begin_route(now);
+  line_->tell(model_events::retrying{tries + 1, milliseconds(0), why.detail, why.code, settings().name});
+  touched_();
+  return true;
+}
+
+/// Asks the next model if this one cannot answer and nothing was shown.
+bool running_call::fall_back(const fault& why, time_point now) {
+  while (at_ + 1 < routes_.size() && routes_[at_ + 1].if_too_long)
+    routes_.erase(routes_.begin() + static_cast<std::ptrdiff_t>(at_) + 1); // it was not too long
+  if (told_any_ || at_ + 1 >= routes_.size()) return false;
+  if (!has_code(why, failure_code::model_overloaded) && !has_code(why, failure_code::model_unavailable) &&
+      !has_code(why, failure_code::model_timeout) && !has_code(why, failure_code::model_cut))
+    return false;
+  const std::string from = settings().name;
+  ++at_;
+  begin_route(now);
+  line_->tell(model_events::fell_back{from, settings().name, why});
+  touched_();
+  return true;
+}
+
+void running_call::give_up(fault why, time_point now) {
+  if (try_) usage_ += priced(try_->usage(), false);
   try_.reset(); // before reporting: a listener that hears of the failure can count the connections
+  place_.reset();
+  if (ask_for_less(why, now) || fall_back(why, now)) return;
+  phase_ = phase::over;
   line_->tell(model_events::failed{std::move(why), usage_});
+}
+
+/// With its price, and with an estimate of what an attempt without its end did not report.
+model_usage running_call::priced(model_usage usage, bool is_whole) const {
+  const auto heard = (heard_bytes_ + bytes_a_token - 1) / bytes_a_token;
+  if (!is_whole && usage.output_tokens < heard) {
+    usage.output_tokens = heard;
+    usage.estimated = true;
+  }
+  if (!is_whole && usage.input_tokens == 0 && heard > 0) {
+    usage.input_tokens = route().request_bytes / bytes_a_token;
+    usage.estimated = true;
+  }
+  usage.cost_nanos = cost_of(settings().prices, usage);
+  return usage;
 }
 
 running_call::time_point running_call::deadline() const {
   switch (phase_) {
   case phase::resting:
     return rest_end_;
+  case phase::queued:
+    return std::min(place_->when(), since_ + settings().whole_timeout);
   case phase::waiting:
-    return std::min(whole_end_, since_ + settings_.first_event_timeout);
+    return std::min(whole_end_, since_ + settings().first_event_timeout);
   case phase::streaming:
-    return std::min(whole_end_, since_ + settings_.idle_timeout);
+    return std::min(whole_end_, since_ + settings().idle_timeout);
   case phase::settled:
     return std::min(whole_end_, since_ + limits::ending);
   case phase::ending:
@@ -155,21 +257,41 @@ void running_call::told(std::vector<model_event> events) {
     if (auto* end = std::get_if<model_events::finished>(&event)) {
       phase_ = phase::ending;
       since_ = model_clock::now();
-      end->usage = sum(usage_, end->usage);
+      end->usage = priced(end->usage, true);
+      end->usage += usage_;
+      place_.reset();
       touched_();
-    } else {
+    } else if (auto* text = std::get_if<model_events::text>(&event)) {
+      heard_bytes_ += text->delta.size();
       told_any_ = true;
+    } else if (auto* call = std::get_if<model_events::call>(&event)) {
+      heard_bytes_ += call->what.input.size();
+      told_any_ = true;
+    } else if (auto* thinking = std::get_if<model_events::thinking>(&event)) {
+      heard_bytes_ += thinking->delta.size();
+    } else if (auto* thought = std::get_if<model_events::thought>(&event)) {
+      thought->what.model = settings().model;
     }
+    note_usage(); // before the listener hears of it: it can cancel the call
     line_->tell(std::move(event));
   }
+}
+
+/// For a call that is cut: nobody asks this thread then.
+void running_call::note_usage() {
+  model_usage now = try_ ? priced(try_->usage(), false) : model_usage{};
+  now += usage_;
+  line_->note_usage(now);
 }
 
 void running_call::alive(bool event) {
   if (phase_ == phase::waiting && event) {
     phase_ = phase::streaming;
+    note_usage(); // the first event can tell the input's tokens
     touched_();
   }
-  if (phase_ == phase::streaming) since_ = model_clock::now();
+  // Comments of the stream are signs of life, too.
+  if (phase_ == phase::waiting || phase_ == phase::streaming) since_ = model_clock::now();
 }
 
 void running_call::settled() {
@@ -180,7 +302,7 @@ void running_call::settled() {
 }
 
 void running_call::failed(provider_error what, model_usage usage) {
-  usage_ = sum(usage_, usage);
+  usage_ += priced(usage, false);
   mishap_ = std::move(what);
   touched_();
 }

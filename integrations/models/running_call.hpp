@@ -1,11 +1,13 @@
-// One model call from its first attempt to its last: deadlines, retries, usage. Pure except for the attempts that it
-// makes: time and randomness are passed in.
+// One model call from its first attempt to its last: its model's turn, deadlines, retries, fallback models, usage. Pure
+// except for the attempts that it makes: time and randomness are passed in.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "integrations/models/attempt.hpp"
 #include "integrations/models/call_line.hpp"
+#include "integrations/models/gate.hpp"
 
 namespace quell::integrations {
 
@@ -13,18 +15,29 @@ namespace quell::integrations {
 /// to 1 according to `random` (0 to below 1).
 std::chrono::milliseconds backoff(const model_settings& settings, std::uint32_t coming, double random);
 
+/// One model that a call can ask.
+struct model_route {
+  model_settings settings;
+  std::string who; ///< begins every fault's text: the model and its place
+  attempt_maker make;
+  std::optional<fault> unusable; ///< asking it fails at once
+  std::size_t request_bytes = 0;
+  /// Not empty: a shorter request to the same model, for when the one before does not fit into its context. Made only
+  /// then.
+  std::function<model_route()> if_too_long{};
+};
+
 class running_call final : public attempt_host {
  public:
   using time_point = model_clock::time_point;
 
-  /// `who` begins every fault's text: the model and its place.
-  running_call(model_settings settings, std::string who, attempt_maker make, time_point now);
-  /// A call that fails as soon as it is begun.
-  running_call(fault why, time_point now);
+  /// `routes`: at least one; the next is asked when one cannot answer.
+  running_call(std::vector<model_route> routes, time_point now);
 
   /// Connects the call before it runs: `line` gets the events, `random` gives randomness, `touched` says that `step` is
   /// due.
-  void connect(std::shared_ptr<call_line> line, std::function<double()> random, std::function<void()> touched);
+  void connect(std::shared_ptr<call_line> line, model_gate& gate, std::function<double()> random,
+               std::function<void()> touched);
 
   /// Does all work that is due. Not callable from inside an attempt's report.
   void step(time_point now);
@@ -39,20 +52,29 @@ class running_call final : public attempt_host {
   void ended() override;
 
  private:
-  enum class phase : std::uint8_t { resting, waiting, streaming, settled, ending, over };
+  enum class phase : std::uint8_t { resting, queued, waiting, streaming, settled, ending, over };
   void begin_try(time_point now);
+  bool may_begin(time_point now);
+  void begin_route(time_point now);
+  bool fall_back(const fault& why, time_point now);
+  bool ask_for_less(const fault& why, time_point now);
+  model_usage priced(model_usage usage, bool is_whole) const;
+  std::string without_secrets(std::string text) const;
+  const model_route& route() const { return routes_[at_]; }
+  const model_settings& settings() const { return route().settings; }
   void after_mishap(time_point now);
-  void give_up(fault why);
+  void give_up(fault why, time_point now);
   void look_at_deadlines(time_point now);
   time_point deadline() const;
+  void note_usage();
 
-  model_settings settings_;
-  std::string who_;
-  attempt_maker make_;
+  std::vector<model_route> routes_;
+  std::size_t at_ = 0; ///< the route that is taken
   std::shared_ptr<call_line> line_;
+  model_gate* gate_ = nullptr;
   std::function<double()> random_;
   std::function<void()> touched_;
-  time_point whole_end_; ///< deadline of all attempts together
+  time_point whole_end_; ///< deadline of all attempts of this route together; waiting for the model's turn not counted
   time_point rest_end_;  ///< end of a back-off
   time_point since_;     ///< start of the phase, or the last sign of life while streaming
   phase phase_ = phase::resting;
@@ -60,9 +82,10 @@ class running_call final : public attempt_host {
   bool told_any_ = false; ///< text or a call was reported: a retry would repeat it
   bool ended_ = false;
   std::optional<provider_error> mishap_;
-  std::optional<fault> early_fault_;
-  model_usage usage_;            ///< of the attempts that are over
-  std::unique_ptr<attempt> try_; ///< last: it reports to all members above
+  model_usage usage_;                        ///< of the attempts that are over
+  std::size_t heard_bytes_ = 0;              ///< of text, thinking and calls of this attempt
+  std::unique_ptr<model_gate::place> place_; ///< of this attempt, if its model is limited
+  std::unique_ptr<attempt> try_;             ///< last: it reports to all members above
 };
 
 } // namespace quell::integrations

@@ -8,6 +8,7 @@
 #include "integrations/models/json.hpp"
 #include "integrations/models/script.hpp"
 #include "integrations/models/text.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -93,11 +94,16 @@ script_steps::fail read_error(const script_reader& from) {
   from.only({"code", "message", "retry", "retry_after_ms"});
   script_steps::fail step;
   step.why = {
-      from.text("code").value_or("model_unreachable"), from.text("message").value_or("an error of the script"), {}};
+      from.text("code").value_or("model_unavailable"), from.text("message").value_or("an error of the script"), {}};
   const std::string& code = step.why.code;
-  if (code != "model_unreachable" && code != "model_refused" && code != "model_overloaded" && code != "model_timeout" &&
-      code != "model_broken")
-    from.say("the code is none of model_unreachable, model_refused, model_overloaded, model_timeout, model_broken");
+  std::string codes;
+  bool is_known = false;
+  for (const auto name : failure_code_names) {
+    if (name != "context_overflow" && !name.starts_with("model_")) continue;
+    is_known = is_known || name == code;
+    codes += (codes.empty() ? "" : ", ") + std::string(name);
+  }
+  if (!is_known) from.say("the code is none of " + codes);
   step.again = from.yes("retry");
   if (from.has("retry_after_ms")) step.asked_wait = from.time("retry_after_ms");
   return step;
@@ -145,8 +151,11 @@ script_answer read_answer(const script_reader& from) {
   }
   if (const auto wanted = from.text("stop")) {
     using model_events::stop;
-    const std::pair<std::string_view, stop> names[] = {
-        {"end", stop::end}, {"calls", stop::calls}, {"length", stop::length}, {"refusal", stop::refusal}};
+    const std::pair<std::string_view, stop> names[] = {{"end", stop::end},
+                                                       {"calls", stop::calls},
+                                                       {"length", stop::length},
+                                                       {"refusal", stop::refusal},
+                                                       {"content_filter", stop::content_filter}};
     for (const auto& [name, value] : names)
       if (name == *wanted) answer.stop = value;
     if (!answer.stop) from.say("stop is one of end, calls, length, refusal");

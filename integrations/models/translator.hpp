@@ -66,4 +66,7 @@ std::unique_ptr<reply_reader> anthropic_reader(call_ids ids);
 result<http_request> openai_request(const model_settings& settings, const model_request& request);
 std::unique_ptr<reply_reader> openai_reader(call_ids ids);
 
+result<http_request> responses_request(const model_settings& settings, const model_request& request);
+std::unique_ptr<reply_reader> responses_reader(call_ids ids);
+
 } // namespace quell::integrations

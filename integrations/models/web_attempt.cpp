@@ -6,6 +6,7 @@
 #include "integrations/models/limits.hpp"
 #include "integrations/models/text.hpp"
 #include "integrations/models/web_request.hpp"
+#include "protocol/failure_code.hpp"
 
 namespace quell::integrations {
 namespace {
@@ -140,7 +141,10 @@ std::optional<provider_error> web_attempt::outcome(CURLcode code, std::vector<mo
   if (!is_stream()) return error_from_body(response_);
   auto what = reader_->end(events);
   // An end of the body without the end event is a lost connection that was closed cleanly.
-  if (what) what->again = true;
+  if (what) {
+    what->again = true;
+    what->why.code = name_of(failure_code::model_cut);
+  }
   return what;
 }
 

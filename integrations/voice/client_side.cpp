@@ -32,16 +32,21 @@ void client_side::begin_talking() {
   send(tag::resume);
 }
 
+void client_side::open_microphone() {
+  if (std::exchange(is_open_, true)) return;
+  if (!std::exchange(is_talking_, true)) send(tag::resume);
+}
+
 void client_side::microphone(std::string_view samples) {
   if (!is_talking_) return;
-  has_spoken_ = true;
+  has_spoken_ = has_spoken_ || !is_open_;
   for (; samples.size() > most_audio_bytes; samples.remove_prefix(most_audio_bytes))
     send(tag::audio, std::string(samples.substr(0, most_audio_bytes)));
   if (!samples.empty()) send(tag::audio, std::string(samples));
 }
 
 void client_side::end_talking() {
-  if (!is_talking_) return;
+  if (!is_talking_ || is_open_) return;
   is_talking_ = false;
   send(tag::pause);
 }
@@ -49,7 +54,8 @@ void client_side::end_talking() {
 void client_side::cancel() {
   const bool was_speech = is_playing_;
   const bool is_anything = has_spoken_ || is_asked_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
-  const bool was_talking = std::exchange(is_talking_, false);
+  const bool was_talking = is_talking_ && !is_open_;
+  is_talking_ = is_open_;
   forget();
   if (!is_anything) return;
   if (was_talking) send(tag::pause);
@@ -90,6 +96,7 @@ void client_side::noticed(const std::string& text) {
     return;
   }
   if (text == stopped_notice && owed_ == 0) forget();
+  if (text.starts_with(hearing_prefix) && owed_ == 0 && is_open_) has_spoken_ = true;
   if (text.starts_with(nothing_heard_notice) && owed_ == 0) has_spoken_ = is_asked_ = false;
   effect(client_effects::show{text});
 }

@@ -58,6 +58,9 @@ using client_effect = std::variant<client_effects::send, client_effects::play, c
 class client_side {
  public:
   void begin_talking();
+  /// The microphone stays open from now on. Its samples are mostly silence, so only recognised words count as something
+  /// to cancel.
+  void open_microphone();
   void microphone(std::string_view samples);
   void end_talking();
   /// The cancel key, Esc, or 4 in a menu.
@@ -92,6 +95,7 @@ class client_side {
   voice::menu menu_ = menu::none;
   std::string answer_;
   bool is_talking_ = false;
+  bool is_open_ = false;    ///< talking never ends
   bool has_spoken_ = false; ///< audio was sent, and nothing was recognised yet
   bool is_asked_ = false;
   bool is_playing_ = false; ///< the exchange's own speech

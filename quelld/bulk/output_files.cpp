@@ -70,7 +70,7 @@ std::string output_files::folder(const operation_id& id) const {
 
 wall_time output_files::now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
 
-/// Reads the contents of the folder. Called with the lock held, since folders are small (a few files).
+/// Reads the contents of the folder: files only, so it needs the lock only if the operation is live.
 output_files::entry output_files::load(const operation_id& id, pieces wanted) const {
   entry e;
   e.loaded = true;

@@ -65,21 +65,27 @@ result<output_store::slice> output_files::read(const operation_id& id, stream wh
 }
 
 output_counts output_files::counts(const operation_id& id) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto it = live_.find(id);
   entry ended;
-  if (it == live_.end()) ended = load(id, pieces::without);
-  const auto& s = it == live_.end() ? ended.streams : opened(id, it->second).streams;
+  if (it == live_.end()) {
+    lock.unlock(); // the files of what has ended are read without delaying anybody
+    ended = load(id, pieces::without);
+  }
+  const auto& s = lock ? opened(id, it->second).streams : ended.streams;
   return {s[0].size, s[1].size, s[0].dropped + s[1].dropped};
 }
 
 std::vector<output_store::piece> output_files::order(const operation_id& id, std::uint64_t after_piece,
                                                      std::size_t limit) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto it = live_.find(id);
   entry ended;
-  if (it == live_.end()) ended = load(id, pieces::with);
-  const auto& from = it == live_.end() ? ended : opened(id, it->second);
+  if (it == live_.end()) {
+    lock.unlock();
+    ended = load(id, pieces::with);
+  }
+  const auto& from = lock ? opened(id, it->second) : ended;
   const auto end = from.pieces_gone + from.pieces.size();
   std::vector<output_store::piece> found;
   // Pruned pieces keep their numbers, since readers resume by number.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "quelld/settings/turn_settings.hpp"
+
 namespace quell::controller::turns {
 namespace {
 
@@ -49,9 +51,7 @@ std::vector<std::string> what_cannot_be_reached(const turn_settings& s) {
                     "\", which comes first, answers them all; it can only be named");
   }
   for (const auto& m : s.models)
-    if (m.name != s.chat.acknowledgement_model &&
-        std::none_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.model == m.name; }))
-      all.push_back("model \"" + m.name + "\" is used by no agent");
+    if (!is_used(s, m.name)) all.push_back("model \"" + m.name + "\" is used by no agent");
   for (const auto& m : s.mcp)
     if (std::none_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return has_tools_of(a, m.name); }))
       all.push_back("MCP server \"" + m.name + "\" is used by no agent: add \"mcp:" + m.name +

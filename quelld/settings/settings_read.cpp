@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "actors/turns/approvers.hpp"
+#include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
 #include "protocol/user_name.hpp"
+#include "quelld/settings/model_read.hpp"
 #include "quelld/settings/toml_file.hpp"
 #include "quelld/settings/toml_table.hpp"
 
@@ -14,8 +16,8 @@ namespace quell::controller::turns {
 namespace {
 
 constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 4096, most_rules = 256,
-                      most_servers = 32, most_timeouts = 256, most_scopes = 64, most_tools = 128, most_labels = 64,
-                      most_variables = 64, most_arguments = 256;
+                      most_servers = 32, most_places = 4096, most_timeouts = 256, most_scopes = 64, most_tools = 128,
+                      most_labels = 64, most_variables = 64, most_arguments = 256;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
                       command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
                       most_phrases = 256, most_approvers = 1024;
@@ -58,28 +60,18 @@ std::vector<std::string> command_of(toml_table& t) {
   return command;
 }
 
-void read_model(toml_table& t, turn_settings& s) {
+void read_model(toml_table& t, turn_settings& s, file_trouble& trouble) {
   integrations::model_settings m;
   key_source key;
   m.name = name_of(t, "[[models]]");
-  const auto provider = t.text("provider", name_bytes);
-  if (provider == "anthropic") {
-    m.provider = integrations::provider::anthropic;
-  } else if (provider == "openai") {
-    m.provider = integrations::provider::openai;
-  } else if (provider != "scripted") {
-    t.wrong("provider", "must be scripted, anthropic or openai");
-  }
   m.model = t.text("model", 256);
   m.base_url = t.text("base_url", path_bytes);
   key.env = t.text("key_env", 256);
   key.file = t.text("key_file", path_bytes);
   if (!key.env.empty() && !key.file.empty()) t.wrong("key_file", "stands beside key_env; keep one of them");
-  m.max_tokens = t.number("max_tokens", m.max_tokens, 1, 10'000'000);
-  m.retries = t.number("retries", m.retries, 0, 100);
-  m.whole_timeout = t.duration("timeout", m.whole_timeout, milliseconds{1000});
+  read_model_settings(t, "[[models]] \"" + m.name + "\"", m, key, trouble);
   t.end();
-  if (!key.env.empty() || !key.file.empty()) s.keys.emplace(m.name, key);
+  if (!key.env.empty() || !key.file.empty() || !key.headers_env.empty()) s.keys.emplace(m.name, key);
   s.models.push_back(std::move(m));
 }
 
@@ -91,6 +83,7 @@ agent_budget budget_of(toml_table& t, const std::string& place, file_trouble& tr
   b.model_calls = inner.number("model_calls", b.model_calls, 1, 10'000);
   b.depth = inner.number("depth", b.depth, 0, 32);
   b.width = inner.number("width", b.width, 0, 256);
+  b.background = inner.number("background", b.background, 0, 256);
   b.timeout = inner.duration("timeout", b.timeout, milliseconds{0});
   inner.end();
   return b;
@@ -119,11 +112,20 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   a.user = user_of(t);
   a.may_spawn = t.texts("may_spawn", most_agents, most_agents * name_bytes);
   a.budget = budget_of(t, "[[agents]] \"" + a.name + "\"", trouble);
+  a.answer = read_answer_settings(t);
+  const auto exec_timeout = t.duration("exec_timeout", milliseconds{0}, milliseconds{0});
+  if (t.has("exec_timeout")) a.exec_timeout = exec_timeout;
+  a.exec_timeout_max = t.duration("exec_timeout_max", milliseconds{0}, milliseconds{0});
+  const auto most = a.exec_timeout_max;
+  if (most.count() > 0 && a.exec_timeout && (a.exec_timeout->count() == 0 || *a.exec_timeout > most))
+    t.wrong("exec_timeout", "must be between 1ms and exec_timeout_max, which is " + duration_text(most));
   a.command = command_of(t);
   a.acp = t.flag("acp", false);
   t.end();
   if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
-  for (const char* key : {"model", "instructions", "tools", "may_spawn"})
+  for (const char* key :
+       {"model", "instructions", "tools", "may_spawn", "temperature", "top_p", "tool_choice", "response_format",
+        "response_schema", "thinking", "effort", "exec_timeout", "exec_timeout_max"})
     if (!a.command.empty() && t.has(key))
       t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");
   s.agents.push_back(std::move(a));
@@ -190,8 +192,8 @@ void read_timeouts(const toml::table& table, turn_settings& s, file_trouble& tro
   }
 }
 
-void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble) {
-  toml_table t(table, "[chat]", trouble);
+/// Reads the names of the bot and the words that both `[chat]` and `[[place]]` have.
+void read_words(toml_table& t, std::vector<std::string>& bot_names, chat::vocabulary& words) {
   const auto phrases = [&](const char* key) {
     auto all = t.texts(key, most_phrases, most_phrases * phrase_bytes);
     for (const auto& p : all)
@@ -199,15 +201,45 @@ void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble
         t.wrong(key, "needs words of 1 to " + std::to_string(phrase_bytes) + " bytes each");
     return all;
   };
-  s.chat.bot_names = phrases("bot_names");
-  s.chat.words.words = phrases("cancel_words");
-  s.chat.words.lead_ins = phrases("lead_ins");
-  s.chat.words.followers = phrases("followers");
+  bot_names = phrases("bot_names");
+  words.words = phrases("cancel_words");
+  words.lead_ins = phrases("lead_ins");
+  words.followers = phrases("followers");
+}
+
+std::vector<std::string> read_approvers(toml_table& t) {
+  auto all = t.texts("approvers", most_approvers, most_approvers * phrase_bytes);
+  for (const auto& one : all)
+    if (const auto why = wrong_approver(one); !why.empty()) t.wrong("approvers", "has \"" + one + "\", which " + why);
+  return all;
+}
+
+void read_place(toml_table& t, turn_settings& s) {
+  place_settings p;
+  const auto text = t.text("scope", 512);
+  const auto scope = scope_path::parse(text);
+  if (!scope)
+    return t.wrong("scope", "must be the scope of a place, such as \"discord/GUILD\": " + scope.error().detail);
+  p.scope = *scope;
+  t.call_it("[[place]] \"" + text + "\"");
+  const auto same = [&](const place_settings& other) { return other.scope == p.scope; };
+  if (std::any_of(s.chat.places.begin(), s.chat.places.end(), same)) t.wrong("scope", "has two [[place]]: write one");
+  read_words(t, p.bot_names, p.words);
+  if (t.has("approvers")) p.approvers = read_approvers(t);
+  const auto is_token = [](const std::string& one) { return one.starts_with("token:"); };
+  if (p.approvers && std::any_of(p.approvers->begin(), p.approvers->end(), is_token))
+    t.wrong("approvers", "names a token: tokens are limited by their own scope, so name it in [chat]");
+  if (t.has("approve_own")) p.approve_own = t.flag("approve_own", false);
+  t.end();
+  s.chat.places.push_back(std::move(p));
+}
+
+void read_chat(const toml::table& table, turn_settings& s, file_trouble& trouble) {
+  toml_table t(table, "[chat]", trouble);
+  read_words(t, s.chat.bot_names, s.chat.words);
   s.chat.acknowledgement_model = t.text("acknowledgement_model", name_bytes);
   s.chat.confidence = t.fraction("confidence", s.chat.confidence);
-  s.chat.approvers = t.texts("approvers", most_approvers, most_approvers * phrase_bytes);
-  for (const auto& one : s.chat.approvers)
-    if (const auto why = wrong_approver(one); !why.empty()) t.wrong("approvers", "has \"" + one + "\", which " + why);
+  s.chat.approvers = read_approvers(t);
   s.chat.approve_own = t.flag("approve_own", s.chat.approve_own);
   s.chat.default_agent_asks = t.flag("default_agent_asks", s.chat.default_agent_asks);
   t.end();
@@ -250,10 +282,11 @@ result<turn_settings> read_settings_file(const std::string& file) {
   if (!root) return tl::unexpected(root.error());
   file_trouble trouble(file);
   turn_settings s;
-  each(*root, "models", most_models, trouble, [&](toml_table& t) { read_model(t, s); });
+  each(*root, "models", most_models, trouble, [&](toml_table& t) { read_model(t, s, trouble); });
   each(*root, "agents", most_agents, trouble, [&](toml_table& t) { read_agent(t, s, trouble); });
   each(*root, "approval", most_rules, trouble, [&](toml_table& t) { read_rule(t, s); });
   each(*root, "mcp", most_servers, trouble, [&](toml_table& t) { read_server(t, s); });
+  each(*root, "place", most_places, trouble, [&](toml_table& t) { read_place(t, s); });
   if (const auto* tools = root->get("tools")) {
     if (const auto* table = tools->as_table()) {
       read_timeouts(*table, s, trouble);

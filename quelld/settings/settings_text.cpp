@@ -35,9 +35,47 @@ const char* name_of(integrations::provider p) {
   case integrations::provider::anthropic:
     return "anthropic";
   case integrations::provider::openai:
+  case integrations::provider::responses:
     return "openai";
   }
   return "";
+}
+
+std::string number_text(double value) {
+  char shortest[32] = {};
+  std::to_chars(shortest, shortest + sizeof shortest - 1, value);
+  return shortest;
+}
+
+void print(lines& l, const integrations::answer_settings& a) {
+  if (a.temperature) l.plain("temperature", number_text(*a.temperature));
+  if (a.top_p) l.plain("top_p", number_text(*a.top_p));
+  l.text("tool_choice", a.tool_choice);
+  if (a.json) l.text("response_format", "json");
+  l.text("response_schema", a.schema);
+  if (a.adaptive_thinking)
+    l.text("thinking", "adaptive");
+  else if (a.thinking_tokens == 0U)
+    l.text("thinking", "off");
+  else if (a.thinking_tokens)
+    l.plain("thinking", std::to_string(*a.thinking_tokens));
+  l.text("effort", a.effort);
+}
+
+/// The values of headers can be secret: their names alone are printed, as a comment.
+void print_headers(std::ostream& out, const integrations::model_settings& m, const key_source& key) {
+  std::string names;
+  for (const auto& [name, value] : m.headers)
+    if (!key.headers_env.contains(name)) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) out << "# headers (values are not printed): " << names << "\n";
+}
+
+void print_prices(lines& l, const integrations::token_prices& p) {
+  if (!p.any()) return;
+  std::string text = "{ input = " + number_text(p.input) + ", output = " + number_text(p.output);
+  if (p.cached) text += ", cached = " + number_text(*p.cached);
+  if (p.written) text += ", written = " + number_text(*p.written);
+  l.plain("price", text + " }");
 }
 
 void print(std::ostream& out, const integrations::model_settings& m, const key_source& key) {
@@ -45,13 +83,25 @@ void print(std::ostream& out, const integrations::model_settings& m, const key_s
   lines l(out);
   l.text("name", m.name);
   l.text("provider", name_of(m.provider));
+  if (m.provider == integrations::provider::responses) l.text("api", "responses");
   l.text("model", m.model);
   l.text("base_url", m.base_url);
   l.text("key_env", key.env);
   l.text("key_file", key.file);
   l.plain("max_tokens", std::to_string(m.max_tokens));
+  l.plain("context", std::to_string(m.context));
   l.plain("retries", std::to_string(m.retries));
   l.text("timeout", duration_text(m.whole_timeout));
+  l.text("first_event_timeout", duration_text(m.first_event_timeout));
+  l.text("idle_timeout", duration_text(m.idle_timeout));
+  print(l, m.answer);
+  if (m.provider == integrations::provider::anthropic) l.plain("prompt_cache", m.prompt_cache ? "true" : "false");
+  print_headers(out, m, key);
+  l.table("headers_env", key.headers_env);
+  if (m.concurrency > 0) l.plain("concurrency", std::to_string(m.concurrency));
+  if (m.rate > 0) l.plain("rate", std::to_string(m.rate));
+  print_prices(l, m.prices);
+  l.texts("fallback", m.fallback);
 }
 
 void print(std::ostream& out, const agent_settings& a) {
@@ -71,7 +121,11 @@ void print(std::ostream& out, const agent_settings& a) {
   l.texts("may_spawn", a.may_spawn);
   l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
                         ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
+                        ", background = " + std::to_string(a.budget.background) +
                         ", timeout = " + toml_quoted(duration_text(a.budget.timeout)) + " }");
+  print(l, a.answer);
+  if (a.exec_timeout) l.text("exec_timeout", duration_text(*a.exec_timeout));
+  if (a.exec_timeout_max.count() > 0) l.text("exec_timeout_max", duration_text(a.exec_timeout_max));
   l.texts("command", a.command);
   if (a.acp) l.plain("acp", "true");
 }
@@ -93,6 +147,18 @@ void print(std::ostream& out, const mcp_settings& m) {
   if (!m.command.empty()) l.text("per", m.per_turn ? "turn" : "cluster");
 }
 
+void print(std::ostream& out, const place_settings& p) {
+  out << "\n[[place]]\n";
+  lines l(out);
+  l.text("scope", p.scope.text());
+  l.texts("bot_names", p.bot_names);
+  l.texts("cancel_words", p.words.words);
+  l.texts("lead_ins", p.words.lead_ins);
+  l.texts("followers", p.words.followers);
+  if (p.approvers) l.plain("approvers", toml_list(*p.approvers));
+  if (p.approve_own) l.plain("approve_own", *p.approve_own ? "true" : "false");
+}
+
 } // namespace
 
 std::string turn_settings_text(const turn_settings& s) {
@@ -112,6 +178,7 @@ std::string turn_settings_text(const turn_settings& s) {
     l.text("match", r.match);
   }
   for (const auto& m : s.mcp) print(out, m);
+  for (const auto& p : s.chat.places) print(out, p);
   out << "\n[chat]\n";
   lines l(out);
   l.plain("bot_names", toml_list(s.chat.bot_names));

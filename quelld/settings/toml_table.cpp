@@ -2,6 +2,7 @@
 #include "quelld/settings/toml_table.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
@@ -55,6 +56,22 @@ double toml_table::fraction(const char* key, double otherwise) {
   if (value && *value >= 0 && *value <= 1) return *value;
   wrong(key, "must be a number from 0 to 1");
   return otherwise;
+}
+
+std::optional<double> toml_table::real_if(const char* key, double least, double most) {
+  const auto* node = find(key);
+  if (!node) return std::nullopt;
+  const auto value = node->value<double>();
+  if (value && *value >= least && *value <= most) return value;
+  char text[64] = {};
+  std::snprintf(text, sizeof text, "must be a number from %g to %g", least, most);
+  wrong(key, text);
+  return std::nullopt;
+}
+
+bool toml_table::is_text(const char* key) {
+  const auto* node = find(key);
+  return node && node->is_string();
 }
 
 bool toml_table::flag(const char* key, bool otherwise) {

@@ -45,7 +45,10 @@ class toml_table {
   std::uint32_t number(const char* key, std::uint32_t otherwise, std::uint32_t least, std::uint32_t most);
   /// From 0 to 1.
   double fraction(const char* key, double otherwise);
+  std::optional<double> real_if(const char* key, double least, double most);
   bool flag(const char* key, bool otherwise);
+  /// The value is a string.
+  bool is_text(const char* key);
   milliseconds duration(const char* key, milliseconds otherwise, milliseconds least);
   std::vector<std::string> texts(const char* key, std::size_t most, std::size_t most_bytes);
   std::map<std::string, std::string> pairs(const char* key, std::size_t most);

@@ -56,6 +56,19 @@ std::string wrong_tool(const turn_settings& s, const std::string& name) {
   return "is not a tool; " + instead_of(name, words) + " (built in: " + listed(built_in_tool_names()) + ")";
 }
 
+std::optional<fault> model_that_does_not_fit(const turn_settings& s, const integrations::model_settings& m) {
+  const auto place = "[[models]] \"" + m.name + "\": fallback ";
+  for (const auto& name : m.fallback) {
+    if (name == m.name) return fault{"invalid_field", place + "names the model itself; name others, or none", {}};
+    if (!s.model(name))
+      return fault{
+          "invalid_field", place + "\"" + name + "\" is in no [[models]]; " + instead_of(name, names_of(s.models)), {}};
+  }
+  if (std::set<std::string>(m.fallback.begin(), m.fallback.end()).size() != m.fallback.size())
+    return fault{"invalid_field", place + "has a name twice", {}};
+  return std::nullopt;
+}
+
 std::optional<fault> agent_that_does_not_fit(const turn_settings& s, const agent_settings& a) {
   const auto place = "[[agents]] \"" + a.name + "\": ";
   if (!a.is_command() && !a.model.empty() && !s.model(a.model))
@@ -118,13 +131,37 @@ result<std::string> key_in_environment(const std::string& name, const std::map<s
   return it->second;
 }
 
+} // namespace
+
+bool is_used(const turn_settings& s, const std::string& model) {
+  const auto asks = [&](const std::string& name) {
+    if (name == model) return true;
+    const auto* first = s.model(name);
+    return first && std::find(first->fallback.begin(), first->fallback.end(), model) != first->fallback.end();
+  };
+  return model == s.chat.acknowledgement_model ||
+         std::any_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return !a.is_command() && asks(a.model); });
+}
+
+namespace {
+
 /// Requires only the keys that agents use: a configuration can list models whose keys this machine does not have.
 std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std::string>& environment) {
   for (auto& m : s.models) {
-    const bool used = m.name == s.chat.acknowledgement_model ||
-                      std::any_of(s.agents.begin(), s.agents.end(), [&](const auto& a) { return a.model == m.name; });
+    const bool used = is_used(s, m.name);
     const auto place = "[[models]] \"" + m.name + "\": ";
-    if (const auto source = s.keys.find(m.name); source != s.keys.end()) {
+    const auto source = s.keys.find(m.name);
+    if (source != s.keys.end())
+      for (const auto& [header, variable] : source->second.headers_env) {
+        auto value = key_in_environment(variable, environment, "headers_env");
+        if (value && value->find_first_of("\r\n") != std::string::npos)
+          value = failure("invalid_field", "the value of " + variable + " (headers_env) is more than one line");
+        if (value)
+          m.headers[header] = std::move(*value);
+        else if (used)
+          return fault{"invalid_field", place + value.error().detail, {}};
+      }
+    if (source != s.keys.end() && (!source->second.file.empty() || !source->second.env.empty())) {
       auto key = source->second.file.empty() ? key_in_environment(source->second.env, environment)
                                              : key_in_file(source->second.file);
       if (key) {
@@ -135,6 +172,17 @@ std::optional<fault> take_keys(turn_settings& s, const std::map<std::string, std
     }
     if (!used) continue;
     if (auto wrong = integrations::wrong_settings(m)) return fault{"invalid_field", "[[models]]: " + wrong->detail, {}};
+  }
+  // An agent's own answer settings must fit its model and that model's fallbacks.
+  for (const auto& a : s.agents) {
+    if (a.is_command()) continue;
+    const auto asked = model_of(s, a);
+    if (!asked) continue;
+    std::vector<integrations::model_settings> all = asked->fallbacks;
+    all.push_back(*asked);
+    for (const auto& one : all)
+      if (auto wrong = integrations::wrong_settings(one))
+        return fault{"invalid_field", "[[agents]] \"" + a.name + "\": " + wrong->detail, {}};
   }
   for (auto& m : s.mcp) {
     const auto take = [&](const std::string& from, const char* setting, std::string& to) -> std::optional<fault> {
@@ -166,13 +214,15 @@ void add_what_is_not_named(turn_settings& s) {
 } // namespace
 
 const std::vector<std::string>& turn_sections() {
-  static const std::vector<std::string> all = {"models", "agents", "tools", "approval", "mcp", "chat"};
+  static const std::vector<std::string> all = {"models", "agents", "tools", "approval", "mcp", "place", "chat"};
   return all;
 }
 
 std::optional<fault> settings_that_do_not_fit(const turn_settings& s) {
   for (auto twice : {named_twice(s.models, "models"), named_twice(s.agents, "agents"), named_twice(s.mcp, "mcp")})
     if (twice) return twice;
+  for (const auto& m : s.models)
+    if (auto wrong = model_that_does_not_fit(s, m)) return wrong;
   for (const auto& a : s.agents)
     if (auto wrong = agent_that_does_not_fit(s, a)) return wrong;
   for (const auto& [name, time] : s.timeouts)

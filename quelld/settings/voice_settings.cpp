@@ -25,15 +25,68 @@ const std::vector<std::string>& default_hear() {
   return command;
 }
 
+/// The command that asks an OpenAI-compatible server: a task on a worker like any other command, so that a cancel ends
+/// it with proof.
+struct web_service {
+  const char* program;
+  std::vector<const char*> flags; ///< texts that are handed on under the same name
+};
+const web_service web_ear{"quell-ear", {"url", "model", "language", "key_file"}};
+const web_service web_mouth{"quell-mouth", {"url", "model", "voice", "key_file"}};
+
+std::vector<std::string> web_command(const web_service& service, turns::toml_table& keys, turns::toml_lines& lines) {
+  std::vector<std::string> command = {service.program};
+  for (const std::string name : service.flags) {
+    auto value = keys.text(name.c_str(), short_bytes);
+    lines.text(name.c_str(), value);
+    if (name == "url") {
+      while (value.ends_with('/')) value.pop_back();
+      if (!value.starts_with("http://") && !value.starts_with("https://"))
+        keys.wrong("url", "is not an http or https URL, such as http://127.0.0.1:8000/v1");
+    }
+    if (name == "model" && value.empty()) keys.wrong("model", "is missing; name the model that the server shall use");
+    if (value.empty()) continue;
+    command.push_back(name == "key_file" ? "--key-file" : "--" + name);
+    command.push_back(value);
+  }
+  return command;
+}
+
+std::vector<std::string> web_hearing(turns::toml_table& keys, turns::toml_lines& lines) {
+  auto command = web_command(web_ear, keys, lines);
+  const bool has_confidence = keys.flag("confidence", true);
+  lines.flag("confidence", has_confidence);
+  if (!has_confidence) command.insert(command.end(), {"--plain", "yes"});
+  return command;
+}
+
+std::vector<std::string> web_speaking(turns::toml_table& keys, turns::toml_lines& lines) {
+  constexpr std::uint32_t usual_rate = 24000, our_rate = 16000;
+  auto command = web_command(web_mouth, keys, lines);
+  const auto rate = keys.number("rate", usual_rate, 4000, 192000);
+  lines.plain("rate", std::to_string(rate));
+  command.insert(command.end(), {"--speed", "{speed}"});
+  if (rate == our_rate) return command;
+  const std::string resample = "quell-mouth \"$@\" | sox -q --buffer 1024 -t raw -r " + std::to_string(rate) +
+                               " -e signed -b 16 -c 1 - -t raw -r 16000 -";
+  command.insert(command.begin(), {"bash", "-o", "pipefail", "-c", resample});
+  return command;
+}
+
 void read_command(turns::toml_table& keys, const char* key, const char* head, std::vector<std::string>& command,
                   turns::file_trouble& trouble, turns::toml_lines& lines) {
-  if (const auto* table = keys.table(key)) {
-    turns::toml_table inner(*table, head, trouble);
+  const auto* table = keys.table(key);
+  if (!table) return lines.texts("command", command);
+  turns::toml_table inner(*table, head, trouble);
+  if (inner.has("url")) {
+    if (inner.has("command")) inner.wrong("command", "stands beside url; keep one of them");
+    command = std::string_view(key) == "hear" ? web_hearing(inner, lines) : web_speaking(inner, lines);
+  } else {
     if (inner.has("command")) command = inner.texts("command", most_words, most_command_bytes);
     if (command.empty()) inner.wrong("command", "is empty; name a program, or leave the key out for the default");
-    inner.end();
+    lines.texts("command", command);
   }
-  lines.texts("command", command);
+  inner.end();
 }
 
 } // namespace

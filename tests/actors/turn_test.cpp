@@ -100,6 +100,31 @@ TEST_CASE("a human approves or denies; what needs nobody's word does not wait fo
   CHECK(w.asked == 2);
 }
 
+TEST_CASE("a call that runs says so after 5 s and every 5 s, until it has its result or waits for a human", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.calls({"slow", "fast"});
+  w.finishes();
+  w.pass(4s);
+  CHECK(w.progress.empty());
+  w.ends(2);
+  w.pass(1s);
+  CHECK(w.progress == std::vector<std::pair<call_number, milliseconds>>{{1, 5s}});
+  w.pass(11s); // one late tick
+  CHECK(w.progress.size() == 2);
+  CHECK(w.progress.back() == std::pair<call_number, milliseconds>{1, 16s});
+  w.waits(1, true);
+  w.pass(100s);
+  CHECK(w.progress.size() == 2);
+  w.waits(1, false);
+  w.pass(5s);
+  CHECK(w.progress.size() == 3);
+  w.ends(1);
+  w.pass(100s);
+  CHECK(w.progress.size() == 3);
+  CHECK(w.broken_rule().empty());
+}
+
 TEST_CASE("the time that a human takes is not the call's", "[turn]") {
   turn_world w;
   w.begin();
@@ -262,4 +287,71 @@ TEST_CASE("after a restart offsets, text, usage and budget go on from what was b
   CHECK(end.text == "ä\n\nb");
   CHECK(end.usage == model_usage{11, 7, 4});
   CHECK(t.tool_calls() == 4);
+}
+
+TEST_CASE("thinking is told apart from the answer, and its sealed blocks go back with the results", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.hears(model_events::thinking{"Hm, "});
+  w.hears(model_events::thinking{"läßt sich machen."});
+  w.hears(model_events::thought{{"m", "{\"sealed\":1}"}});
+  w.says("I look.");
+  w.calls({"fast"});
+  w.finishes();
+  CHECK(w.thinking == "Hm, läßt sich machen.");
+  CHECK(w.told_text == "I look.");
+  w.ends(1);
+  const auto& back = std::get<assistant_message>(w.sent.at(w.sent.size() - 2));
+  CHECK(back.thinking == std::vector<thinking_block>{{"m", "{\"sealed\":1}"}});
+  w.hears(model_events::thinking{"Good."}); // offsets go on
+  w.says("Done.");
+  w.finishes();
+  CHECK(w.ended.at(0).text == "I look.\n\nDone.");
+}
+
+TEST_CASE("what a failed attempt thought is not sent back; waits and other attempts are told", "[turn]") {
+  turn_world w;
+  w.begin();
+  w.hears(model_events::queued{"m", 2});
+  w.hears(model_events::admitted{"m", 5ms});
+  w.hears(model_events::thinking{"lost"});
+  w.hears(model_events::thought{{"m", "{}"}});
+  w.hears(model_events::retrying{2, 5ms, "cut", "model_cut", "m"});
+  w.hears(model_events::fell_back{"m", "n", {"model_overloaded", "full", {}}});
+  w.calls({"fast"});
+  w.finishes();
+  CHECK(w.notes.size() == 4);
+  w.ends(1);
+  CHECK(std::get<assistant_message>(w.sent.at(w.sent.size() - 2)).thinking.empty());
+}
+
+TEST_CASE("a stop while the model thinks, waits or is asked again ends the turn with nothing stored", "[turn]") {
+  const std::vector<std::vector<model_event>> before{
+      {model_events::thinking{"hm"}},
+      {model_events::queued{"m", 0}},
+      {model_events::retrying{2, 60s, "busy", "model_overloaded", "m"}},
+      {model_events::thinking{"hm"}, model_events::retrying{2, 60s, "cut", "model_cut", "m"}},
+      {model_events::fell_back{"m", "n", {"model_overloaded", "full", {}}}}};
+  for (const auto& events : before) {
+    turn_world w;
+    w.begin();
+    for (const auto& one : events) w.hears(one);
+    w.stop();
+    CHECK(w.hung_up);
+    REQUIRE(w.ended.size() == 1);
+    CHECK(w.ended[0].aborted == abort_reason::user);
+    CHECK(w.answers.empty());
+    w.hears(model_events::text{"late"}); // dropped
+  }
+}
+
+TEST_CASE("a turn that completes says how its last answer ended", "[turn]") {
+  for (const auto why : {model_events::stop::end, model_events::stop::length, model_events::stop::content_filter}) {
+    turn_world w;
+    w.begin();
+    w.says("a");
+    w.hears(model_events::finished{why, {}});
+    CHECK_FALSE(w.ended.at(0).aborted);
+    CHECK(w.ended.at(0).why == why);
+  }
 }

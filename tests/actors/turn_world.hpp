@@ -45,6 +45,7 @@ class turn_world {
     for (const auto& name : tools)
       perform(turn_.model_said(asked, model_events::call{{"c" + std::to_string(++made_), name, "{}"}}, now_));
   }
+  void hears(model_event what) { perform(turn_.model_said(asked, std::move(what), now_)); }
   void finishes() { perform(turn_.model_said(asked, model_events::finished{}, now_)); }
   void breaks() { perform(turn_.model_said(asked, model_events::failed{{"model_broken", "cut", {}}, {}}, now_)); }
   void ends(call_number n, bool ok = true) {
@@ -82,7 +83,9 @@ class turn_world {
   std::map<call_number, tool_result> results; ///< stored
   std::map<call_number, std::string> running; ///< tools that were started and have not ended
   std::vector<call_number> stopped, asking, told;
-  std::string told_text;
+  std::string told_text, thinking;
+  std::vector<model_note> notes;
+  conversation sent; ///< with the newest request
   std::vector<turn_effects::end> ended;
 
  private:
@@ -104,6 +107,7 @@ class turn_world {
     }
     CHECK(open == 0);
     asked = x.number;
+    sent = x.messages;
   }
   void take(const turn_effects::hang_up& x) {
     CHECK(x.number == asked);
@@ -135,8 +139,18 @@ class turn_world {
     CHECK(x.offset == code_points(told_text));
     told_text += x.text;
   }
+  void take(const turn_effects::say_thinking& x) {
+    CHECK(x.offset == code_points(thinking));
+    thinking += x.text;
+  }
+  void take(const turn_effects::say_model_note& x) { notes.push_back(x.what); }
   void take(const turn_effects::say_call_started&) {}
   void take(const turn_effects::say_call_timed_out&) {}
+  void take(const turn_effects::say_call_progress& x) {
+    CHECK(running.count(x.number) == 1);
+    CHECK(results.count(x.number) == 0);
+    progress.emplace_back(x.number, x.elapsed);
+  }
   void take(const turn_effects::say_result& x) { told.push_back(x.number); }
   void take(const turn_effects::end& x) { ended.push_back(x); }
 
@@ -144,6 +158,9 @@ class turn_world {
   turn turn_;
   boot_time now_{1'000'000'000};
   std::size_t made_ = 0;
+
+ public:
+  std::vector<std::pair<call_number, milliseconds>> progress;
 };
 
 } // namespace quell::testing

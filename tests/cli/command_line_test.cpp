@@ -68,6 +68,24 @@ TEST_CASE("usage errors are 2, those of run and wait 125, and help is 0") {
   CHECK(refused({"run", "--help"}) == 0);
 }
 
+TEST_CASE("the version is told by itself") {
+  for (const char* flag : {"--version", "-V"}) {
+    const auto end = parse_command_line({flag});
+    REQUIRE_FALSE(end);
+    CHECK(end.error().code == 0);
+    CHECK(end.error().text.starts_with("quell "));
+    CHECK(end.error().text.ends_with("\n"));
+  }
+  CHECK(parsed<run_options>({"run", "--", "cc", "--version"}).command == strings{"cc", "--version"});
+}
+
+TEST_CASE("a command has its flags wherever it stands") {
+  CHECK(parsed<ps_options>({"--url", "run", "--utc", "ps", "--scope", "a"}).scope == "a");
+  CHECK(parsed<ps_options>({"--color=never", "ps", "--scope", "a", "--json"}).scope == "a");
+  CHECK(refused({"ps", "run", "--title", "x"}) != 0);
+  CHECK(refused({"--unknown", "ps", "--scope", "a"}) == 2);
+}
+
 TEST_CASE("a cancel has exactly one kind of target, and an empty one is none") {
   CHECK(refused({"cancel"}) == 2);
   CHECK(refused({"cancel", "--everything"}) == 2);

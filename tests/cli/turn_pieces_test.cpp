@@ -42,10 +42,16 @@ struct told {
        .next_answer = [this] { lines.emplace_back("answer"); },
        .text = [this](const std::string& t) { text += t; },
        .tool_started = [this](const tool_in_flight& t) { lines.push_back("+" + std::string(t.depth, '.') + t.what); },
+       .tool_printed =
+           [this](const tool_in_flight& t, const std::vector<std::string>& printed) {
+             for (const auto& line : printed) lines.push_back("|" + t.what + " " + line);
+           },
+       .tool_still_runs = [this](const tool_in_flight& t, quell::milliseconds) { lines.push_back("…" + t.what); },
        .tool_ended = [this](const tool_ending& t) { lines.push_back("-" + t.what + " " + t.outcome); },
        .asked = [this](const open_approval& a) { lines.push_back("?" + a.what + " " + a.rule); },
        .answered = [this](const open_approval& a, const std::string& d,
                           const std::string& by) { lines.push_back("!" + a.what + " " + d + " " + by); },
+       .noted = [this](const std::string& words) { lines.push_back("~" + words); },
        .aborted = [this](const std::string& r) { lines.push_back("abort " + r); }}};
   void take(const json& e) { story.take(e, turn); }
 };
@@ -247,6 +253,24 @@ TEST_CASE("calls and their endings in a few words") {
         "exec ls");
   CHECK(operation_name({{"kind", "turn"}, {"name", "main"}, {"title", "hello"}}) == "main: hello");
   CHECK(operation_name({{"kind", "task"}, {"name", "sh"}, {"title", "hello"}}) == "hello");
+}
+
+TEST_CASE("waits, other tries and other models are told in words, and so is an answer that was cut") {
+  CHECK(model_words(event("model_queued", {{"model", "big"}, {"ahead", 2}})) ==
+        "waiting for model big, behind 2 others");
+  CHECK(model_words(event("model_asked", {{"model", "big"}, {"waited_ms", 1500}})) == "model big is asked, after 1.5s");
+  CHECK(model_words(event("model_retry", {{"model", "big"}, {"wait_ms", 500}, {"reason", "slow\ndown"}})) ==
+        "model big is asked again in 500ms: slow down");
+  CHECK(model_words(event("model_fallback", {{"from", "big"}, {"to", "small"}, {"reason", "full"}})) ==
+        "model small is asked in place of big: full");
+  CHECK(model_words(event("text_delta", {{"text", "x"}})).empty());
+  CHECK(stop_reason_words({{"stop_reason", "length"}}).find("max_tokens") != std::string::npos);
+  CHECK_FALSE(stop_reason_words({{"stop_reason", "content_filter"}}).empty());
+  CHECK_FALSE(stop_reason_words({{"stop_reason", "refusal"}}).empty());
+  CHECK(stop_reason_words({{"stop_reason", "end"}}).empty());
+  CHECK(stop_reason_words({{"stop_reason", nullptr}}).empty());
+  CHECK(usage_text({{"input_tokens", 10}, {"output_tokens", 2}, {"cost", 0.00125}, {"estimated", true}}) ==
+        "10 tokens in, 2 out, cost 0.00125 (estimated)");
 }
 
 TEST_CASE("a stop is summed up with its proof") {

@@ -108,8 +108,9 @@ TEST_CASE("after a stall no owner's lease is over, whatever message comes first"
   o.kind = kind::external;
   o.scope = *scope_path::parse("a");
   o.external.lease = 2s;
-  w.c->create(
-      o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, w.now);
+  w.c->execute({commands::create_operation{std::move(o), operation_id::fresh()},
+                [answer](outcome<created> a) { *answer = std::move(a); }},
+               w.now);
   w.c->end_burst(w.now);
   w.commit();
   REQUIRE(*answer);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "controller/commands/command.hpp"
+#include "controller/commands/command_counts.hpp"
 #include "controller/commit_gate.hpp"
 
 namespace quell::controller::core_tests {
@@ -21,20 +24,28 @@ class recording_edges final : public commit_gate_edges {
   std::vector<std::vector<records::entry>> batches;
   std::vector<wire::message> sent;
   std::vector<std::string> published;
+  std::map<operation_id, int> ends;
   std::optional<fault> failure;
   bool low = false;
+  command_counts counts;
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     batches.push_back(std::move(batch));
     return ++tickets;
   }
   void send(const outgoing_frame& frame) override { sent.push_back(frame.frame.body); }
-  void publish(const records::event_record& event) override { published.push_back(event.type); }
+  void publish(const records::event_record& event) override {
+    published.push_back(event.type);
+    const bool is_end =
+        event.type == "operation_completed" || event.type == "operation_failed" || event.type == "operation_cancelled";
+    if (is_end && event.operation) ++ends[*event.operation];
+  }
   void allow_keys(std::vector<std::string>) override {}
   void output_expected(const operation_id&, const std::string&) override {}
   void output_closes(const operation_id&) override {}
   bool storage_low() const override { return low; }
   void ticked(moment) override {}
+  void command_given(const command& what) override { counts.count(what); }
   void fail_stop(const fault& why) override { failure = why; }
 
   template <class Message>
@@ -93,8 +104,9 @@ struct world {
     o.by.role = role::admin;
     o.scope = *scope_path::parse(scope);
     o.task.command = {"true"};
-    c->create(
-        o, operation_id::fresh(), [answer](outcome<created> a) { *answer = std::move(a); }, now);
+    c->execute({commands::create_operation{std::move(o), operation_id::fresh()},
+                [answer](outcome<created> a) { *answer = std::move(a); }},
+               now);
     created_answer = answer;
     c->end_burst(now);
     return *answer;
@@ -102,11 +114,10 @@ struct world {
   /// The result of dropping a slice of old rows: nullopt = not on disk yet.
   std::optional<bool> drop_old(bool insist = false) {
     auto answer = std::make_shared<std::optional<bool>>();
-    service::old_things what;
+    commands::drop_old_rows what;
     what.operations = {operation_id::fresh()};
     what.insist = insist;
-    c->drop_old(
-        what, [answer](bool done) { *answer = done; }, now);
+    c->execute({std::move(what), [answer](bool done) { *answer = done; }}, now);
     drop_answer = answer;
     return *answer;
   }
@@ -117,8 +128,9 @@ struct world {
     o.by_token.role = role::admin;
     o.target = records::target_scope{*scope_path::parse(scope)};
     o.received = now.boot;
-    c->cancel(
-        o, cancel_id::fresh(), [answer](outcome<cancel_view> a) { *answer = std::move(a); }, now);
+    c->execute({commands::order_cancel{std::move(o), cancel_id::fresh()},
+                [answer](outcome<cancel_view> a) { *answer = std::move(a); }},
+               now);
     cancel_answer = answer;
   }
   std::shared_ptr<std::optional<outcome<created>>> created_answer;

@@ -1,6 +1,8 @@
 // The honest half of the cluster, and the promises about everything that leaves the core.
 #include "tests/fuzz/cluster.hpp"
 
+#include "controller/commands/command.hpp"
+
 namespace quell::fuzz {
 
 using namespace std::chrono_literals;
@@ -132,8 +134,9 @@ void cluster::create(std::uint8_t id, const char* scope, const char* worker, std
   o.task.command = {"true"};
   o.task.worker = worker;
   if (parent != 0) o.parent = id_number<operation_id>(parent);
-  core->create(
-      o, id_number<operation_id>(id), [](const auto& answer) { expect(answer.has_value(), "a create is taken"); }, now);
+  core->execute({commands::create_operation{std::move(o), id_number<operation_id>(id)},
+                 [](const auto& answer) { expect(answer.has_value(), "a create is taken"); }},
+                now);
   settle();
 }
 
@@ -142,8 +145,9 @@ void cluster::cancel(const char* scope) {
   o.by_token.role = role::admin;
   o.target = records::target_scope{*scope_path::parse(scope)};
   o.received = now.boot;
-  core->cancel(
-      o, id_number<cancel_id>(50), [](const auto& answer) { expect(answer.has_value(), "a cancel is taken"); }, now);
+  core->execute({commands::order_cancel{std::move(o), id_number<cancel_id>(50)},
+                 [](const auto& answer) { expect(answer.has_value(), "a cancel is taken"); }},
+                now);
   settle();
 }
 

@@ -21,6 +21,8 @@ wire::task_ended ended() {
   m.started_at = noon;
   m.ended_at = noon + 3s;
   m.output = {1812, 12, 0};
+  m.left_total = 2;
+  m.left = {{12, "S", "sleep 1000"}};
   return m;
 }
 

@@ -35,6 +35,24 @@ TEST_CASE("samples have escaped labels, and histograms their three kinds of line
       "y_seconds_bucket{k=\"v\",le=\"+Inf\"} 1\ny_seconds_sum{k=\"v\"} 0.5\ny_seconds_count{k=\"v\"} 1\n"));
 }
 
+TEST_CASE("tokens and cost are added up by model") {
+  http::metric_counts book;
+  records::event_record event;
+  event.type = "model_usage";
+  event.data =
+      R"({"model":"big","usage":{"input_tokens":10,"output_tokens":5,"cached_input_tokens":2,"cost":0.25},"operation":"x"})";
+  book.heard(event);
+  book.heard(event);
+  event.data = R"({"model":"small","usage":{"input_tokens":1,"output_tokens":1,"cached_input_tokens":0}})";
+  book.heard(event);
+  const auto models = book.use_by_model();
+  CHECK(models.at("big").input == 20);
+  CHECK(models.at("big").cached == 4);
+  CHECK(models.at("big").cost == 0.5);
+  CHECK(models.at("small").output == 1);
+  CHECK(models.at("small").cost == 0);
+}
+
 TEST_CASE("events are counted by type and turns by their end, and settled cancels wait to be timed") {
   http::metric_counts book;
   records::event_record event;
@@ -62,6 +80,15 @@ TEST_CASE("metrics count answers by code and time them by route") {
   CHECK(text.find("quell_http_request_duration_seconds_count{method=\"GET\",route=\"/v1/operations/*\"} 1\n") !=
         std::string::npos);
   CHECK(text.find("# TYPE quell_operations_live gauge\n") != std::string::npos);
+}
+
+TEST_CASE("metrics count commands by name") {
+  gateway_world world([](gateway_options& options) {
+    options.commands = [] { return std::vector<std::pair<std::string_view, std::uint64_t>>{{"order_cancel", 3}}; };
+  });
+  const auto text = world.get("/metrics").body;
+  CHECK(text.find("# TYPE quell_commands_total counter\nquell_commands_total{name=\"order_cancel\"} 3\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a settled cancel is in the histograms with the times of its report") {

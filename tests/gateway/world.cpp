@@ -68,6 +68,23 @@ void memory_output::wait_for_watcher(const operation_id& id) {
   if (!came) throw std::runtime_error("waited in vain for a watcher of the output");
 }
 
+void memory_output::hold_watchers() {
+  const std::lock_guard lock(mutex_);
+  holds_ = true;
+}
+
+void memory_output::wait_until_held() {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, testing::patient(std::chrono::seconds(20)), [&] { return held_ > 0; }))
+    throw std::runtime_error("waited in vain for a thread that begins to watch output");
+}
+
+void memory_output::release() {
+  const std::lock_guard lock(mutex_);
+  holds_ = false;
+  changed_.notify_all();
+}
+
 std::vector<std::string> memory_output::inputs() {
   const std::lock_guard lock(mutex_);
   return inputs_;
@@ -107,7 +124,11 @@ std::uint64_t memory_output::watch(const operation_id& id, std::uint64_t seen_st
   std::uint64_t ticket = 0;
   bool more = false;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    ++held_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !holds_; });
+    --held_;
     ticket = next_++;
     const auto& e = entries_[id];
     more = e.ended || e.bytes[0].size() > seen_stdout || e.bytes[1].size() > seen_stderr;

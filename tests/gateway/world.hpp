@@ -17,6 +17,11 @@ class memory_output : public output_store {
   void end(const operation_id& id);
   /// Waits until this operation has a watcher.
   void wait_for_watcher(const operation_id& id);
+  /// From now on whoever begins to watch waits, with its whole thread, until `release`.
+  void hold_watchers();
+  /// Waits until a thread is held so.
+  void wait_until_held();
+  void release();
   std::vector<std::string> inputs();
 
   result<slice> read(const operation_id& id, stream which, std::uint64_t offset, std::size_t limit_bytes) override;
@@ -41,6 +46,8 @@ class memory_output : public output_store {
   std::map<std::uint64_t, std::pair<operation_id, std::function<void()>>> watchers_;
   std::uint64_t next_ = 1;
   std::vector<std::string> inputs_;
+  bool holds_ = false;
+  int held_ = 0;
 };
 
 class temp_directory {

@@ -48,7 +48,7 @@ void check_golden(const quell::testing::reading& got) {
         std::vector<tool_call>{{"toolu_01", "exec", "{\"cmd\": \"ls -l\"}"}, {"toolu_02", "read", "{}"}});
   CHECK(got.calls_begun() == 2);
   CHECK(got.end().why == model_events::stop::calls);
-  CHECK(got.end().usage == model_usage{1125, 89, 1000});
+  CHECK(got.end().usage == model_usage{1125, 89, 1000, 100});
 }
 
 } // namespace
@@ -130,7 +130,7 @@ TEST_CASE("Anthropic: a call's input may come with its block, its id may be miss
   CHECK(ids.contains("new"));
 }
 
-TEST_CASE("Anthropic: thinking and the server's own tools are passed by") {
+TEST_CASE("Anthropic: the server's own tools are passed by") {
   const auto got = read(
       anthropic_reader({}),
       start() + event(R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}})") +
@@ -140,7 +140,8 @@ TEST_CASE("Anthropic: thinking and the server's own tools are passed by") {
               R"({"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"s","name":"web","input":{}}})") +
           event(R"({"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{"}})") +
           event(R"({"type":"content_block_stop","index":1})") + end("end_turn"));
-  CHECK(got.told.size() == 1);
+  CHECK(got.told.size() == 3); // the thinking, its block, the end
+  CHECK(got.calls_begun() == 0);
   CHECK(got.end().why == model_events::stop::end);
 }
 
@@ -161,5 +162,39 @@ TEST_CASE("garbage is a fault of either reader and never more than that") {
         "\n\n");
     CHECK(odd.wrong->why.code == "model_broken");
     CHECK(odd.told.empty());
+  }
+}
+
+TEST_CASE("Anthropic: thinking is told apart from the answer, and its signed block is kept as it came") {
+  const auto block = [](int index, const std::string& start, const std::vector<std::string>& deltas) {
+    std::string all = event(R"({"type":"content_block_start","index":)" + std::to_string(index) +
+                            R"(,"content_block":)" + start + "}");
+    for (const auto& delta : deltas)
+      all += event(R"({"type":"content_block_delta","index":)" + std::to_string(index) + R"(,"delta":)" + delta + "}");
+    return all + event(R"({"type":"content_block_stop","index":)" + std::to_string(index) + "}");
+  };
+  const std::string stream =
+      start() +
+      block(0, R"({"type":"thinking","thinking":"","signature":""})",
+            {R"({"type":"thinking_delta","thinking":"Let me "})", R"({"type":"thinking_delta","thinking":"see 😀"})",
+             R"({"type":"signature_delta","signature":"ab"})", R"({"type":"signature_delta","signature":"c=="})"}) +
+      block(1, R"({"type":"redacted_thinking","data":"hidden=="})", {}) +
+      block(2, R"({"type":"text","text":""})", {R"({"type":"text_delta","text":"Yes."})"}) +
+      event(R"({"type":"content_block_delta","index":9,"delta":{"type":"thinking_delta","thinking":"lost"}})") +
+      end("end_turn");
+  for (const std::size_t piece : {std::size_t{0}, std::size_t{1}}) {
+    const auto got = read(anthropic_reader({}), stream, piece);
+    CHECK(got.text() == "Yes.");
+    std::string thinking;
+    std::vector<std::string> kept;
+    for (const auto& one : got.told) {
+      if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
+      if (const auto* whole = std::get_if<model_events::thought>(&one)) kept.push_back(whole->what.block);
+    }
+    CHECK(thinking == "Let me see 😀lost");
+    REQUIRE(kept.size() == 2);
+    CHECK(kept[0] == R"({"signature":"abc==","thinking":"Let me see 😀","type":"thinking"})");
+    CHECK(kept[1] == R"({"data":"hidden==","type":"redacted_thinking"})");
+    CHECK(got.end().why == model_events::stop::end);
   }
 }

@@ -25,16 +25,33 @@ TEST_CASE("each status has its code, and only what may pass is tried again") {
     CHECK(answered(status).why.code == code);
     CHECK(answered(status).again == again);
   };
-  for (const long status : {400, 401, 403, 404, 413, 422}) check(status, "model_refused", false);
+  for (const long status : {400, 401, 403, 404, 422}) check(status, "model_refused", false);
   for (const long status : {429, 503, 529}) check(status, "model_overloaded", true);
-  for (const long status : {408, 409, 500, 502, 504}) check(status, "model_unreachable", true);
-  check(501, "model_unreachable", false);
+  for (const long status : {408, 409, 500, 502, 504}) check(status, "model_unavailable", true);
+  check(501, "model_unavailable", false);
   CHECK_THAT(answered(401).why.detail, Catch::Contains("key_env"));
   CHECK_THAT(answered(404, R"({"error":"model \"x\" not found"})").why.detail,
              Catch::Contains("model \"x\" not found"));
   CHECK_FALSE(answered(429, R"({"error":{"code":"insufficient_quota","message":"pay"}})").again);
   CHECK_FALSE(answered(529, "", {{"x-should-retry", "false"}}).again);
   CHECK(answered(400, std::string(5000, 'w')).why.detail.size() < 500);
+}
+
+TEST_CASE("a conversation that is too long has a code of its own, in every server's words") {
+  CHECK(answered(413).why.code == "context_overflow");
+  for (
+      const char* body :
+      {R"({"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}})",
+       R"({"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}})",
+       R"({"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}})",
+       R"({"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"}})"}) {
+    INFO(body);
+    CHECK(answered(400, body).why.code == "context_overflow");
+    CHECK_FALSE(answered(400, body).again);
+  }
+  CHECK(answered(401, R"({"error":{"message":"no access to this context window"}})").why.code == "model_refused");
+  CHECK(of_stream_error(R"({"error":{"code":"context_length_exceeded","message":"too long"}})").why.code ==
+        "context_overflow");
 }
 
 TEST_CASE("Retry-After comes in seconds, with fractions, in milliseconds or as a date, or is not understood") {

@@ -113,8 +113,10 @@ TEST_CASE("OpenAI: calls as look-alikes send them") {
 
 TEST_CASE("OpenAI: every reason to stop has a meaning") {
   using model_events::stop;
-  const std::pair<const char*, stop> reasons[] = {
-      {"stop", stop::end}, {"length", stop::length}, {"content_filter", stop::refusal}, {"of_the_future", stop::end}};
+  const std::pair<const char*, stop> reasons[] = {{"stop", stop::end},
+                                                  {"length", stop::length},
+                                                  {"content_filter", stop::content_filter},
+                                                  {"of_the_future", stop::end}};
   for (const auto& [name, meaning] : reasons)
     CHECK(read(openai_reader({}), chunk(R"({"content":"x"})") + end(name)).end().why == meaning);
   const auto refused = read(openai_reader({}), chunk(R"({"refusal":"I will not."})") + end("stop"));
@@ -164,4 +166,24 @@ TEST_CASE("an answer that never ends runs into its limits") {
   for (int i = 0; i < 200; ++i)
     stream += calls("{\"index\":" + std::to_string(i) + ",\"function\":{\"name\":\"a\",\"arguments\":\"{}\"}}");
   CHECK(read(openai_reader({}), stream).wrong->why.code == "model_broken");
+}
+
+TEST_CASE("OpenAI: compatible servers' thinking is told apart from the answer, under either name") {
+  for (const char* name : {"reasoning_content", "reasoning"}) {
+    const std::string stream = R"(data: {"choices":[{"delta":{")" + std::string(name) +
+                               R"(":"Hm, "}}]})"
+                               "\n\n"
+                               R"(data: {"choices":[{"delta":{")" +
+                               name +
+                               R"(":"yes."}}]})"
+                               "\n\n"
+                               R"(data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]})"
+                               "\n\ndata: [DONE]\n\n";
+    const auto got = read(openai_reader({}), stream);
+    CHECK(got.text() == "Yes.");
+    std::string thinking;
+    for (const auto& one : got.told)
+      if (const auto* delta = std::get_if<model_events::thinking>(&one)) thinking += delta->delta;
+    CHECK(thinking == "Hm, yes.");
+  }
 }

@@ -15,7 +15,8 @@ using quell::testing::settings_for;
 namespace {
 
 json body_of(provider whose, const model_request& request) {
-  const auto settings = settings_for("https://host.test/v1", whose);
+  auto settings = settings_for("https://host.test/v1", whose);
+  settings.prompt_cache = false; // its marks: answer_settings_test.cpp
   const auto asked =
       whose == provider::anthropic ? anthropic_request(settings, request) : openai_request(settings, request);
   if (!asked) FAIL(asked.error().detail);

@@ -133,7 +133,7 @@ TEST_CASE("errors of a script are tried again as a provider's are, and the tries
   CHECK(good.all<model_events::retrying>().front().after == 30ms);
   const heard bad = played(script.settings, asking("half"));
   CHECK(bad.text() == "half");
-  CHECK(bad.failed().why.code == "model_broken");
+  CHECK(bad.failed().why.code == "model_cut");
 }
 
 TEST_CASE("a hang and an endless text last until a deadline or a cancel") {

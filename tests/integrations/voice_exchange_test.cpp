@@ -269,3 +269,23 @@ TEST_CASE("talking over an answer changes no context", "[voice]") {
   w.recognise("and then", true);
   CHECK(w.asked.back().context.empty());
 }
+
+TEST_CASE("an open microphone counts as speech only once something is recognised", "[voice]") {
+  world w;
+  w.client.open_microphone();
+  w.client.microphone(std::string(320, 's'));
+  w.run();
+  w.cancel_key(); // nothing was said: nothing is sent
+  CHECK(w.count(w.sent, tag::cancel) == 0);
+  w.recognise("tell me", false);
+  w.cancel_key();
+  CHECK(w.count(w.sent, tag::cancel) == 1);
+  CHECK(w.exchanges[1] == ended::cancelled);
+  CHECK(w.client.is_talking());
+  w.client.microphone(std::string(320, 's'));
+  w.client.end_talking(); // it stays open
+  w.run();
+  CHECK(w.client.is_talking());
+  CHECK(w.count(w.sent, tag::pause) == 0);
+  CHECK(w.count(w.sent, tag::audio) == 2);
+}

@@ -180,6 +180,13 @@ TEST_CASE("lists and chunks over their own limits are refused", "[codec]") {
   unproven.processes.emplace_back();
   frame.body = unproven;
   CHECK(code_of(wire::decode(wire::encode(frame))) == "bad_frame");
+  wire::task_ended ended;
+  ended.left.resize(wire::max_listed_processes);
+  frame.body = ended;
+  CHECK(code_of(wire::decode(wire::encode(frame))) == "accepted");
+  ended.left.emplace_back();
+  frame.body = ended;
+  CHECK(code_of(wire::decode(wire::encode(frame))) == "bad_frame");
   frame.body = wire::results_stored{std::vector<operation_id>(wire::max_list_elements)};
   CHECK(code_of(wire::decode(wire::encode(frame))) == "accepted");
   frame.body = wire::results_stored{std::vector<operation_id>(wire::max_list_elements + 1)};

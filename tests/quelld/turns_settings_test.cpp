@@ -1,51 +1,19 @@
 // The configuration of turns: accepted values, refused values with their messages, and the printed form.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "protocol/id.hpp"
 #include "quelld/config.hpp"
 #include "quelld/settings/reach.hpp"
 #include "quelld/settings/turn_settings.hpp"
+#include "tests/quelld/settings_file.hpp"
 
 using namespace quell;
 using namespace quell::controller;
 using namespace quell::controller::turns;
+using namespace quell::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-struct file {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("quell-turns-" + operation_id::fresh().text())).string();
-  explicit file(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-  ~file() { std::filesystem::remove(path); }
-};
-
-using variables = std::map<std::string, std::string>;
-
-turn_settings settings_of(const std::string& text, const variables& environment = {}) {
-  const file f(text);
-  auto read = read_turn_settings(f.path, environment);
-  INFO((read ? "" : read.error().detail));
-  REQUIRE(read);
-  return *read;
-}
-
-/// The fault's text without the file's name, which it must begin with.
-std::string refusal_of(const std::string& text, const variables& environment = {}) {
-  const file f(text);
-  const auto read = read_turn_settings(f.path, environment);
-  if (read) return "(accepted)";
-  CHECK(read.error().code == "invalid_field");
-  CHECK(read.error().detail.starts_with(f.path + ":"));
-  return read.error().detail.substr(f.path.size());
-}
-
-bool says(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO("\"" << part << "\" in: " << text);
-  return text.find(part) != std::string::npos;
-}
 
 scope_path scope(const std::string& text) { return scope_path::parse(text).value(); }
 
@@ -155,7 +123,7 @@ TEST_CASE("a whole configuration is read", "[turns][settings]") {
   CHECK(coder.workspace == "/srv/work");
   CHECK(coder.worker == "w1");
   CHECK(coder.on.at("os") == "linux");
-  CHECK(coder.budget == agent_budget{20, 1, 4, 1h});
+  CHECK(coder.budget == agent_budget{20, 1, 4, 8, 1h});
   CHECK(s.agents[1].is_command());
   CHECK(s.agents[1].model.empty());
   CHECK(s.agents[2].acp);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "controller/commands/command.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {
@@ -25,13 +26,16 @@ const std::vector<scope_path>& scopes() {
 const std::vector<std::string> owners{"ann", "bob", "eve"};
 
 /// One random report of an external operation's owner.
-void say_of(external_operations& books, const operation_id& id, std::uint64_t word, moment now) {
-  if (word == 0) (void)books.end_external({id, owner_word::complete, R"({"n":1})", {}}, {}, now);
-  if (word == 1) (void)books.end_external({id, owner_word::fail, {}, records::operation_error{"error", "no"}}, {}, now);
-  if (word == 2) (void)books.end_external({id, owner_word::stopped, {}, {}}, {}, now);
-  if (word == 3) (void)books.start_external(id, {}, now);
-  if (word >= 4) (void)books.heartbeat({{}, {id}, "runtime"}, now);
-  if (word == 5) (void)books.signals_of("runtime", {}, now);
+void say_of(commit_gate& c, const operation_id& id, std::uint64_t word, moment now) {
+  const auto ends = [&](owner_report report) {
+    c.execute({commands::end_externals{{std::move(report)}, {}}, {}}, now);
+  };
+  if (word == 0) ends({id, owner_word::complete, R"({"n":1})", {}});
+  if (word == 1) ends({id, owner_word::fail, {}, records::operation_error{"error", "no"}});
+  if (word == 2) ends({id, owner_word::stopped, {}, {}});
+  if (word == 3) c.execute({commands::start_external{id, {}}, {}}, now);
+  if (word >= 4) c.execute({commands::heartbeat_externals{{{}, {id}, "runtime"}}, {}}, now);
+  if (word == 5) c.execute({commands::find_session_stops{"runtime", {}}, {}}, now);
 }
 
 } // namespace
@@ -161,16 +165,14 @@ void clients::send(request q) {
         // The gateway looks into the store first.
         if (q.order.id && world_.truth.stands(q.fresh)) return;
         if (world_.disk.low()) return;
-        auto order = q.order;
-        c.create(
-            order, q.fresh,
-            [this, q, lives = world_.controller.lives()](outcome<created> answer) {
-              if (!world_.controller.answers()) return;
-              world_.truth.create_answered(q.order, q.fresh, answer);
-              if (q.order.kind == kind::external && answer)
-                own(answer->id, std::hash<std::string>{}(answer->id.text()));
-            },
-            now);
+        c.execute({commands::create_operation{q.order, q.fresh},
+                   [this, q](outcome<created> answer) {
+                     if (!world_.controller.answers()) return;
+                     world_.truth.create_answered(q.order, q.fresh, answer);
+                     if (q.order.kind == kind::external && answer)
+                       own(answer->id, std::hash<std::string>{}(answer->id.text()));
+                   }},
+                  now);
         // A client that chose the id repeats a request that got no answer.
         if (!q.order.id || q.tries > 2) return;
         ++waiting_;
@@ -195,14 +197,7 @@ void clients::own(const operation_id& id, std::uint64_t salt, int words) {
     const auto word = r.below(8);
     // Not `order`: its delays come from the random stream that all clients share.
     if (world_.controller.is_up())
-      world_.controller.ask([id, word](commit_gate& c, moment now) {
-        c.transaction(
-            [&](ledger& l, moment at) -> std::function<void(bool)> {
-              say_of(*l.externals(), id, word, at);
-              return [](bool) {};
-            },
-            now);
-      });
+      world_.controller.ask([id, word](commit_gate& c, moment now) { say_of(c, id, word, now); });
     own(id, salt, words + 1);
   });
 }
@@ -282,13 +277,12 @@ void clients::send(cancel_order o, cancel_id fresh, int tries) {
         }
         ++cancels_;
         world_.truth.cancel_asked(o);
-        c.cancel(
-            o, fresh,
-            [this, o](outcome<cancel_view> answer) {
-              if (!world_.controller.answers()) return;
-              world_.truth.cancel_answered(o, answer);
-            },
-            now);
+        c.execute({commands::order_cancel{o, fresh},
+                   [this, o](outcome<cancel_view> answer) {
+                     if (!world_.controller.answers()) return;
+                     world_.truth.cancel_answered(o, answer);
+                   }},
+                  now);
       },
       tries);
 }
@@ -309,24 +303,14 @@ void clients::drain(const scheduled& s) {
   if (r.chance(300)) deadline = milliseconds{r.between(10, 4000)};
   order([this, s, cancel, deadline](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.step(
-        [&](ledger&, fleet& f, moment at) -> std::function<void()> {
-          (void)f.drain(world_.name(s.worker), "as scheduled", deadline, cancel, at);
-          return [] {};
-        },
-        now);
+    c.execute({commands::drain_worker{world_.name(s.worker), "as scheduled", deadline, cancel, {}}, {}}, now);
   });
 }
 
 void clients::resume(std::size_t worker) {
   order(
       [this, worker](commit_gate& c, moment now) {
-        c.step(
-            [&](ledger&, fleet& f, moment at) -> std::function<void()> {
-              (void)f.resume(world_.name(worker), at);
-              return [] {};
-            },
-            now);
+        c.execute({commands::resume_worker{world_.name(worker)}, {}}, now);
       },
       20);
 }
@@ -335,25 +319,15 @@ void clients::remove(const scheduled& s) {
   const bool cancel = (s.salt & 1) != 0;
   order([this, s, cancel](commit_gate& c, moment now) {
     world_.truth.worker_stopped_by_order(s.worker);
-    c.step(
-        [&](ledger&, fleet& f, moment at) -> std::function<void()> {
-          (void)f.remove(world_.name(s.worker), cancel, at);
-          return [] {};
-        },
-        now);
+    c.execute({commands::remove_worker{world_.name(s.worker), cancel, {}}, {}}, now);
   });
 }
 
 void clients::enrol(std::size_t worker) {
   order(
       [this, worker](commit_gate& c, moment now) {
-        c.step(
-            [&](ledger&, fleet& f, moment at) -> std::function<void()> {
-              if (!f.knows(world_.name(worker)))
-                (void)f.enrol(world_.name(worker), world_.workers[worker]->key(), {}, at);
-              return [] {};
-            },
-            now);
+        if (c.workers().knows(world_.name(worker))) return;
+        c.execute({commands::enrol_worker{world_.name(worker), world_.workers[worker]->key(), {}}, {}}, now);
       },
       20);
 }

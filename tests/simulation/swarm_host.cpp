@@ -6,6 +6,7 @@
 #include <map>
 
 #include "actors/turns/mcp_host.hpp"
+#include "controller/commands/command.hpp"
 #include "tests/simulation/played_models.hpp"
 #include "tests/simulation/swarm_life.hpp"
 #include "tests/simulation/virtual_agents.hpp"
@@ -74,7 +75,12 @@ void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(c
 core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
   core_link link;
   // A continuation after the commit is an effect like others: the process can die just before it.
-  link.ask = [life](std::function<std::function<void()>(ledger&, moment)> what) {
+  link.execute = [life](command_request&& what) {
+    what.only_if([life] { return life->at.controller.answers(); });
+    const auto posted = std::make_shared<command_request>(std::move(what));
+    to_controller(life, [posted](commit_gate& c, moment now) { c.execute(std::move(*posted), now); });
+  };
+  link.ask = [life](std::function<std::function<void()>(const ledger&, moment)> what) {
     to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
       c.step(
           [&](ledger& l, fleet&, moment at) -> std::function<void()> {
@@ -128,7 +134,7 @@ const turn_settings& swarm_host::settings() {
     agent_settings main;
     main.name = "main";
     main.model = "played";
-    main.budget = {8, 2, 2, milliseconds{60'000}};
+    main.budget = {8, 2, 2, 8, milliseconds{60'000}};
     main.workspace = "/work";
     s.agents.push_back(main);
     auto helper = main;

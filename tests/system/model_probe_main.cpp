@@ -28,7 +28,7 @@ struct line_printer {
     std::printf("retrying %u %lld %s\n", e.attempt, static_cast<long long>(e.after.count()), e.why.c_str());
   }
   void operator()(const model_events::finished& e) const {
-    const char* names[] = {"end", "calls", "length", "refusal"};
+    const char* names[] = {"end", "calls", "length", "refusal", "content_filter"};
     std::printf("finished %s %llu %llu\n", names[static_cast<int>(e.why)],
                 static_cast<unsigned long long>(e.usage.input_tokens),
                 static_cast<unsigned long long>(e.usage.output_tokens));
@@ -36,6 +36,11 @@ struct line_printer {
   void operator()(const model_events::failed& e) const {
     std::printf("failed %s %s\n", e.why.code.c_str(), e.why.detail.c_str());
   }
+  void operator()(const model_events::thinking& e) const { std::printf("thinking %s\n", e.delta.c_str()); }
+  void operator()(const model_events::thought&) const { std::puts("thought"); }
+  void operator()(const model_events::queued& e) const { std::printf("queued %u\n", e.ahead); }
+  void operator()(const model_events::admitted& e) const { std::printf("asked %s\n", e.model.c_str()); }
+  void operator()(const model_events::fell_back& e) const { std::printf("fallback %s\n", e.to.c_str()); }
 };
 
 } // namespace

@@ -38,3 +38,15 @@ def test_a_program_is_position_independent_and_bound_at_its_start(program):
 def test_copies_are_checked(program):
     symbols = shown(program, "-s")
     assert "_chk" in symbols.replace("__stack_chk_fail", ""), f"{program} calls no checked function"
+
+
+@pytest.mark.skipif(is_quick(), reason="sanitizers bring libraries of their own")
+def test_the_command_line_waits_for_no_loader():
+    """Its start is part of every answer: of the shared libraries it loads the C library alone."""
+    listed = subprocess.run(["ldd", f"{BIN}/quell"], check=True, capture_output=True, text=True).stdout
+    loaded = [line.split()[0] for line in listed.splitlines() if "=>" in line]
+    assert len(loaded) <= 3, listed
+    for program in ("quell", "quelld", "quell-worker"):
+        for flag in ("--version", "-V"):
+            said = subprocess.run([f"{BIN}/{program}", flag], check=True, capture_output=True, text=True)
+            assert said.stdout.startswith(f"{program} ") and not said.stderr, said

@@ -32,6 +32,7 @@ def kept(c, **query):
     found, after = [], "0"
     while after:
         page = c.api("GET", "/v1/events?" + urllib.parse.urlencode(dict(query, after=after, limit=1000))).json
+        assert "events" in page, page
         found += [int(e["id"]) for e in page["events"]]
         after = page["next_cursor"]
     return found

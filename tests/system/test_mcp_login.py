@@ -12,7 +12,7 @@ import pytest
 from harness import processes
 from harness.cluster import BIN
 from harness.oauth_mcp import OauthMcp, browse
-from harness.recording_model import RecordingModel
+from harness.recording_model import RecordingModel, WITH_EXEC
 from harness.turns import TurnCluster
 from harness.waiting import until
 
@@ -87,7 +87,7 @@ def cluster(server):
 
 def test_a_turn_without_a_login_is_told_what_to_run_and_has_the_tools_behind_it(server, cluster):
     cluster.asked("hello")
-    assert set(cluster.model.tools_offered("hello")) == {"exec"}
+    assert set(cluster.model.tools_offered("hello")) == WITH_EXEC
     assert "quell mcp login locked" in json.dumps(cluster.model.requests[-1]), "the model can tell the user"
     assert "wants a login; run `quell mcp login locked`" in cluster.log_text()
     assert cluster.state_of_login()["trouble"] == "the server wants a login"

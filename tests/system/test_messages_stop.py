@@ -13,6 +13,17 @@ from harness.waiting import until
 ACKNOWLEDGES = {"when": {"system": "Interrupted:"}, "text": "Stopped, as you said."}
 
 
+CONFIG = """
+[chat]
+bot_names = ["clanky"]
+cancel_words = ["halt", "hör auf"]
+[[place]]
+scope = "chat/guild"
+cancel_words = ["basta"]
+bot_names = ["robby"]
+"""
+
+
 def script(m):
     return [
         ACKNOWLEDGES,
@@ -28,7 +39,7 @@ def script(m):
 @pytest.fixture
 def world():
     m = marker()
-    with TurnCluster(script(m), config='[chat]\nbot_names = ["clanky"]\ncancel_words = ["halt", "hör auf"]\n') as c:
+    with TurnCluster(script(m), config=CONFIG) as c:
         yield c, m
 
 
@@ -39,7 +50,7 @@ def acknowledgement(c, message, seconds=20):
     return until(look, f"the acknowledgement of {message}", seconds)["data"]
 
 
-YES = ["stop", "STOP!!", "ok, nvm", "just stop it", "please cancel", "hey clanky stop", "forgetit", "Never mind.", "Halt!", "HÖR AUF"]
+YES = ["stop", "STOP!!", "ok, nvm", "just stop it", "please cancel", "hey clanky stop", "forgetit", "Never mind.", "Halt!", "HÖR AUF", "ho\u0308r auf", "stop…", "🛑", "⏹️", "stop, clanky", "Stop. Stop.", "no, stop", "st\u200bop", "\u200fstop"]
 NO = ["stop the music", "don't stop", "can you cancel my subscription", "stop worrying about it", "okstop", "cancelled", "continue", "st\u043ep", "stop " + "x " * 20000]
 
 
@@ -60,6 +71,18 @@ def test_the_words_that_stop_and_those_that_do_not(world):
         assert answer.status == 202 and answer.json["decision"] == "turn" and answer.json["why"] == "no_cancel_word", (text[:50], answer.body[:300])
         assert answer.json["turn"]["status"] == "pending" and answer.json["turn"]["position"] == 1 and answer.json["acknowledgement"] == "none"
         assert c.operation(turn)["status"] == "running"
+    c.cancel(everything=True)
+
+
+def test_a_place_has_words_of_its_own(world):
+    c, _ = world
+    here, elsewhere = c.say("chat/guild/general", "endless"), c.say("chat/other/general", "endless")
+    assert c.post("chat/other/general", "basta").json["decision"] == "turn"
+    assert c.post("chat/guild/general", "basta, robby").json["decision"] == "cancel"
+    assert c.ended(here)["status"] == "cancelled" and c.operation(elsewhere)["status"] == "running"
+    again = c.say("chat/guild", "endless")
+    assert c.post("chat/guild", "clanky, halt").json["decision"] == "cancel"  # the words of the whole cluster hold, too
+    assert c.ended(again)["status"] == "cancelled"
     c.cancel(everything=True)
 
 

@@ -107,6 +107,7 @@ def test_journal_store_events_turns_and_http_are_counted(cluster):
     assert after["quell_journal_failures_total"] == 0
     assert after['quell_store_bytes{file="quell.db"}'] >= 4096 and after['quell_store_bytes{file="quell.db-wal"}'] > 0 and after["quell_store_free_bytes"] > 0 and after["quell_store_low"] == 0
     assert grown['quell_events_total{type="turn_complete"}'] == 1 and grown['quell_turns_ended_total{end="user"}'] == 1
+    assert grown['quell_commands_total{name="order_cancel"}'] == 1 and grown['quell_commands_total{name="create_operation"}'] == 0
     assert grown['quell_http_requests_total{code="404"}'] == 1
     assert grown['quell_http_request_duration_seconds_count{method="POST",route="/v1/cancels"}'] == 1
     assert after["process_resident_memory_bytes"] > 1 << 20 and after["process_open_fds"] > 10 and after["process_cpu_seconds_total"] > 0

@@ -111,7 +111,7 @@ def test_a_429_is_tried_again(aimock, provider):
 @both
 def test_a_cut_answer_is_a_failure_and_what_came_is_kept(aimock, provider):
     with probe(provider, aimock.url, "cut") as asked:
-        assert asked.line("failed").startswith("failed model_unreachable")
+        assert asked.line("failed").startswith("failed model_cut")
         assert asked.text().startswith("this")
         assert not [line for line in asked.lines if line.startswith(("finished", "retrying"))]
 

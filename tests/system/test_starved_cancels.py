@@ -125,6 +125,51 @@ def test_lists_of_one_token_are_bounded_and_those_whose_client_left_are_dropped(
     assert c.api("GET", "/v1/operations?limit=1").status == 200, "another token never waits for one's lists"
 
 
+EVENTS = 30_000
+
+
+def add_events(c):
+    """As many events as weeks of work leave: copies of one, written while quelld is down."""
+    c.kill_controller()
+    store = sqlite3.connect(os.path.join(c.state, "quell.db"))
+    columns = [r[1] for r in store.execute("PRAGMA table_info(event)")]
+    copied = ", ".join("(SELECT max(id) FROM event) + n" if x == "id" else x for x in columns)
+    store.execute(f"WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {EVENTS}) "
+                  f"INSERT INTO event ({', '.join(columns)}) SELECT {copied} FROM n, (SELECT * FROM event WHERE operation IS NOT NULL LIMIT 1)")
+    store.commit()
+    store.close()
+    c.start_controller()
+
+
+def test_a_cancel_and_its_signal_overtake_streams_that_catch_up():
+    with Cluster(workers=1, settings=["store.keep_events=1000000"]) as c:
+        live = c.start("sleep", "1000", scope="live")["id"]
+        c.wait_status(live, "running")
+        owned = c.api("POST", "/v1/operations", {"kind": "external", "name": "x", "scope": "live"}).json["id"]
+        add_events(c)
+        observer = token(c, "observer", "watcher")
+        streams = [Raw(c, observer).ask("GET", "/v1/events?after=0", Accept="text/event-stream") for _ in range(200)]
+        owner = Raw(c).ask("GET", f"/v1/operations/{owned}/signal", Accept="text/event-stream")
+        heard = b""
+        while b": listening" not in heard:
+            heard += owner.socket.recv(4096)
+        assert c.cancel(scope="live", wait="fenced")["report"]["fenced_ms"] is not None
+        while b"event: cancel" not in heard:
+            heard += owner.socket.recv(4096)
+        # Nobody reads the streams yet: each waits somewhere behind the events that fit into the kernel's memory.
+        last, behind = b"event: cancel_fenced", streams[-1]
+        assert last not in behind.socket.recv(1 << 16)
+        for x in streams[:-1]:
+            x.close()
+        behind.socket.settimeout(60)
+        seen = b""
+        while last not in seen:
+            piece = behind.socket.recv(1 << 20)
+            assert piece and b": still here" not in piece, "the stream has no more, and the cancel was not in it"
+            seen = seen[-100:] + piece
+        behind.close()
+
+
 LIMIT = 48
 
 

@@ -1,7 +1,7 @@
 """Unavailable MCP servers in turns: they never last, do not exist, never answer, have no worker, or lose it. The turn works
 without their tools, and has them again when they are back."""
 from harness.odd_cluster import OddCluster, said, tool
-from harness.recording_model import RecordingModel
+from harness.recording_model import RecordingModel, WITH_EXEC
 from harness.turns import TurnCluster
 from harness.waiting import until
 from harness.web_mcp import WebMcp
@@ -26,7 +26,7 @@ def test_a_server_that_never_lasts_is_tried_less_and_less_and_says_why():
 def test_a_command_that_does_not_exist_leaves_the_turn_without_its_tools():
     with OddCluster("none", ["/no/such/program"]) as c:
         assert c.ended(c.ask("hello"))["status"] == "completed"
-        assert set(c.model.tools_offered("hello")) == {"exec"}
+        assert set(c.model.tools_offered("hello")) == WITH_EXEC
         log = c.log_text()
         assert "MCP server odd" in log and "/no/such/program" in log, log[-3000:]
         assert "unknown_tool" in str(c.asked("try", [tool("work")])[0]["result"])
@@ -42,7 +42,7 @@ def test_a_server_that_never_answers_is_waited_for_once():
         assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["settled_ms"] < 2000, done
         c.check_scope("other")
         assert c.ended(turn, 30)["status"] == "completed"
-        assert set(c.model.tools_offered("hello")) == {"exec"}
+        assert set(c.model.tools_offered("hello")) == WITH_EXEC
         assert c.ended(c.ask("again"), 3)["status"] == "completed"
         log = c.log_text()
         assert "the MCP server odd has not answered within 20000 ms: its tools are left out" in log, log[-3000:]
@@ -91,13 +91,13 @@ def test_a_url_that_is_down_is_remembered_and_tried_in_the_background():
         web.turn("down")
         with WebCluster(web.url) as c:
             assert c.ended(c.ask("one"))["status"] == "completed"
-            assert set(c.model.tools_offered("one")) == {"exec"}
+            assert set(c.model.tools_offered("one")) == WITH_EXEC
             # From here on every request waits, so a turn that asked would wait 20 s and then report it.
             web.turn("hang")
             until(lambda: web.held, "a try in the background")
             for i in range(3):
                 assert c.ended(c.ask(f"more {i}"))["status"] == "completed"
-                assert set(c.model.tools_offered(f"more {i}")) == {"exec"}
+                assert set(c.model.tools_offered(f"more {i}")) == WITH_EXEC
             log = c.log_text()
             assert "has not answered within" not in log, log[-3000:]
             assert "it is tried again in the background" in log, log[-3000:]

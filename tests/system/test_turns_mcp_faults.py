@@ -5,6 +5,7 @@ import signal
 
 from harness import processes
 from harness.odd_cluster import OddCluster, said, tool, wrong
+from harness.recording_model import WITH_EXEC
 from harness.waiting import until
 
 
@@ -127,7 +128,7 @@ def test_garbage_between_the_answers_is_skipped():
 def test_a_version_that_nobody_knows_is_said():
     with OddCluster("old") as c:
         assert c.ended(c.ask("hello"))["status"] == "completed"
-        assert set(c.model.tools_offered("hello")) == {"exec"}
+        assert set(c.model.tools_offered("hello")) == WITH_EXEC
         log = c.log_text()
         assert "1999-01-01" in log and "quell knows" in log, log[-3000:]
 

@@ -27,7 +27,7 @@ def script(m):
         {"when": {"user": "error before"}, "steps": [{"error": {"code": "model_refused", "message": "no key"}}]},
         {"when": {"user": "error within"}, "steps": [{"text": "Half a"}, {"error": {"code": "model_broken", "message": "cut"}}]},
         {"when": {"user": "error after", "round": 1}, "steps": [{"calls": [listing]}]},
-        {"when": {"user": "error after", "round": 2}, "steps": [{"error": {"code": "model_unreachable", "message": "gone"}}]},
+        {"when": {"user": "error after", "round": 2}, "steps": [{"error": {"code": "model_unavailable", "message": "gone"}}]},
         {"text": "You said {{text}}."},
     ]
 
@@ -153,7 +153,7 @@ def test_the_timeout_of_the_turn_in_every_phase(world):
 def test_an_error_of_the_model_ends_the_turn_with_its_words(world):
     c, m = world
     for text, roles, code, words in (("error before", ["user"], "model_refused", "no key"), ("error within", ["user", "assistant"], "model_broken", "cut"),
-                                     ("error after", ["user", "assistant", "tool"], "model_unreachable", "gone")):
+                                     ("error after", ["user", "assistant", "tool"], "model_unavailable", "gone")):
         scope = "phase/" + text.split()[1]
         turn = c.say(scope, text)
         done = c.ended(turn)

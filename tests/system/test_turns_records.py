@@ -143,7 +143,7 @@ def test_an_error_has_the_code_of_what_went_wrong(c):
     call = c.call(turn, "read", "failed")
     assert call["error"]["code"] == "not_found" and "nowhere" in call["error"]["message"], call
     turn = c.say("records/error2", "too often", agent="short")
-    assert c.ended(turn)["error"]["code"] == "budget_exhausted"
+    assert c.ended(turn)["error"]["code"] == "budget"
 
 
 def test_usage_is_shown_while_the_turn_runs(c):

@@ -194,6 +194,7 @@ TEST_CASE("when the leader exits while children live, the task ends with the las
       const auto& story = w.end_of(id);
       CHECK(story.ended->exit->code == 5);
       CHECK(story.ended->sent == task_ended_here::force::nothing);
+      CHECK(story.ended->left_total == 0);
       w.close();
     }
   }
@@ -211,6 +212,9 @@ TEST_CASE("with leader_exit=kill the rest dies with the leader") {
       const auto& story = w.end_of(id);
       CHECK(story.ended->exit->code == 7);
       CHECK(living("1000." + mark).empty());
+      CHECK(story.ended->left_total == 2);
+      REQUIRE(story.ended->left.size() == 2);
+      for (const auto& one : story.ended->left) CHECK((one.pid > 0 && !one.command.empty()));
       w.close();
     }
   }

@@ -64,6 +64,23 @@ TEST_CASE("what a leader leaves behind is killed by option, and that is not a lo
   CHECK(f.end_of("a")->exit == exit_state{0, std::nullopt});
 }
 
+TEST_CASE("what a leader left behind is told, but not of a task that was stopped", "[table]") {
+  table_fixture f;
+  for (const char* name : {"a", "b"}) {
+    f.runs(name, 1);
+    if (name[0] == 'b') f.operation_stopped("b", 9);
+    worker::task_ended_here end{f.id(name), exit_state{0, std::nullopt}};
+    end.left_total = 3;
+    end.left = {{12, "S", "sleep 1000"}};
+    f.hears(end);
+    f.output_read(name);
+  }
+  CHECK(f.end_of("a")->left_total == 3);
+  CHECK(f.end_of("a")->left == std::vector<process_view>{{12, "S", "sleep 1000"}});
+  CHECK(f.end_of("b")->left_total == 0);
+  CHECK(f.end_of("b")->left.empty());
+}
+
 TEST_CASE("an exec that fails is a failed start with its code; stopped before, it is cancelled", "[table]") {
   table_fixture f;
   f.runs("a", 1);

@@ -141,6 +141,9 @@ struct task_ended_here {
   force sent = force::nothing;
   proof evidence = proof::group_empty;
   std::string limit = {}; ///< a sentence: the limit that the task exceeded, if any
+  /// Processes that the leader left running and that were killed at its end; the first of them.
+  std::uint32_t left_total = 0;
+  std::vector<process_view> left = {};
 };
 /// A killed task that is still alive; sent about once a second from kill_at on.
 struct task_still_there {

@@ -47,6 +47,12 @@ std::string setup_failure(const keeper_report& known, const std::string& directo
   return "the task's keeper failed: " + why;
 }
 
+void note_left(task_ended_here& ended, const keeper_report& known) {
+  ended.left_total = known.left_total;
+  for (std::uint32_t i = 0; i < std::min(known.left_total, most_left_told); ++i)
+    ended.left.push_back({known.left[i].pid, std::string(1, known.left[i].state), known.left[i].command});
+}
+
 void order_keeper(const guarded_task& task, keeper_command command) {
   if (task.channel) ::send(task.channel.get(), &command, sizeof command, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -211,6 +217,7 @@ bool guardian::try_finish(guarded_task& task) {
     if (uses_pidns()) ended.evidence = proof::pidns_gone;
     if (task.has_cgroup) ended.evidence = proof::cgroup_empty;
     ended.limit = std::move(task.limit_met);
+    if (!task.stopping) note_left(ended, task.known);
     say(ended);
   }
   if (task.armed_at != never) timers_.erase({task.armed_at, task.serial});

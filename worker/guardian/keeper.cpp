@@ -164,6 +164,7 @@ class keeper {
       known_.wait_status = status;
       changed_ = true;
       if (orders_.leader_exit == on_leader_exit::kill) {
+        note_left();
         tell();
         changed_ = false;
         kill_the_rest();
@@ -171,6 +172,25 @@ class keeper {
     }
     if (changed_) tell();
     changed_ = false;
+  }
+
+  /// Lists what the leader leaves behind, before it is killed. A snapshot: a tree that forks can have more.
+  void note_left() {
+    if (killing_) return; // a stop came first
+    const auto pids = orders_.cgroup >= 0 && !is_init() ? cgroup_processes(orders_.cgroup, most_left_counted)
+                                                        : descendants(::getpid(), most_left_counted);
+    for (const pid_t pid : pids) {
+      if (pid == leader_) continue;
+      const auto view = view_of(pid);
+      if (view.state.empty() || view.state == "Z" || view.state == "X") continue;
+      if (known_.left_total < most_left_told) {
+        auto& told = known_.left[known_.left_total];
+        told.pid = pid;
+        told.state = view.state.front();
+        view.command.copy(told.command, sizeof told.command - 1);
+      }
+      ++known_.left_total;
+    }
   }
 
   void kill_the_rest() {

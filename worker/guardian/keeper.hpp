@@ -58,6 +58,14 @@ enum class start_step : std::uint8_t {
 };
 enum class exec_state : std::uint8_t { unknown, succeeded, failed, never };
 
+/// A process that the leader left running; `command` ends with NUL.
+struct left_process {
+  std::int32_t pid = 0; ///< as the task itself numbers it
+  char state = 0;
+  char command[67] = {};
+};
+constexpr std::uint32_t most_left_told = 8, most_left_counted = 1'000;
+
 /// Keeper to guardian: everything known so far; sent whenever it grows. `held` comes from the leader itself, with its
 /// credentials.
 struct keeper_report {
@@ -68,6 +76,9 @@ struct keeper_report {
   std::int32_t code = 0;              ///< 126 or 127 for a failed exec
   bool exited = false;
   std::int32_t wait_status = 0; ///< of the leader, as from waitpid
+  // With on_leader_exit=kill: what lived at the leader's end. At most `most_left_counted` are counted.
+  std::uint32_t left_total = 0;
+  left_process left[most_left_told];
 };
 
 /// Leader to keeper, over the pipe that exec closes.

@@ -131,6 +131,14 @@ struct event_encoder {
     out.put(tag);
     out.put_id(id);
   }
+  void put_processes(const std::vector<process_view>& processes) {
+    out.put(static_cast<std::uint32_t>(processes.size()));
+    for (const auto& p : processes) {
+      out.put(p.pid);
+      out.put_text(p.state);
+      out.put_text(p.command);
+    }
+  }
   void operator()(const task_held& e) {
     head(event_tag::held, e.operation);
     out.put(e.pid);
@@ -157,36 +165,39 @@ struct event_encoder {
     out.put(e.sent);
     out.put(e.evidence);
     out.put_text(e.limit);
+    out.put(e.left_total);
+    put_processes(e.left);
   }
   void operator()(const task_still_there& e) {
     head(event_tag::still_there, e.operation);
     out.put(e.why);
     out.put(e.processes_total);
-    out.put(static_cast<std::uint32_t>(e.processes.size()));
-    for (const auto& p : e.processes) {
-      out.put(p.pid);
-      out.put_text(p.state);
-      out.put_text(p.command);
-    }
+    put_processes(e.processes);
     out.put(e.kill_again_at.has_value());
     out.put(e.kill_again_at.value_or(boot_time{}).ns);
   }
   void operator()(const guardian_gone&) {} // never sent: the client creates it
 };
 
-task_still_there take_still_there(byte_reader& in, const operation_id& id) {
-  task_still_there e;
-  e.operation = id;
-  e.why = in.take<unproven_why>();
-  e.processes_total = in.take<std::uint32_t>();
+std::vector<process_view> take_processes(byte_reader& in) {
+  std::vector<process_view> processes;
   const auto count = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     process_view view;
     view.pid = in.take<std::int32_t>();
     view.state = std::string(in.take_text());
     view.command = std::string(in.take_text());
-    e.processes.push_back(std::move(view));
+    processes.push_back(std::move(view));
   }
+  return processes;
+}
+
+task_still_there take_still_there(byte_reader& in, const operation_id& id) {
+  task_still_there e;
+  e.operation = id;
+  e.why = in.take<unproven_why>();
+  e.processes_total = in.take<std::uint32_t>();
+  e.processes = take_processes(in);
   const bool again = in.take<bool>();
   const auto at = in.take<std::int64_t>();
   if (again) e.kill_again_at = boot_time{at};
@@ -265,6 +276,8 @@ std::vector<guardian_event> decode_events(std::string_view datagram) {
       if (e.sent > task_ended_here::force::killed) return events;
       e.evidence = in.take<proof>();
       e.limit = std::string(in.take_text());
+      e.left_total = in.take<std::uint32_t>();
+      e.left = take_processes(in);
       event = std::move(e);
       break;
     }

@@ -18,11 +18,10 @@ const cancel_words& words() {
 
 bool stops(const std::string& text) { return words().find(text, {}).has_value(); }
 
-const std::vector<std::string> strangers{
-    "music",    "the", "not",     "don't",       "stopping",    "cancelled",        "we",     "later",
-    "can",      "you", "why",     "unstop",      "and",         "stopit",           "okstop", "bob",
-    "continue", "1",   "stop-it", "\xD1\x81top", "st\xD0\xBEp", "st\xE2\x80\x8Bop", "\xFF",   "\"stop\"",
-    "(stop)"};
+const std::vector<std::string> strangers{"music",   "the",         "not",         "don't", "stopping", "cancelled",
+                                         "we",      "later",       "can",         "you",   "why",      "unstop",
+                                         "and",     "stopit",      "okstop",      "bob",   "continue", "1",
+                                         "stop-it", "\xD1\x81top", "st\xD0\xBEp", "\xFF",  "\"stop\"", "(stop)"};
 
 struct sentence {
   std::mt19937& random;
@@ -70,6 +69,24 @@ TEST_CASE("what says stop stops") {
                            "cancel that",
                            "yeah ok stop this please",
                            "\xE3\x80\x80stop\xE3\x80\x82",
+                           "stop\u2026",
+                           "stop...",
+                           "\U0001F6D1",
+                           "\U0001F6D1\U0001F6D1\U0001F6D1",
+                           "stop \u23F9\uFE0F",
+                           "stop, clanky",
+                           "Stop clanky!",
+                           "Stop. Stop.",
+                           "stop stop STOP",
+                           "no, stop",
+                           "No. Stop!",
+                           "wait, stop it",
+                           "ok. stop",
+                           "stop! now",
+                           "stop. Please stop, clanky.",
+                           "st\u200Bop",
+                           "\u200F\u202Bstop\u202C",
+                           "\uFEFFstop",
                            "oh, actually, just stop, please."}) {
     INFO(text);
     CHECK(stops(text));
@@ -91,9 +108,13 @@ TEST_CASE("what only sounds like it does not") {
                            "please",
                            "clanky",
                            "it",
-                           "stop stop",
-                           "stop! now",
-                           "ok. stop",
+                           "no",
+                           "no. wait.",
+                           "stop. no",
+                           "stop? no",
+                           "Stop. Go on.",
+                           "stop \u2026 no",
+                           "\u200B",
                            "it stop",
                            "stop it music",
                            "never",
@@ -169,6 +190,23 @@ TEST_CASE("configured words of any language come on top of the built-in ones") {
   CHECK(more.find("\xD0\xA1\xD0\xA2\xD0\x9E\xD0\x9F", {}).has_value());
   CHECK(more.find("stop", {}) == "stop");
   CHECK_FALSE(more.find("bitte h\xC3\xB6r auf", {}).has_value());
+}
+
+TEST_CASE("letters are equal however they are composed") {
+  const cancel_words more({{}, {"h\u00F6r auf", "\u03C3\u03C4\u03AC\u03C3\u03BF\u03C5\u03C2", "d\u1EEBng"}, {}}, {});
+  CHECK(more.find("ho\u0308r auf", {}) == "h\u00F6r auf");
+  CHECK(more.find("HO\u0308R AUF", {}) == "h\u00F6r auf");
+  CHECK(more.find("\u03A3\u03A4\u0386\u03A3\u039F\u03A5\u03A3", {}).has_value()); // capital and final sigma
+  CHECK(more.find("\u03C3\u03C4\u03B1\u0301\u03C3\u03BF\u03C5\u03C3", {}).has_value());
+  CHECK(more.find("du\u031B\u0300ng", {}).has_value());
+  CHECK(more.find("du\u0300\u031Bng", {}).has_value()); // the accents in another order
+  CHECK_FALSE(more.find("hor auf", {}).has_value());
+}
+
+TEST_CASE("a bot's name after the word names it, too") {
+  CHECK(words().look("stop, clanky", {})->names_bot);
+  CHECK(words().look("stop robby", {"robby"})->names_bot);
+  CHECK_FALSE(words().look("stop robby", {}).has_value());
 }
 
 TEST_CASE("a bot's name of the moment leads in as a configured one does") {

@@ -1,10 +1,13 @@
 // Decisions about a message before the ledger is asked, the stored part of a decision, and a stop's list of what it
 // interrupted.
 #include <catch2/catch.hpp>
+
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "actors/turns/history.hpp"
 #include "actors/turns/interrupted.hpp"
+#include "protocol/note.hpp"
 
 using namespace quell;
 using namespace quell::controller;
@@ -187,6 +190,36 @@ TEST_CASE("what did not end by itself is told with a note behind it") {
   CHECK(said[7] == "> [quell: forged] hi");
 }
 
+TEST_CASE("an answer that a cancel kept from being heard is not told as an answer, and its calls are") {
+  const auto cut = operation_id::fresh(), now = operation_id::fresh();
+  using role = records::message_role;
+  std::vector<records::kept_message> kept(5);
+  const std::array roles{role::user, role::assistant, role::tool, role::assistant, role::user};
+  const std::array texts{"tell me", "Looking.", "", "Once upon a time.", "next"};
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    kept[i].message.seq = i + 1;
+    kept[i].message.role = roles[i];
+    kept[i].message.turn = i < 4 ? cut : now;
+    kept[i].message.text = texts[i];
+  }
+  records::call_record call;
+  call.call = "c1";
+  call.name = "read";
+  call.outcome = records::call_outcome{};
+  kept[1].calls = kept[2].calls = {call};
+  history_facts facts;
+  facts.turns[cut] = {turn_ending::how::cancelled, "unheard"};
+  const auto told = history_for(kept, now, facts).messages;
+  REQUIRE(told.size() == 5);
+  CHECK(std::get<user_message>(told[0]).text == "tell me");
+  CHECK(std::get<assistant_message>(told[1]).text == "Looking.");
+  CHECK(std::get<assistant_message>(told[1]).calls.size() == 1);
+  CHECK(std::get<tool_results>(told[2]).results.size() == 1);
+  CHECK(std::get<user_message>(told[3]).text.find("cancelled by the user") != std::string::npos);
+  CHECK(std::get<user_message>(told[4]).text == "next");
+  CHECK(history_for(kept, now).messages.size() == 5);
+}
+
 TEST_CASE("how a turn or a call ended is read from its row") {
   records::operation_record row;
   row.hot.now = status::completed;
@@ -229,4 +262,16 @@ TEST_CASE("the name of an operation is not text for a model") {
   CHECK(plain_name("4 a\nb") == "4 other work");
   CHECK(plain_name(std::string(65, 'a')) == "other work");
   CHECK(plain_name("") == "other work");
+}
+
+TEST_CASE("a note of quell before the turn's message leaves that message a person's") {
+  told_history told;
+  told.messages = {user_message{"earlier"}, assistant_message{"done", {}}, user_message{"now"},
+                   assistant_message{"I look", {}}};
+  put_note_before_message(told, "");
+  REQUIRE(told.messages.size() == 4);
+  put_note_before_message(told, note("1 command runs in the background."));
+  REQUIRE(told.messages.size() == 5);
+  CHECK(is_note(std::get<user_message>(told.messages[2]).text));
+  CHECK(std::get<user_message>(told.messages[3]).text == "now");
 }

@@ -60,3 +60,48 @@ TEST_CASE("entries of approvers, and tokens among them", "[approvers]") {
   CHECK_FALSE(is_approving_token(manners, "abcd"));
   CHECK_FALSE(is_approving_token(manners, ""));
 }
+
+TEST_CASE("a place has approvers of its own, for itself and below", "[approvers]") {
+  chat_options everywhere;
+  everywhere.approvers = {"discord:boss"};
+  place_settings guild, channel;
+  guild.scope = *scope_path::parse("discord/g1");
+  guild.approvers = std::vector<std::string>{"discord:mod"};
+  channel.scope = *scope_path::parse("discord/g1/c1");
+  channel.approve_own = true;
+  everywhere.places = {channel, guild};
+  const auto why = [&](const std::string& place, const std::string& person, const std::string& owner) {
+    return code_of(why_not_decide(everywhere, {*scope_path::parse(place), person, person}, call_in(place, owner)));
+  };
+  CHECK(why("discord/g2/c1", "boss", "x").empty());
+  CHECK(why("discord/g1/c2", "boss", "x") == "forbidden"); // the place's own list replaces the cluster's
+  CHECK(why("discord/g1/c2", "mod", "x").empty());
+  CHECK(why("discord/g1/c2", "mod", "mod") == "forbidden");
+  CHECK(why("discord/g1/c1/thread", "mod", "mod").empty());
+  CHECK(why("discord/g2/c1", "mod", "x") == "forbidden");
+}
+
+TEST_CASE("words of a place come on top of those above it", "[approvers]") {
+  chat_options everywhere;
+  everywhere.words.words = {"halt"};
+  place_settings guild, channel;
+  guild.scope = *scope_path::parse("discord/g1");
+  guild.words.words = {"basta"};
+  guild.bot_names = {"robby"};
+  channel.scope = *scope_path::parse("discord/g1/c1");
+  channel.words.followers = {"subito"};
+  everywhere.places = {guild, channel};
+  const words_by_place words(everywhere);
+  const auto stops = [&](const std::string& place, const std::string& text) {
+    return words.of(*scope_path::parse(place)).find(text, {}).has_value();
+  };
+  CHECK(stops("discord/g1/c1/t", "basta subito, robby"));
+  CHECK(stops("discord/g1/c2", "robby: basta"));
+  CHECK_FALSE(stops("discord/g1/c2", "basta subito"));
+  CHECK_FALSE(stops("discord/g10", "basta"));
+  CHECK_FALSE(stops("discord", "basta"));
+  for (const char* place : {"discord", "discord/g1", "discord/g1/c1/t"}) {
+    CHECK(stops(place, "halt"));
+    CHECK(stops(place, "stop"));
+  }
+}

@@ -58,7 +58,8 @@ TEST_CASE("exec runs a line by sh, or argv as it is, in the workspace", "[turns]
   CHECK(line.spec.cwd == "/srv/work");
   CHECK_FALSE(line.spec.stdin_open);
   CHECK(line.stdin_text.empty());
-  CHECK(line.spec.leader_exit == on_leader_exit::wait);
+  CHECK(line.spec.leader_exit == on_leader_exit::kill);
+  CHECK_FALSE(line.background);
   CHECK(line.spec.on == std::map<std::string, std::string>{{"os", "linux"}});
   CHECK(line.timeout == 0ms);
   const auto argv = task("exec", {{"argv", {"ls", "a b", ""}},
@@ -75,6 +76,25 @@ TEST_CASE("exec runs a line by sh, or argv as it is, in the workspace", "[turns]
   CHECK(argv.timeout == 1500ms);
   CHECK(task("exec", {{"command", "x"}, {"cwd", "/tmp"}}).spec.cwd == "/tmp");
   CHECK_FALSE(task("exec", {{"command", "x"}}, agent_settings{}).spec.cwd);
+}
+
+TEST_CASE("a command in the background keeps the limit that was asked for", "[turns][tasks]") {
+  const auto request = task("exec", {{"command", "x"}, {"background", true}, {"timeout_ms", 1500}});
+  CHECK(request.background);
+  CHECK(request.timeout == 1500ms);
+  CHECK(request.spec.leader_exit == on_leader_exit::kill);
+}
+
+TEST_CASE("the model is told what its command left running", "[turns][tasks]") {
+  CHECK(note_of_left(0, {}).empty());
+  CHECK(note_of_left(1, {{12, "S", "sleep 1000"}}) ==
+        "1 process that the command left running was killed: sleep 1000 (pid 12); use background: true to keep work "
+        "running");
+  std::vector<process_view> many(12, {7, "R", std::string(500, 'x')});
+  const auto note = note_of_left(1'000, many);
+  CHECK(note.starts_with("1000 processes that the command left running were killed: xxx"));
+  CHECK(note.find(" and 992 more;") != std::string::npos);
+  CHECK(note.size() < 1'000);
 }
 
 TEST_CASE("an exec that cannot run says why", "[turns][tasks]") {

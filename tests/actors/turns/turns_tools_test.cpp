@@ -49,7 +49,7 @@ tool_definition with_schema(const std::string& schema) {
 
 TEST_CASE("every built-in tool has a schema of an object whose fields are described", "[turns][tools]") {
   const auto tools = built_in_tools({});
-  CHECK(tools.size() == 9);
+  CHECK(tools.size() == 12);
   for (const auto& t : tools) {
     INFO(t.offer.name);
     CHECK(is_built_in_tool(t.offer.name));
@@ -97,6 +97,51 @@ TEST_CASE("a call's own time beats the configured one, and that beats the built-
   CHECK(time_of(find("exec"), R"({"command":"x"})") == 10min);
   CHECK(time_of(find("exec"), R"({"command":"x","timeout_ms":9})") == 9ms);
   CHECK(time_of(find("exec"), R"({"command":"x","timeout_ms":9,"_meta":{"timeout":8}})") == 8ms);
+}
+
+TEST_CASE("an agent's own limit of exec, and the most that a call gets", "[turns][tools]") {
+  agent_settings agent;
+  agent.tools = {"exec"};
+  const auto exec_of = [&] { return *tools_for({}, agent, {}).find("exec"); };
+  const auto time_of = [&](const std::string& input) { return read_input(exec_of(), input)->timeout; };
+  CHECK(time_of(R"({"command":"x"})") == 0ms);
+  agent.exec_timeout = 10s;
+  CHECK(time_of(R"({"command":"x"})") == 10s);
+  CHECK(time_of(R"({"command":"x","timeout_ms":0})") == 0ms);
+  agent.exec_timeout_max = 1min;
+  CHECK(time_of(R"({"command":"x"})") == 10s);
+  CHECK(time_of(R"({"command":"x","timeout_ms":9})") == 9ms);
+  CHECK(time_of(R"({"command":"x","timeout_ms":0})") == 1min);
+  CHECK(time_of(R"({"command":"x","_meta":{"timeout":3600000}})") == 1min);
+  CHECK(exec_of().offer.description.find("stopped after 10 s") != std::string::npos);
+  CHECK(exec_of().offer.description.find("More than 60 s") != std::string::npos);
+  agent.exec_timeout.reset();
+  CHECK(time_of(R"({"command":"x"})") == 1min);
+}
+
+TEST_CASE("a command in the background has only the limit that was asked for; its call has its own", "[turns][tools]") {
+  agent_settings agent;
+  agent.exec_timeout = 10s;
+  const auto read = [&](const std::string& input) {
+    return *read_input(*tools_for({}, agent, {}).find("exec"), input);
+  };
+  CHECK(read(R"({"command":"x","background":true})").task_timeout == 0ms);
+  CHECK(read(R"({"command":"x","background":true})").timeout == 120s);
+  CHECK(read(R"({"command":"x","background":true,"timeout_ms":5000})").task_timeout == 5s);
+  agent.exec_timeout_max = 1min;
+  CHECK(read(R"({"command":"x","background":true})").task_timeout == 1min);
+  CHECK(read(R"({"command":"x","background":true,"timeout_ms":0})").task_timeout == 1min);
+  CHECK(read(R"({"command":"x","background":false})").timeout == 10s);
+}
+
+TEST_CASE("the tools about commands in the background go with exec", "[turns][tools]") {
+  agent_settings agent;
+  const auto has = [&](const char* name) { return tools_for({}, agent, {}).find(name) != nullptr; };
+  agent.tools = {"exec", "task_kill"};
+  CHECK((has("task_output") && has("task_wait") && has("task_kill")));
+  CHECK(tools_for({}, agent, {}).tools.size() == 4);
+  agent.tools = {"read"};
+  CHECK_FALSE((has("task_output") || has("task_wait") || has("task_kill")));
 }
 
 TEST_CASE("what is meant for us is taken out before a tool sees its input", "[turns][tools]") {
@@ -305,7 +350,7 @@ TEST_CASE("of a thousand tools 128 are offered and the rest is said", "[turns][t
   CHECK(set.find("exec"));
   CHECK(set.find("mcp__big__t0"));
   CHECK_FALSE(set.find("mcp__big__t999"));
-  CHECK(says(set.note, "873 tools are not offered to agent coder"));
+  CHECK(says(set.note, "876 tools are not offered to agent coder"));
   CHECK(says(set.note, "Named twice"));
   CHECK(set.note.size() < 2000);
 }

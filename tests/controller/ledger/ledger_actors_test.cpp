@@ -187,6 +187,26 @@ TEST_CASE("a turn that was stopped while it waited for its turn is discarded, an
   CHECK_FALSE(w.begin("turn"));
 }
 
+TEST_CASE("a stopped turn lists the detached tasks that its stop passes by") {
+  actors_world w;
+  w.turn("turn");
+  w.call("call", "turn");
+  w.begin("call");
+  w.child("free", "call", on_parent_end::detach);
+  w.child("late", "call", on_parent_end::detach);
+  CHECK(w.core->actors()->detached_tasks(in("s")) == 2);
+  CHECK(w.core->actors()->detached_tasks(in("s/a")) == 0);
+  REQUIRE(w.ends("call"));
+  w.cancels("late");
+  w.cancels("turn");
+  w.turn_ends("turn");
+  CHECK(w.status_of("turn") == "cancelled");
+  CHECK(w.overs("turn") ==
+        std::vector<std::string>{R"(turn_abort {"reason":"user","still_running":[")" + w.id("free").text() + R"("]})"});
+  CHECK(w.status_of("free") == "pending");
+  CHECK(w.core->actors()->detached_tasks(in("s")) == 1);
+}
+
 TEST_CASE("whatever the order of steps, cancels and crashes: one result and one end for each") {
   CHECK(rc::check("steps of actors", [] {
     actors_world w;

@@ -38,8 +38,8 @@ void swarm::commit() {
   ledger_effects e = heart_->take();
   s_.store.apply(e.journal);
   if (!s_.store.broken.empty()) fail(s_.store.broken.front());
-  for (const auto& [id, as, exit, error] : e.ended) {
-    const std::string sentence = s_.truth.ended(id, s_.store.operations.at(id).hot);
+  for (const auto& over : e.ended) {
+    const std::string sentence = s_.truth.ended(over.id, s_.store.operations.at(over.id).hot);
     if (!sentence.empty()) fail(sentence);
   }
   for (const auto& order : e.stops)

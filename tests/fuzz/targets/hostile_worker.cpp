@@ -45,6 +45,9 @@ wire::task_ended some_end(choices& from) {
   m.started_at = some_instant(from);
   m.ended_at = some_instant(from);
   m.output = {from.count(), from.count(), from.count()};
+  m.left_total = from.number<std::uint32_t>();
+  for (auto n = from.count() % 4; n > 0; --n)
+    m.left.push_back({from.number<std::int32_t>(), some_text(from), some_text(from)});
   return m;
 }
 

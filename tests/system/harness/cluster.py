@@ -171,9 +171,12 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     # ---- HTTP ---------------------------------------------------------------------------------------------------
-    def api(self, method, path, body=None, token=None, raw=None, headers=None, timeout=90):
+    def connection(self, timeout):
         url = urllib.parse.urlsplit(self.url)
-        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+
+    def api(self, method, path, body=None, token=None, raw=None, headers=None, timeout=90):
+        connection = self.connection(timeout)
         try:
             send = {"Authorization": "Bearer " + (token or self.token)}
             data = raw

@@ -7,6 +7,10 @@ from http.server import BaseHTTPRequestHandler
 from harness.waiting import until
 
 
+#: The tools of an agent that has exec.
+WITH_EXEC = {"exec", "task_output", "task_wait", "task_kill"}
+
+
 def said(message):
     """The person's text, without quell's notes in front of it."""
     return message["content"].split("]\n\n")[-1]

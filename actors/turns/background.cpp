@@ -1,0 +1,200 @@
+// Starts commands in the background, and tells a later turn about them.
+#include "actors/turns/background.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "actors/turns/json_text.hpp"
+#include "actors/turns/predecessor.hpp"
+#include "actors/turns/task_work.hpp"
+#include "actors/turns/turn_port.hpp"
+#include "controller/commands/command.hpp"
+#include "protocol/note.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::turns {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_noted = 8, most_read = 64, most_title = 120;
+
+/// The command as one line for people and for a note.
+std::string line_of(const task_spec& spec) {
+  std::string line;
+  const bool is_shell = spec.command.size() == 3 && spec.command[0] == "sh" && spec.command[1] == "-c";
+  for (std::size_t i = is_shell ? 2 : 0; i < spec.command.size() && line.size() <= most_title; ++i)
+    line += (line.empty() ? "" : " ") + spec.command[i];
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    if (c == '[') c = '(';
+    if (c == ']') c = ')';
+  }
+  return line.size() > most_title ? std::string(utf8_prefix(line, most_title)) + "…" : line;
+}
+
+/// One start: after what it must not overtake, in one transaction with the end of its call. So a stop comes before both
+/// or after both: a call that was stopped has started nothing.
+class background_start final : public std::enable_shared_from_this<background_start> {
+ public:
+  background_start(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+                   const tool_call& what, task_request request)
+      : parts_(std::move(parts)), call_(call), scope_(who.scope), limit_(who.agent.budget.background),
+        what_(std::move(request)) {
+    const auto timeout = what_.timeout;
+    order_ = order_for_call(who, call, what, what_);
+    order_.kind = kind::task;
+    order_.task = what_.spec;
+    order_.timeout = timeout;
+    order_.title = line_of(what_.spec);
+    order_.on_parent_end = on_parent_end::detach;
+    order_.labels = {{background_label, who.operation.text()}};
+  }
+
+  void begin(std::function<void(actors::work_end)> done) {
+    done_ = std::move(done);
+    if (parts_->core.is_low()) return refuse("storage_unavailable", "the state directory is almost full");
+    wait_for_predecessor(
+        parts_, *what_.follows, what_.spec, [self = shared_from_this()](const std::optional<std::string>& still_lives) {
+          if (!still_lives) return self->find_worker();
+          self->refuse("workspace_busy",
+                       "nothing was started, because stopped work still lives in this workspace: " + *still_lives);
+        });
+  }
+
+ private:
+  void find_worker() {
+    const auto named = what_.spec.worker;
+    if (!named || !parts_->core.knows_worker) return create();
+    parts_->core.knows_worker(*named, [self = shared_from_this(), worker = *named](bool is_known) {
+      if (is_known) return self->create();
+      self->refuse("no_such_worker", "there is no worker " + worker + "; nothing was started");
+    });
+  }
+
+  void create() {
+    const auto id = operation_id::fresh();
+    const auto handle =
+        json_text({{"ok", true},
+                   {"result",
+                    {{"task", id.text()},
+                     {"status", "started"},
+                     {"note", "It goes on in the background. Read what it prints with task_output, wait for its end "
+                              "with task_wait, stop it with task_kill."}}}});
+    own_outcome end;
+    end.result = handle;
+    end.call = records::call_outcome{true, false, handle};
+    parts_->core.execute({commands::start_background{order_, id, scope_, limit_, call_, std::move(end)},
+                          [self = shared_from_this(), handle](const commands::background_started& started) {
+                            if (started.refused) return self->refuse(started.refused->code, started.refused->detail);
+                            self->done_({true, handle, false, {}, started.call_ended});
+                          }});
+  }
+
+  void refuse(const std::string& code, const std::string& why) { done_({false, parts_->texts->failed(code, why)}); }
+
+  std::shared_ptr<agent_runtime> parts_;
+  const operation_id call_;
+  const scope_path scope_;
+  const std::uint32_t limit_;
+  task_request what_;
+  create_order order_;
+  std::function<void(actors::work_end)> done_;
+};
+
+class background_work final : public actors::tool_work {
+ public:
+  explicit background_work(std::shared_ptr<background_start> start) : start_(std::move(start)) {}
+  void start(std::function<void(actors::work_end)> done) override { start_->begin(std::move(done)); }
+  void stop(const std::string&) override {} // the ledger refuses a start below a call that is being stopped
+
+ private:
+  std::shared_ptr<background_start> start_;
+};
+
+/// The handles that calls of these messages answered, newest first.
+std::vector<operation_id> handles_in(const std::vector<records::kept_message>& kept) {
+  std::vector<operation_id> found;
+  for (auto m = kept.rbegin(); m != kept.rend() && found.size() < most_read; ++m)
+    for (const auto& call : m->calls) {
+      if (m->message.role != records::message_role::tool || call.name != "exec" || !call.outcome || !call.outcome->ok ||
+          call.input.find("background") == std::string::npos)
+        continue;
+      const auto result = json::parse(call.outcome->result, nullptr, false);
+      const auto inner = result.is_object() ? result.find("result") : result.end();
+      if (!result.is_object() || inner == result.end() || !inner->is_object() || !inner->contains("task")) continue;
+      const auto& text = (*inner)["task"];
+      if (!text.is_string()) continue;
+      if (const auto id = operation_id::parse(text.get_ref<const std::string&>()); id) found.push_back(*id);
+    }
+  return found;
+}
+
+std::string ending_of_task(const records::operation_hot& hot) {
+  if (hot.now == status::cancelled) return "stopped";
+  if (hot.exit && hot.exit->code) return "exit code " + std::to_string(*hot.exit->code);
+  if (hot.exit && hot.exit->signal) return "ended by signal " + *hot.exit->signal;
+  return hot.error ? hot.error->code : std::string(name_of(hot.now));
+}
+
+std::string listed_tasks(const std::vector<std::string>& tasks) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_noted, tasks.size()); ++i) text += (i == 0 ? "" : ", ") + tasks[i];
+  if (tasks.size() > most_noted) text += " and " + std::to_string(tasks.size() - most_noted) + " more";
+  return text;
+}
+
+} // namespace
+
+bool is_background_of(const records::operation_record& task, const agent_context& who) {
+  if (task.kind != kind::task || !task.detached || task.scope != who.scope) return false;
+  const auto by = task.labels.find(background_label);
+  return by != task.labels.end() && (!who.is_sub_agent || by->second == who.operation.text());
+}
+
+std::string background_note(const std::vector<records::kept_message>& kept, const records::operation_record& turn,
+                            store_reader& store, wall_time now) {
+  agent_context who;
+  who.scope = turn.scope;
+  operation_filter f;
+  f.scopes = {turn.scope};
+  f.kinds = {kind::task};
+  f.want_ended = false;
+  f.limit = 1'000;
+  std::vector<std::string> living, ended;
+  std::set<operation_id> told;
+  if (const auto live = store.operations(f))
+    for (const auto& row : *live) {
+      if (!is_background_of(row, who)) continue;
+      const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - row.created_at).count();
+      living.push_back(row.id.text() + " (" + line_of(row.task) + ", for " +
+                       std::to_string(std::max<std::int64_t>(age, 0)) + " s)");
+      told.insert(row.id);
+    }
+  wall_time last{};
+  for (const auto& m : kept)
+    if (m.message.turn != turn.id && !m.message.discarded) last = std::max(last, m.message.at);
+  for (const auto& id : handles_in(kept)) {
+    if (!told.insert(id).second) continue;
+    const auto row = store.operation(id);
+    if (!row || !*row || !is_background_of(**row, who) || !(*row)->hot.ended_at || *(*row)->hot.ended_at < last)
+      continue;
+    ended.push_back(id.text() + " (" + line_of((*row)->task) + ": " + ending_of_task((*row)->hot) + ")");
+  }
+  if (living.empty() && ended.empty()) return {};
+  std::string text = "Commands in the background.";
+  if (!living.empty()) text += " Still running: " + listed_tasks(living) + ".";
+  if (!ended.empty()) text += " Ended since the last answer: " + listed_tasks(ended) + ".";
+  return note(text);
+}
+
+std::unique_ptr<actors::tool_work> make_background_work(std::shared_ptr<agent_runtime> parts, const agent_context& who,
+                                                        const operation_id& call, const tool_call& what,
+                                                        task_request request) {
+  return std::make_unique<background_work>(
+      std::make_shared<background_start>(std::move(parts), who, call, what, std::move(request)));
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,77 @@
+// Reads backwards, page by page. Turns of a scope run one after the other, so messages of people above the turn's own
+// belong to later turns; answers there belong to this turn or earlier ones.
+#include "actors/turns/history_reading.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+namespace quell::controller::turns {
+namespace {
+
+/// The length of its texts, inputs and results.
+std::size_t stored_bytes(const records::kept_message& m) {
+  std::size_t bytes = m.message.text.size();
+  for (const auto& c : m.calls)
+    bytes += m.message.role == records::message_role::tool ? (c.outcome ? c.outcome->result.size() : 0)
+                                                           : c.name.size() + c.input.size();
+  return bytes;
+}
+
+/// The messages of turns whose answer is among them: the end of the others was not read.
+std::vector<records::kept_message> answered_only(std::vector<records::kept_message> start) {
+  std::set<operation_id> answered;
+  for (const auto& m : start)
+    if (m.message.turn && m.message.role == records::message_role::assistant && m.calls.empty())
+      answered.insert(*m.message.turn);
+  std::erase_if(start, [&](const auto& m) { return m.message.turn && !answered.contains(*m.message.turn); });
+  return start;
+}
+
+} // namespace
+
+result<stored_history> read_history(store_reader& store, const scope_path& scope, const operation_id& turn,
+                                    const reading_limits& limits) {
+  stored_history found;
+  records::message_filter f;
+  f.scope = scope;
+  f.ascending = false;
+  f.limit = limits.page;
+  std::size_t bytes = 0, read = 0;
+  bool is_own_seen = false, is_full = false;
+  while (!is_full && read < limits.most_read) {
+    auto page = store.messages(f);
+    if (!page) return tl::unexpected(page.error());
+    read += page->size();
+    for (auto& m : *page) {
+      f.after_seq = m.message.seq;
+      const bool is_user = m.message.role == records::message_role::user;
+      const bool is_own = is_user && m.message.turn == turn;
+      if (is_user && m.message.turn && !is_own_seen && !is_own) continue; // of a later turn
+      is_own_seen = is_own_seen || is_own;
+      bytes += stored_bytes(m);
+      found.kept.push_back(std::move(m));
+      is_full = is_own_seen && (found.kept.size() >= limits.messages || bytes >= limits.bytes);
+      if (is_full) break;
+    }
+    if (page->size() < f.limit) break;
+  }
+  std::reverse(found.kept.begin(), found.kept.end());
+  if (!is_full || found.kept.empty()) return found;
+  f.ascending = true;
+  f.after_seq = 0;
+  f.limit = limits.from_start;
+  auto start = store.messages(f);
+  if (!start) return tl::unexpected(start.error());
+  const auto oldest = found.kept.front().message.seq;
+  std::erase_if(*start, [&](const auto& m) { return m.message.seq >= oldest; });
+  const bool meets = start->size() < limits.from_start; // the rest of them is in `kept` already
+  auto beginning = meets ? std::move(*start) : answered_only(std::move(*start));
+  if (beginning.empty()) return found;
+  if (!meets) found.gap_behind = beginning.back().message.seq;
+  found.kept.insert(found.kept.begin(), std::make_move_iterator(beginning.begin()),
+                    std::make_move_iterator(beginning.end()));
+  return found;
+}
+
+} // namespace quell::controller::turns

@@ -1,0 +1,32 @@
+// Reads the stored conversation of a scope for one turn: its beginning, and everything up to the turn as far as a limit
+// allows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "controller/records/history.hpp"
+#include "controller/store_reader.hpp"
+
+namespace quell::controller::turns {
+
+struct reading_limits {
+  std::size_t messages = 2'000;
+  std::size_t bytes = 2 << 20;   ///< of texts, inputs and results
+  std::uint32_t from_start = 12; ///< the first messages of the conversation, so that it keeps its beginning
+  std::uint32_t page = 200;
+  std::size_t most_read = 100'000; ///< messages looked at, with those of later turns
+};
+
+struct stored_history {
+  std::vector<records::kept_message> kept; ///< in order of seq
+  /// Messages between this seq and the next in `kept` were not read; 0 = all were.
+  std::uint64_t gap_behind = 0;
+};
+
+/// Messages of turns that were requested after `turn` are not part of it, however many there are.
+result<stored_history> read_history(store_reader& store, const scope_path& scope, const operation_id& turn,
+                                    const reading_limits& limits = {});
+
+} // namespace quell::controller::turns

@@ -1,0 +1,36 @@
+// What a running command prints, for the watchers of this moment: events `tool_output`, which are not stored. Bounded
+// in size and rate: what comes faster is skipped, and counted.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "actors/turns/agent_runtime.hpp"
+
+namespace quell::controller::turns {
+
+/// Must be held by a shared_ptr; any thread.
+class live_output final : public std::enable_shared_from_this<live_output> {
+ public:
+  live_output(std::shared_ptr<agent_runtime> parts, const agent_context& who, const operation_id& call,
+              const tool_call& what);
+  /// The command has begun, as this task.
+  void follow(const operation_id& task);
+  /// Its result is known: nothing more is shown.
+  void end();
+
+ private:
+  void look();
+  bool show(stream which, std::uint64_t& seen);
+
+  std::shared_ptr<agent_runtime> parts_;
+  records::event_record event_;
+  const std::string call_, name_, operation_;
+  operation_id task_;
+  std::uint64_t seen_out_ = 0, seen_err_ = 0; ///< background reads only
+  std::mutex guard_;
+  bool is_over_ = false;
+};
+
+} // namespace quell::controller::turns

@@ -1,0 +1,24 @@
+// `quell talk` with a sound device: keys, microphone, loudspeaker, level meter and live transcript on a terminal.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/session.hpp"
+#include "cli/talk/frame_stream.hpp"
+#include "cli/talk/sound_device.hpp"
+#include "cli/talk/talk_keys.hpp"
+
+namespace quell::cli {
+
+struct live_settings {
+  microphone how = microphone::while_talking;
+  char talk_key = ' ';
+  char cancel_key = escape_key; ///< beside Esc and 4
+  milliseconds patience{0};     ///< for the gateway to be ready
+};
+
+/// Talks until the user leaves. Returns the exit code.
+int talk_live(session& s, std::unique_ptr<frame_stream> to, const std::string& hello, const live_settings& how);
+
+} // namespace quell::cli

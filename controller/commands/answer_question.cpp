@@ -1,0 +1,24 @@
+// The first answer counts.
+#include "controller/commands/answer_question.hpp"
+
+#include "controller/commands/description.hpp"
+#include "controller/ledger.hpp"
+
+namespace quell::controller::commands {
+
+answer_question::answer apply(const answer_question& command, const context& with) {
+  return questions_of(with.operations).answer(command.call, command.said, with.now);
+}
+
+std::string describe(const answer_question& command) {
+  return description(answer_question::name)
+      .shown("call", command.call.text())
+      .shown("question", command.said.question.text())
+      .flag("accepts", command.said.accepts)
+      .redacted("values", command.said.values)
+      .redacted("reason", command.said.reason)
+      .shown("by", command.said.by.id)
+      .done();
+}
+
+} // namespace quell::controller::commands

@@ -1,0 +1,23 @@
+// The call pauses with its event, unless it is being stopped.
+#include "controller/commands/ask_question.hpp"
+
+#include "controller/commands/description.hpp"
+#include "controller/ledger.hpp"
+
+namespace quell::controller::commands {
+
+ask_question::answer apply(const ask_question& command, const context& with) {
+  if (!questions_of(with.operations).ask(command.call, command.question, with.now)) return false;
+  with.operations.add_event(command.event, with.now);
+  return true;
+}
+
+std::string describe(const ask_question& command) {
+  return description(ask_question::name)
+      .shown("call", command.call.text())
+      .shown("question", command.question.id.text())
+      .redacted("text", command.question.told)
+      .done();
+}
+
+} // namespace quell::controller::commands

@@ -1,0 +1,33 @@
+// A turn begins, or goes on after a restart. One that was told to stop before it had an agent ends here, because
+// nothing else ends it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/commands/context.hpp"
+#include "controller/records/records.hpp"
+
+namespace quell::controller::commands {
+
+struct turn_begun {
+  bool may_run = false;
+  boot_time began{};                 ///< which for a turn that was resumed was before the restart
+  std::vector<operation_id> stopped; ///< calls of its last answer that have ended
+};
+
+struct begin_turn {
+  using answer = turn_begun;
+  static constexpr std::string_view name = "begin_turn";
+
+  operation_id turn;
+  std::vector<operation_id> calls;           ///< of its last answer, from before a restart
+  std::optional<records::event_record> told; ///< its turn_started, if it begins
+};
+
+begin_turn::answer apply(const begin_turn& command, const context& with);
+std::string describe(const begin_turn& command);
+
+} // namespace quell::controller::commands

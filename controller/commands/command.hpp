@@ -1,0 +1,136 @@
+// Every command as one value, with its reply. Heavy: it includes every command; declare `struct command;` elsewhere.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/announce_controller_key.hpp"
+#include "controller/commands/answer_question.hpp"
+#include "controller/commands/ask_question.hpp"
+#include "controller/commands/await_approval.hpp"
+#include "controller/commands/begin_call.hpp"
+#include "controller/commands/begin_sub_agent.hpp"
+#include "controller/commands/begin_turn.hpp"
+#include "controller/commands/create_local.hpp"
+#include "controller/commands/create_operation.hpp"
+#include "controller/commands/create_operations.hpp"
+#include "controller/commands/decide_call.hpp"
+#include "controller/commands/declare_dead.hpp"
+#include "controller/commands/declare_worker_dead.hpp"
+#include "controller/commands/drain_worker.hpp"
+#include "controller/commands/drop_old_rows.hpp"
+#include "controller/commands/drop_token.hpp"
+#include "controller/commands/end_externals.hpp"
+#include "controller/commands/end_local.hpp"
+#include "controller/commands/enrol_worker.hpp"
+#include "controller/commands/find_external_stop.hpp"
+#include "controller/commands/find_session_stops.hpp"
+#include "controller/commands/heartbeat_externals.hpp"
+#include "controller/commands/keep_message.hpp"
+#include "controller/commands/note_call_outcome.hpp"
+#include "controller/commands/note_late_report.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/commands/pick_up_turns.hpp"
+#include "controller/commands/publish_event.hpp"
+#include "controller/commands/put_token.hpp"
+#include "controller/commands/remove_worker.hpp"
+#include "controller/commands/resize_terminal.hpp"
+#include "controller/commands/resume_worker.hpp"
+#include "controller/commands/start_background.hpp"
+#include "controller/commands/start_external.hpp"
+#include "controller/commands/stop_local.hpp"
+#include "controller/commands/store_answer.hpp"
+#include "controller/commands/take_back_question.hpp"
+#include "controller/commands/write_audit.hpp"
+
+namespace quell::controller {
+
+using command_variant =
+    std::variant<commands::create_operation, commands::create_operations, commands::order_cancel,
+                 commands::declare_dead, commands::declare_worker_dead, commands::start_external,
+                 commands::end_externals, commands::note_late_report, commands::heartbeat_externals,
+                 commands::enrol_worker, commands::drain_worker, commands::resume_worker, commands::remove_worker,
+                 commands::resize_terminal, commands::put_token, commands::drop_token, commands::write_audit,
+                 commands::drop_old_rows, commands::announce_controller_key, commands::find_external_stop,
+                 commands::find_session_stops,
+                 // of turns and conversations:
+                 commands::begin_turn, commands::begin_sub_agent, commands::create_local, commands::store_answer,
+                 commands::begin_call, commands::await_approval, commands::decide_call, commands::ask_question,
+                 commands::take_back_question, commands::answer_question, commands::note_call_outcome,
+                 commands::end_local, commands::stop_local, commands::publish_event, commands::keep_message,
+                 commands::pick_up_turns, commands::acknowledge_stop, commands::start_background>;
+
+/// A class of its own, so that other headers can declare it.
+struct command : command_variant {
+  using command_variant::command_variant;
+};
+
+/// One line for a log; see commands/description.hpp for what it hides.
+std::string describe(const command& what);
+
+template <class Command>
+using answer_to = std::function<void(typename Command::answer)>;
+
+/// Who takes an answer; empty functions take nothing. On the core's thread.
+template <class Answer>
+struct answer_takers {
+  /// Once the answer may leave.
+  std::function<void(Answer)> done;
+  /// Right after the command was applied, before it is on disk: for state of this process that the next message must
+  /// find. Nothing may leave from here.
+  std::function<void(const Answer&)> at_once;
+};
+template <class Command>
+using takers_of = answer_takers<typename Command::answer>;
+
+/// One alternative for each type of answer.
+using command_reply = std::variant<
+    takers_of<commands::create_operation>, takers_of<commands::create_operations>, takers_of<commands::order_cancel>,
+    takers_of<commands::declare_dead>, takers_of<commands::declare_worker_dead>, takers_of<commands::end_externals>,
+    takers_of<commands::note_late_report>, takers_of<commands::heartbeat_externals>, takers_of<commands::enrol_worker>,
+    takers_of<commands::resize_terminal>, takers_of<commands::drop_old_rows>, takers_of<commands::begin_turn>,
+    takers_of<commands::store_answer>, takers_of<commands::decide_call>, takers_of<commands::pick_up_turns>,
+    takers_of<commands::find_external_stop>, takers_of<commands::find_session_stops>,
+    takers_of<commands::start_background>>;
+
+/// A command and the functions that take its answer, which always fit it.
+class command_request {
+ public:
+  template <class Command>
+  command_request(Command what, answer_to<Command> done,
+                  std::function<void(const typename Command::answer&)> at_once = {})
+      : what_(std::in_place_type<Command>, std::move(what)),
+        reply_(std::in_place_type<takers_of<Command>>, takers_of<Command>{std::move(done), std::move(at_once)}) {}
+
+  const command& what() const { return what_; }
+
+  /// The answer leaves only if `may_leave` says so then.
+  void only_if(std::function<bool()> may_leave) {
+    std::visit(
+        [&](auto& takers) {
+          if (!takers.done) return;
+          takers.done = [may_leave = std::move(may_leave), done = std::move(takers.done)](auto answer) {
+            if (may_leave()) done(std::move(answer));
+          };
+        },
+        reply_);
+  }
+
+  /// Calls `to(command, takers)` with their own types; the request is used up.
+  template <class To>
+  void hand_to(To to) && {
+    std::visit(
+        [&](auto& what) { to(what, std::move(std::get<takers_of<std::remove_reference_t<decltype(what)>>>(reply_))); },
+        static_cast<command_variant&>(what_));
+  }
+
+ private:
+  command what_;
+  command_reply reply_;
+};
+
+} // namespace quell::controller

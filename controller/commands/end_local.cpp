@@ -1,0 +1,20 @@
+// The ledger decides whether a stop came first.
+#include "controller/commands/end_local.hpp"
+
+#include "controller/commands/description.hpp"
+#include "controller/ledger.hpp"
+
+namespace quell::controller::commands {
+
+end_local::answer apply(const end_local& command, const context& with) {
+  return with.operations.actors()->finish_local(command.id, command.end, with.now);
+}
+
+std::string describe(const end_local& command) {
+  description text(end_local::name);
+  text.shown("operation", command.id.text()).shown("status", name_of(command.end.as));
+  if (command.end.error) text.shown("code", command.end.error->code).redacted("error", command.end.error->message);
+  return text.redacted("result", command.end.call ? command.end.call->result : command.end.result).done();
+}
+
+} // namespace quell::controller::commands

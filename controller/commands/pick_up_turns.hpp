@@ -1,0 +1,26 @@
+// After a restart: which turns wait to begin or wait for a human, and which the restart has interrupted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/commands/context.hpp"
+#include "controller/local_operations.hpp"
+
+namespace quell::controller::commands {
+
+struct picked_up {
+  std::vector<open_turn> open;           ///< oldest first
+  std::vector<operation_id> interrupted; ///< turns and sub-agents, oldest first
+};
+
+struct pick_up_turns {
+  using answer = picked_up;
+  static constexpr std::string_view name = "pick_up_turns";
+};
+
+pick_up_turns::answer apply(const pick_up_turns& command, const context& with);
+std::string describe(const pick_up_turns& command);
+
+} // namespace quell::controller::commands

@@ -1,0 +1,20 @@
+// The fleet removes the worker, now or when its work has ended.
+#include "controller/commands/remove_worker.hpp"
+
+#include "controller/commands/description.hpp"
+#include "controller/fleet.hpp"
+
+namespace quell::controller::commands {
+
+remove_worker::answer apply(const remove_worker& command, const context& with) {
+  return with.workers.remove(command.worker, command.cancel, with.now, command.by);
+}
+
+std::string describe(const remove_worker& command) {
+  description text(remove_worker::name);
+  text.shown("worker", command.worker).flag("cancel", command.cancel);
+  if (command.by) text.shown("by", command.by->id);
+  return text.done();
+}
+
+} // namespace quell::controller::commands

@@ -1,0 +1,62 @@
+// Which requests may begin: for each model at most so many at once and so many in a minute, first come, first served.
+// One thread; pure: the time is passed in.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace quell::integrations {
+
+struct model_settings;
+
+class model_gate {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// One request: it waits in the row of its model, then it is inside, until it is destroyed.
+  class place {
+   public:
+    place(const place&) = delete;
+    place& operator=(const place&) = delete;
+    ~place();
+    /// True once the request may begin, and from then on.
+    bool enter(time_point now);
+    /// The places in front of it.
+    std::size_t ahead() const;
+    /// When `enter` can succeed if no place is given back before; `max` if only that helps.
+    time_point when() const;
+
+   private:
+    friend class model_gate;
+    struct row;
+    place(std::shared_ptr<row> of, std::function<void()> touched);
+
+    std::shared_ptr<row> row_;
+    std::function<void()> touched_;
+    bool is_inside_ = false;
+    std::list<place*>::iterator at_; ///< in the row while it waits
+  };
+
+  /// A place at the end of the row. `touched`: `enter` may succeed now. Null if the model has no limit.
+  std::unique_ptr<place> line_up(const model_settings& settings, std::function<void()> touched);
+
+ private:
+  std::map<std::string, std::shared_ptr<place::row>> rows_; ///< by the model's configured name
+};
+
+struct model_gate::place::row {
+  std::size_t most_at_once = 0, most_a_minute = 0; ///< 0 = any number
+  std::size_t inside = 0;
+  std::list<place*> waiting;
+  std::deque<time_point> begun; ///< of the last minute, if there is a rate
+
+  void forget(time_point now);
+  void touch_first();
+};
+
+} // namespace quell::integrations

@@ -1,0 +1,143 @@
+// Which stored messages a turn reads: its own and those of earlier turns, however many wait behind it.
+#include "actors/turns/history_reading.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "actors/turns/history.hpp"
+#include "protocol/note.hpp"
+
+using namespace quell;
+using namespace quell::controller;
+using namespace quell::controller::turns;
+
+namespace {
+
+/// A store with one conversation; it counts the messages that were read.
+struct conversation_store final : store_reader {
+  std::vector<records::kept_message> all; ///< in order of seq
+  std::size_t read = 0;
+
+  void add(records::message_role role, std::optional<operation_id> turn, const std::string& text) {
+    records::kept_message m;
+    m.message.seq = all.size() + 1;
+    m.message.role = role;
+    m.message.turn = turn;
+    m.message.text = text;
+    all.push_back(std::move(m));
+  }
+  operation_id asked(const std::string& text) {
+    const auto turn = operation_id::fresh();
+    add(records::message_role::user, turn, text);
+    return turn;
+  }
+  void answered(const operation_id& turn, const std::string& text) {
+    add(records::message_role::assistant, turn, text);
+  }
+
+  result<std::vector<records::kept_message>> messages(const records::message_filter& f) override {
+    std::vector<records::kept_message> page;
+    const auto take = [&](const records::kept_message& m) {
+      const bool is_behind =
+          f.after_seq == 0 || (f.ascending ? m.message.seq > f.after_seq : m.message.seq < f.after_seq);
+      if (is_behind && page.size() < f.limit) page.push_back(m);
+    };
+    if (f.ascending)
+      std::for_each(all.begin(), all.end(), take);
+    else
+      std::for_each(all.rbegin(), all.rend(), take);
+    read += page.size();
+    return page;
+  }
+  static fault none() { return {"store_error", "not part of this test", {}}; }
+  result<std::optional<records::operation_record>> operation(const operation_id&) override {
+    return tl::unexpected(none());
+  }
+  result<std::vector<records::operation_record>> operations(const records::operation_filter&) override {
+    return tl::unexpected(none());
+  }
+  result<bool> is_below(const operation_id&, const operation_id&) override { return tl::unexpected(none()); }
+  result<std::optional<records::message_record>> message_of_client(const scope_path&, const std::string&) override {
+    return tl::unexpected(none());
+  }
+  result<std::vector<records::message_record>> unacknowledged() override { return tl::unexpected(none()); }
+  result<std::optional<records::cancel_record>> cancel(const cancel_id&) override { return tl::unexpected(none()); }
+  result<std::vector<records::cancel_record>> cancels(const records::cancel_filter&) override {
+    return tl::unexpected(none());
+  }
+  result<std::vector<records::event_record>> events(const records::event_filter&) override {
+    return tl::unexpected(none());
+  }
+  result<std::optional<std::uint64_t>> oldest_event() override { return tl::unexpected(none()); }
+  result<std::uint64_t> newest_event() override { return tl::unexpected(none()); }
+  result<std::vector<records::audit_record>> audit(std::uint64_t, std::uint32_t) override {
+    return tl::unexpected(none());
+  }
+};
+
+std::string said(const conversation_entry& entry) {
+  if (const auto* u = std::get_if<user_message>(&entry)) return u->text;
+  return std::get<assistant_message>(entry).text;
+}
+
+} // namespace
+
+TEST_CASE("450 messages that wait behind a turn hide nothing from it", "[history]") {
+  conversation_store store;
+  const auto first = store.asked("first");
+  const auto own = store.asked("own");
+  for (int i = 0; i < 450; ++i) store.asked("later " + std::to_string(i));
+  store.answered(first, "the first answer");
+  const auto history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  CHECK(history->gap_behind == 0);
+  const auto told = history_for(history->kept, own, {}, history->gap_behind);
+  REQUIRE(told.messages.size() == 3);
+  CHECK(said(told.messages[0]) == "first");
+  CHECK(said(told.messages[1]) == "the first answer");
+  CHECK(said(told.messages[2]) == "own");
+}
+
+TEST_CASE("of a conversation of 10,000 messages a turn reads the newest and the beginning, with a note between",
+          "[history]") {
+  conversation_store store;
+  for (int i = 0; i < 5'000; ++i)
+    store.answered(store.asked("question " + std::to_string(i)), "answer " + std::to_string(i));
+  const auto own = store.asked("own");
+  const auto history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  CHECK(store.read < 3'000);
+  const auto told = history_for(history->kept, own, {}, history->gap_behind);
+  CHECK(said(told.messages.front()) == "question 0");
+  CHECK(said(told.messages.back()) == "own");
+  CHECK(told.messages.size() > 1'900);
+  std::size_t notes = 0;
+  for (const auto& entry : told.messages) notes += is_note(said(entry)) ? 1 : 0;
+  CHECK(notes == 1);
+  CHECK(is_note(said(told.messages[12])));
+}
+
+TEST_CASE("large messages end the reading earlier, and the turn's own is always read", "[history]") {
+  conversation_store store;
+  for (int i = 0; i < 100; ++i) store.answered(store.asked(std::string(10'000, 'q')), std::string(50'000, 'a'));
+  const auto own = store.asked(std::string(60'000, 'o'));
+  reading_limits limits;
+  limits.bytes = 300'000;
+  const auto history = read_history(store, scope_path(), own, limits);
+  REQUIRE(history);
+  CHECK(history->kept.size() < 30);
+  CHECK(history->kept.back().message.text.front() == 'o');
+  CHECK(history->gap_behind == 12);
+}
+
+TEST_CASE("the beginning holds only exchanges that were read to their end", "[history]") {
+  conversation_store store;
+  std::vector<operation_id> queued;
+  for (int i = 0; i < 20; ++i) queued.push_back(store.asked("early " + std::to_string(i)));
+  for (const auto& turn : queued) store.answered(turn, "late answer");
+  for (int i = 0; i < 3'000; ++i) store.answered(store.asked("q"), "a");
+  const auto own = store.asked("own");
+  const auto history = read_history(store, scope_path(), own);
+  REQUIRE(history);
+  CHECK(history->gap_behind == 0); // the first twelve were requests whose answers came later
+  CHECK(history->kept.front().message.text != "early 0");
+}

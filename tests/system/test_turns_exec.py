@@ -1,0 +1,313 @@
+"""exec as agents need it: what a command leaves running is killed and named, commands in the background, limits, and what a
+stopped call has printed."""
+import json
+import os
+
+import pytest
+
+from harness import processes
+from harness.cluster import marker
+from harness.recording_model import RecordingModel, said
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+
+class Model(RecordingModel):
+    """A step of the plan can be a function of the request's messages."""
+
+    def answer(self, messages):
+        step = super().answer(messages)
+        return step(messages) if callable(step) else step
+
+    def asked(self, user):
+        """The newest request that answers this message."""
+        def look():
+            found = [r for r in list(self.requests) if said([m for m in r["messages"] if m["role"] == "user"][-1]) == user]
+            return found[-1]["messages"] if found else None
+        return until(look, f"a request for {user}")
+
+
+class World(TurnCluster):
+    def __init__(self, agent="", **options):
+        self.model = Model()
+        config = (f'[[models]]\nname = "recorded"\nprovider = "openai"\nmodel = "m"\nbase_url = "{self.model.url}"\nkey_env = "NO_KEY"\n'
+                  f'[[agents]]\nname = "hand"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["exec", "spawn_agent"]\n{agent}\n'
+                  f'[[agents]]\nname = "plain"\nmodel = "recorded"\nworkspace = "WORKSPACE"\ntools = ["exec"]\n')
+        super().__init__([{"text": "ok"}], config, **options)
+
+    def start_controller(self, flags=(), **options):
+        return super().start_controller(flags, env={**os.environ, "NO_KEY": "a-key-of-no-value"}, **options)
+
+    def close(self):
+        super().close()
+        self.model.close()
+
+    def ask(self, text, *steps, scope="room", agent="hand"):
+        self.model.plan[text] = list(steps)
+        return self.say(scope, text, agent=agent)
+
+    def results_of(self, turn, scope="room"):
+        return [r["result"] for r in self.results(scope, turn)]
+
+    def done(self, text, *steps, scope="room", agent="hand"):
+        """The results of the calls of a turn that completes."""
+        turn = self.ask(text, *steps, scope=scope, agent=agent)
+        assert self.ended(turn)["status"] == "completed", self.operation(turn)
+        self.check_scope(scope)
+        return self.results_of(turn, scope)
+
+    def so_far(self, task):
+        return self.api("GET", f"/v1/operations/{task}/output").body
+
+    def in_background(self, line, scope="room", text="begin", **more):
+        result, = self.done(text, [shell(line, background=True, **more)], scope=scope)
+        assert result["ok"], result
+        return result["result"]["task"]
+
+
+def shell(line, **more):
+    return ("exec", {"command": line, **more})
+
+
+def tool(name, task, **more):
+    return (name, {"task": task, **more})
+
+
+@pytest.fixture(scope="module")
+def world():
+    with World() as c:
+        yield c
+
+
+@pytest.fixture
+def mark():
+    return marker()
+
+
+# ---- the leader's end ---------------------------------------------------------------------------------------------------
+def test_what_a_command_leaves_running_is_killed_and_named(world, mark):
+    result, = world.done("leave", [shell(f"sh -c 'sleep 1000; : {mark}' & sleep 1001 & sleep 0.3; echo begun")], scope="left")
+    assert result["ok"] and result["result"]["exit_code"] == 0 and result["result"]["stdout"] == "begun\n", result
+    note = result["result"]["note"]
+    assert "processes that the command left running were killed" in note and "sleep 1001 (pid " in note and "background: true" in note, note
+    assert not processes.marked(mark)
+
+
+def test_a_command_that_leaves_nothing_has_no_note(world):
+    result, = world.done("plain", [shell("true | true; echo done")], scope="nothing")
+    assert result["ok"] and "note" not in result["result"], result
+
+
+def test_a_stop_of_a_command_whose_leader_has_children_names_nothing(world, mark):
+    turn = world.ask("hang", [shell(f"sleep 1000 & sh -c 'sleep 1000; : {mark}'")], scope="hang")
+    until(lambda: processes.marked(mark), "the command to run")
+    done = world.cancel(operation=turn)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    assert not processes.marked(mark)
+    result, = world.results_of(turn, "hang")
+    assert result["error"]["code"] == "cancelled_by_user" and "note" not in str(result), result
+
+
+# ---- in the background --------------------------------------------------------------------------------------------------
+def test_a_command_in_the_background_is_read_waited_for_and_killed(world, mark):
+    scope = "handles"
+    task = world.in_background(f"echo first; echo oops >&2; sleep 1000; : {mark}", scope)
+    until(lambda: world.so_far(task) == b"first\n", "its output")
+    read, err, wait = world.done("look", [tool("task_output", task), tool("task_output", task, stream="stderr", offset=1),
+                                          tool("task_wait", task, timeout_ms=200)], scope=scope)
+    assert read["result"]["text"] == "first\n" and read["result"]["next_offset"] == 6 and read["result"]["running"], read
+    assert err["result"]["text"] == "ops\n", err
+    assert wait["ok"] and wait["result"]["running"] and wait["result"]["stdout"] == "first\n", wait
+    assert processes.marked(mark)
+    kill, again = world.done("kill", [tool("task_kill", task)], [tool("task_kill", task)], scope=scope)
+    assert kill["ok"] and not kill["result"]["running"] and kill["result"]["status"] == "cancelled", kill
+    assert again["ok"] and again["result"]["status"] == "cancelled", again
+    assert not processes.marked(mark)
+    assert world.operation(task)["stop"]["reason"] == "ended by the agent with task_kill"
+
+
+def test_waiting_sees_the_end(world):
+    task = world.in_background("sleep 0.3; echo last; exit 3", "waits")
+    result, = world.done("wait", [tool("task_wait", task)], scope="waits")
+    assert result["result"]["exit_code"] == 3 and result["result"]["stdout"] == "last\n" and not result["result"]["running"], result
+
+
+def test_the_turns_own_stop_passes_it_by_and_lists_it(world, mark):
+    scope = "passes"
+    turn = world.ask("both", [shell(f"sleep 1000; : {mark}", background=True)], [shell("sleep 1000")], scope=scope)
+    until(lambda: processes.marked(mark) and len(world.below(turn, kind="tool_call")) == 2, "the second call")
+    done = world.cancel(operation=turn)
+    assert done["status"] == "settled" and done["report"]["proven"], done
+    assert processes.marked(mark), "it was to go on"
+    abort = world.wait_event(turn, "turn_abort")[0]
+    task = world.results_of(turn, scope)[0]["result"]["task"]
+    assert abort["data"] == {"reason": "user", "still_running": [task]}, abort
+    # The next turn is told, and so is the first one after its end.
+    world.done("and now", scope=scope)
+    assert f"Still running: {task} (sleep 1000; : {mark}, for " in world.model.asked("and now")[-1]["content"]
+    world.cancel(operation=task)
+    world.done("later", scope=scope)
+    assert f"Ended since the last answer: {task} (sleep 1000; : {mark}: stopped)" in world.model.asked("later")[-1]["content"]
+    world.done("much later", scope=scope)
+    assert task not in world.model.asked("much later")[-1]["content"]
+
+
+def test_a_stop_of_the_scope_ends_it(world, mark):
+    task = world.in_background(f"sleep 1000; : {mark}", "stops/here")
+    done = world.cancel(scope="stops")
+    assert done["status"] == "settled" and done["report"]["proven"] and done["report"]["operations"] == 1, done
+    assert world.operation(task)["status"] == "cancelled" and not processes.marked(mark)
+
+
+def test_a_stop_by_message_ends_it(world, mark):
+    task = world.in_background(f"sleep 1000; : {mark}", "said")
+    answer = world.post("said", "stop")
+    assert answer.json["decision"] == "cancel", answer.body
+    world.wait_status(task, "cancelled")
+    assert not processes.marked(mark)
+
+
+def test_a_stop_at_any_moment_leaves_either_a_handle_or_nothing(world):
+    """The turn is stopped while it starts a command in the background: the result has the handle, or nothing was started."""
+    for i in range(12):
+        scope, m = f"moments/{i}", marker()
+        turn = world.ask(f"moment {i}", [shell(f"sleep 1000; : {m}", background=True)], scope=scope)
+        if i % 3:
+            until(lambda: world.below(turn, kind="tool_call"), "the call")
+        if i % 3 == 2:
+            until(lambda: world.below(turn, kind="task"), "the task")
+        done = world.cancel(operation=turn)
+        assert done["status"] == "settled" and done["report"]["proven"], done
+        tasks = [o for o in world.operations(scope=scope, kind="task", status="live")]
+        handles = [r["result"]["task"] for r in world.results_of(turn, scope) if r.get("ok")]
+        assert [t["id"] for t in tasks] == handles, (tasks, handles, world.results_of(turn, scope))
+        world.check_scope(scope)
+        if handles:
+            world.cancel(operation=handles[0])
+        assert not processes.marked(m)
+
+
+def test_foreign_and_unknown_ids_get_the_same_answer(world, mark):
+    ours = world.in_background(f"sleep 1000; : {mark}", "mine")
+    plain = world.start("sleep", "1000", scope="theirs")["id"]
+    unknown = ours[:-1] + ("0" if ours[-1] != "0" else "1")
+    calls = [[tool(name, id)] for id in (ours, plain, unknown, "nonsense") for name in ("task_output", "task_wait", "task_kill")]
+    results = world.done("try", *calls, scope="theirs")
+    said = {json.dumps(r).replace(id, "ID") for id, three in zip((ours, plain, unknown, "nonsense"), zip(*[iter(results)] * 3)) for r in three}
+    assert len(said) == 1 and "unknown_task" in said.pop(), results
+    assert processes.marked(mark) and world.operation(plain)["status"] == "running"
+    world.cancel(operation=ours)
+    world.cancel(operation=plain)
+
+
+def test_a_sub_agent_names_only_its_own(world, mark):
+    task = world.in_background(f"sleep 1000; : {mark}", "subs")
+    world.model.plan["poke it"] = [[tool("task_kill", task)], lambda messages: messages[-1]["content"]]
+    result, = world.done("delegate", [("spawn_agent", {"task": "poke it"})], scope="subs")
+    assert "unknown_task" in json.dumps(result), result
+    assert processes.marked(mark)
+    world.cancel(operation=task)
+
+
+def test_no_more_than_the_budget_in_one_scope():
+    with World('budget = { background = 2 }') as c:
+        ids = [c.in_background("sleep 1000", text=f"begin {i}") for i in range(2)]
+        result, = c.done("one more", [shell("sleep 1000", background=True)])
+        assert result["error"]["code"] == "too_many_background" and "(2)" in result["error"]["message"], result
+        elsewhere = c.in_background("sleep 1000", scope="elsewhere")
+        c.cancel(operation=ids[0])
+        ids.append(c.in_background("sleep 1000", text="again"))
+        for id in (*ids[1:], elsewhere):
+            c.cancel(operation=id)
+
+
+def test_it_outlives_a_restart_and_the_next_turn_is_told(mark):
+    with World() as c:
+        living, ending = c.in_background(f"echo up; sleep 1000; : {mark}"), c.in_background("sleep 1", text="short")
+        c.restart()
+        c.wait_status(ending, "completed")
+        c.done("after the restart")
+        told = c.model.asked("after the restart")[-1]["content"]
+        assert f"Still running: {living} (" in told and f"{ending} (sleep 1: exit code 0)" in told, told
+        assert processes.marked(mark)
+        read, kill = c.done("end it", [tool("task_output", living)], [tool("task_kill", living)])
+        assert read["result"]["text"] == "up\n" and kill["result"]["status"] == "cancelled", (read, kill)
+        assert not processes.marked(mark)
+
+
+# ---- limits, and what was printed ---------------------------------------------------------------------------------------
+def test_a_call_that_times_out_tells_what_was_printed(world):
+    result, = world.done("slow", [shell("echo step one; echo trouble >&2; sleep 1000", timeout_ms=1000)], scope="slow")
+    assert "[TIMEOUT]" in result["error"]["message"], result
+    assert result["printed"] == {"stdout": "step one\n", "stderr": "trouble\n", "truncated": False}, result
+    # The model's next request has it, too, and so do later turns.
+    assert "step one" in world.model.asked("slow")[-1]["content"]
+    world.done("later then", scope="slow")
+    assert any("step one" in str(m["content"]) for m in world.model.asked("later then") if m["role"] == "tool")
+
+
+def test_a_call_that_a_stop_cut_tells_later_turns_what_was_printed(world):
+    turn = world.ask("cut", [shell("echo half of it; yes 0123456789 | head -c 100000; sleep 1000")], scope="cut")
+    task = until(lambda: world.below(turn, kind="task"), "the task")[0]["id"]
+    until(lambda: len(world.so_far(task)) > 100_000, "its output")
+    assert world.cancel(operation=turn)["report"]["proven"]
+    world.done("what came", scope="cut")
+    told, = [json.loads(m["content"]) for m in world.model.asked("what came") if m["role"] == "tool"]
+    assert told["cancelled"] and told["error"]["code"] == "cancelled_by_user", told
+    printed = told["printed"]["stdout"]
+    assert printed.startswith("half of it\n") and "bytes left out" in printed and told["printed"]["truncated"] and len(printed) < 5000, printed
+
+
+def test_a_stop_of_the_call_alone_tells_the_same_turn(world):
+    turn = world.ask("one call", [shell("echo so far; sleep 1000")], scope="one")
+    task = until(lambda: world.below(turn, kind="task"), "the task")[0]
+    until(lambda: world.so_far(task["id"]) == b"so far\n", "its output")
+    world.cancel(operation=task["parent"])
+    assert world.ended(turn)["status"] == "completed"
+    last = json.loads(world.model.asked("one call")[-1]["content"])
+    assert last["cancelled"] and last["printed"]["stdout"] == "so far\n", last
+
+
+def test_the_agents_limit_of_exec_and_its_most():
+    with World('exec_timeout = "1s"\nexec_timeout_max = "2s"') as c:
+        by_default, more = c.done("long", [shell("sleep 1000")], [shell("sleep 1000", timeout_ms=0)])
+        assert "within 1 seconds" in by_default["error"]["message"], by_default
+        assert "within 2 seconds" in more["error"]["message"], more
+        about = c.model.tools_offered("long")["exec"]["description"]
+        assert "stopped after 1 s" in about and "More than 2 s" in about, about
+        task = c.in_background("sleep 1000")
+        assert c.wait_status(task, "failed")["error"]["code"] == "timeout"
+        unlimited = c.ask("no limit", [shell("sleep 3; echo woke")], scope="plain", agent="plain")
+        assert c.ended(unlimited)["status"] == "completed" and "woke" in str(c.results_of(unlimited, "plain"))
+
+
+# ---- while it runs ------------------------------------------------------------------------------------------------------
+def test_progress_after_five_seconds_and_live_output(world):
+    world.model.plan["show me"] = [[shell("echo early; sleep 5.5; echo late; sleep 1")]]
+    stream = world.stream("live", "show me", agent="hand")
+    first = stream.wait("tool_output")
+    assert first["data"]["text"] == "early\n" and first["data"]["stream"] == "stdout" and first["data"]["offset"] == 0, first
+    told = stream.wait("tool_progress")["data"]
+    assert 5000 <= told["elapsed_ms"] < 10000 and told["stdout_bytes"] == 6 and told["last_line"] == "early", told
+    events = stream.to_end()
+    assert "".join(d["data"]["text"] for k, d in events if k == "tool_output") == "early\nlate\n", events
+    turn = [d for k, d in events if k == "turn_start"][0]["operation"]
+    assert not world.events(turn, "tool_output"), "live output is not stored"
+    assert len(world.events(turn, "tool_progress")) == 1
+
+
+def test_live_output_is_skipped_for_who_does_not_read(world):
+    """A command prints very much: the stream stays short, the turn is not held up."""
+    world.model.plan["flood"] = [[shell("yes 0123456789012345678901234567890123456789 | head -c 20000000; sleep 1")]]
+    stream = world.stream("flood", "flood", agent="hand")
+    turn = stream.wait("turn_start")["operation"]
+    assert world.ended(turn, 60)["status"] == "completed"
+    shown = [d["data"] for k, d in stream.to_end() if k == "tool_output"]
+    assert 0 < len(shown) <= 40 and all(len(d["text"]) <= 4096 for d in shown) and any(d["skipped_bytes"] > 100_000 for d in shown), len(shown)
+
+
+def test_say_shows_what_a_command_prints(world):
+    world.model.plan["tell"] = [[shell("echo seen while it runs; sleep 1.5")]]
+    shown = world.quell("say", "--scope", "cli", "--agent", "hand", "--json", "tell")
+    lines = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [x["data"]["text"] for x in lines if x.get("type") == "tool_output"] == ["seen while it runs\n"], shown.stdout

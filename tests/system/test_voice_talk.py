@@ -1,0 +1,264 @@
+"""`quell talk` with a real sound server, on a terminal: what the loudspeaker plays is recorded while keys are pressed."""
+import http.client
+import socket
+import ssl
+import subprocess
+import time
+import urllib.parse
+import wave
+
+import pytest
+
+from harness.cluster import BIN
+from harness.sound import SoundServer
+from harness.terminal import Terminal
+from harness.voice import HELLO, READY, VoiceCluster, encoded
+from harness.waiting import until
+
+SCRIPT = [
+    {"when": {"user": "long story"}, "text": "Once endless"},
+    {"when": {"user": "think"}, "steps": [{"endless": "hm ", "chunk": 3, "delay_ms": 20}]},
+    {"when": {"user": "hello"}, "text": "Say hi"},
+    {"text": "Said {{text}}."},
+]
+
+
+@pytest.fixture(scope="module")
+def world():
+    with VoiceCluster(SCRIPT) as c:
+        yield c
+
+
+@pytest.fixture(scope="module")
+def asking():
+    with VoiceCluster(SCRIPT, voice="feedback = true") as c:
+        yield c
+
+
+@pytest.fixture
+def sound():
+    with SoundServer() as s:
+        yield s
+
+
+def talking(world, sound, *arguments, **environment):
+    """`quell talk` on a terminal, once it is ready for keys."""
+    t = Terminal([f"{BIN}/quell", "talk", "--voice", world.voice_address(), *arguments], {**world.environment(), **sound.talk, **environment})
+    t.see("q leaves")
+    return t
+
+
+def say(t, sound, words):
+    """Presses the key to talk, speaks, and presses it again."""
+    t.type(" ")
+    until(lambda: t.last().startswith("["), "the level meter")
+    sound.play((words + "\n").encode())
+    t.see("You: " + words)
+    t.type(" ")
+
+
+def test_the_cancel_key_silences_the_loudspeaker_at_once_and_the_next_answer_is_heard(world, sound):
+    heard = sound.record()
+    with talking(world, sound, "--scope", "talk/key") as t:
+        say(t, sound, "a long story")
+        heard.wait_for(b"e")
+        t.type("\x1b")
+        pressed = time.monotonic()
+        t.see("Cancelled. Listening again.")
+        heard.goes_on(1)
+        assert heard.last_sound_ms(pressed) < 400, "a busy machine's tests are slow; benchmarks/voice_latency.py measures"
+        silent = len(heard.samples)
+        say(t, sound, "hello")
+        heard.wait_for(b"S", since=silent)
+        heard.wait_for(b"h", since=silent)
+        t.see("[3] Replay  [4] Cancel")
+        after = heard.samples[silent:]
+        assert b"e" not in after and b"O" not in after, "nothing of the cancelled answer"
+        again = len(heard.samples)
+        t.type("3")
+        heard.wait_for(b"h", since=again)
+        t.type("q")
+        assert t.end() == 0
+    until(lambda: len(world.operations(scope="talk/key", kind="exchange", status="live")) == 0, "both exchanges to end")
+    exchanges = {o["exchange"]["transcript"]: o for o in world.exchanges("talk/key")}
+    assert exchanges["a long story"]["status"] == "cancelled" and exchanges["a long story"]["exchange"]["spoken"] is False
+    assert exchanges["hello"]["status"] == "completed" and exchanges["hello"]["exchange"]["spoken"] is True
+
+
+def test_the_menu_comes_before_speech_and_escape_in_it_cancels(asking, sound):
+    heard = sound.record()
+    with talking(asking, sound, "--scope", "talk/menu") as t:
+        say(t, sound, "one")
+        t.see("[1] Continue  [2] Retry  [3] Replay  [4] Cancel")
+        heard.goes_on(0.5)
+        assert not heard.samples.strip(b"\0"), "nothing is spoken before the choice"
+        t.type("\x1b")
+        t.see("Cancelled. Listening again.")
+        say(t, sound, "two")
+        until(lambda: t.text().count("[1] Continue") == 2, "the second menu")
+        t.type("1")
+        heard.wait_for(b"t")
+        assert b"o" not in heard.samples
+        t.type("q")
+        assert t.end() == 0
+    first = min(asking.exchanges("talk/menu"), key=lambda o: o["seq"])
+    until(lambda: asking.operation(first["id"])["status"] == "cancelled", "the first exchange to be cancelled")
+
+
+def test_leaving_in_an_answer_cancels_it(world, sound):
+    heard = sound.record()
+    with talking(world, sound, "--scope", "talk/interrupt") as t:
+        say(t, sound, "a long story")
+        heard.wait_for(b"e")
+        t.type("\x03")
+        assert t.end() == 130
+    until(lambda: world.exchanges("talk/interrupt")[0]["status"] == "cancelled", "the exchange to end")
+
+
+def test_with_nothing_said_the_cancel_key_sends_nothing(world, sound):
+    with talking(world, sound, "--scope", "talk/idle", "--cancel-key", "x") as t:
+        t.type("x\x1b[A4")
+        t.type("q")
+        assert t.end() == 0
+        assert "Cancelled" not in t.text()
+
+
+def test_an_open_microphone_hears_and_says_that_only_the_key_stops(world, sound):
+    heard = sound.record()
+    with talking(world, sound, "--scope", "talk/open", "--open") as t:
+        t.see("there is no echo cancellation")
+        sound.play(b"a long story\n")
+        t.see("You: a long story")
+        heard.wait_for(b"e")
+        sound.play(b"ignored words\n")  # while the answer plays
+        t.type("4")
+        t.see("Cancelled. Listening again.")
+        heard.goes_on(0.5)
+        sound.play(b"hello\n")
+        t.see("You: hello")
+        assert "ignored" not in t.text()
+        t.type("q")
+        assert t.end() == 0
+
+
+def test_an_open_microphone_behind_an_echo_canceller_is_never_deaf(world):
+    canceller = "module-echo-cancel source_master=room.monitor sink_master=speaker source_name=mic.echo-cancel sink_name=speaker.echo-cancel aec_method=null"
+    with SoundServer(modules=[canceller], source="mic.echo-cancel", sink="speaker.echo-cancel") as sound:
+        with talking(world, sound, "--scope", "talk/canceller", "--open") as t:
+            t.see("echo cancellation is on")
+            t.type("q")
+            assert t.end() == 0
+
+
+def test_without_a_sound_device_the_words_are_clear(world, tmp_path):
+    for environment, wanted in (({"PULSE_SERVER": f"unix:{tmp_path}/nobody"}, "the sound server cannot be reached (Connection refused); start one (PulseAudio or PipeWire), or use --file"),):
+        done = world.quell("talk", "--voice", world.voice_address(), env={**world.environment(), **environment}, check=1)
+        assert wanted in done.stderr.decode(), done.stderr
+
+
+def test_a_sound_server_that_dies_ends_the_talk(world):
+    with SoundServer() as sound, talking(world, sound, "--scope", "talk/dies") as t:
+        sound.daemon.kill()
+        t.see("no sound device")
+        assert t.end() == 1
+
+
+@pytest.mark.parametrize("arguments,wanted", [
+    (["--talk-key", "x", "--cancel-key", "x"], "one key cannot both talk and cancel"),
+    (["--talk-key", "esc"], "one key cannot both talk and cancel"),
+    (["--cancel-key", "q"], "is not a free key"),
+    (["--talk-key", "control"], "is not a free key"),
+    (["--out", "x.wav"], "--out needs --file"),
+    (["--voice", "nonsense"], "is not HOST:PORT"),
+])
+def test_wrong_flags_are_refused(world, arguments, wanted):
+    done = world.quell("talk", *arguments, check=2)
+    assert wanted in done.stderr.decode(), done.stderr
+
+
+def spoken(text):
+    made = subprocess.run(["espeak-ng", "-v", "en-us", "-s", "150", "--stdout", text], stdout=subprocess.PIPE, check=True).stdout
+    raw = ["sox", "-q", "--ignore-length", "-t", "wav", "-", "-t", "raw", "-r", "16000", "-e", "signed", "-b", "16", "-c", "1", "-"]
+    return subprocess.run(raw, input=made, stdout=subprocess.PIPE, check=True).stdout
+
+
+def test_an_answer_that_says_stop_into_its_own_microphone_stops_nothing():
+    answer = "Stop. Stop it. Cancel that. Never mind. Stop."
+    with VoiceCluster([{"text": answer}], hear="default", speak="default") as c, SoundServer(looped=True) as sound:
+        heard = sound.record()
+        with talking(c, sound, "--scope", "talk/loop", "--open") as t:
+            sound.play(spoken("please tell me what to say"), sink="speaker")
+            t.see("AI: Stop.", seconds=60)
+            began = len(heard.read())
+            t.see("[3] Replay  [4] Cancel", seconds=60)
+            heard.goes_on(2)  # words that were heard would be shown by now
+            assert t.text().count("You: ") == 1, t.text()
+            assert c.exchanges("talk/loop")[0]["status"] == "completed" and c.exchanges("talk/loop")[0]["exchange"]["spoken"] is True
+            assert not c.api("GET", "/v1/cancels?scope=talk/loop").json["cancels"]
+            sound.play(heard.samples[began:], sink="speaker")  # the same sound, now that nothing plays: it can be heard
+            until(lambda: t.text().count("You: ") >= 2, "the recogniser to hear the very same words", 60)
+
+
+# ---- TLS -------------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=elsewhere",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+
+    class Encrypted(VoiceCluster):
+        def environment(self, **more):
+            return super().environment(**{"QUELL_CA_FILE": str(certificate), **more})
+
+        def connection(self, timeout):
+            url = urllib.parse.urlsplit(self.url)
+            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout, context=ssl.create_default_context(cafile=certificate))
+
+    with Encrypted(SCRIPT, settings=[f"http.tls_cert={certificate}", f"http.tls_key={key}"]) as c:
+        with wave.open(str(folder / "in.wav"), "wb") as f:
+            f.setparams((1, 2, 16000, 0, "NONE", ""))
+            f.writeframes(b"hello there\n")
+        c.speech = str(folder / "in.wav")
+        c.certificate = certificate
+        yield c
+
+
+def test_quell_talk_speaks_tls_as_http_does(encrypted):
+    for address in (["--voice", encrypted.voice_address()], ["--voice", "tls://" + encrypted.voice_address()], ["--state", encrypted.state]):
+        done = encrypted.quell("talk", "--file", encrypted.speech, "--scope", "talk/tls", *address, check=0)
+        assert done.stdout.decode() == "You: hello there\nAI: Say hi\n", done
+
+
+def test_a_certificate_that_is_not_trusted_ends_the_talk_before_the_token_is_sent(encrypted, tmp_path):
+    other = tmp_path / "other.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", tmp_path / "key.pem", "-out", other, "-days", "2", "-subj", "/CN=other"],
+                   check=True, capture_output=True)
+    talk = ["talk", "--file", encrypted.speech, "--voice"]
+    untrusted = encrypted.quell(*talk, encrypted.voice_address(), env=encrypted.environment(QUELL_CA_FILE=str(other)), check=5)
+    assert "its certificate is not trusted" in untrusted.stderr.decode(), untrusted
+    wrong_name = encrypted.quell(*talk, "tls://localhost:" + encrypted.voice_address().rsplit(":", 1)[1], check=5)
+    assert "its certificate is not trusted" in wrong_name.stderr.decode() and "mismatch" in wrong_name.stderr.decode(), wrong_name
+
+
+def test_plain_to_tls_and_tls_to_plain_say_what_is_wrong(encrypted, world):
+    talk = ["talk", "--file", encrypted.speech, "--voice"]
+    plain = encrypted.quell(*talk, "tcp://" + encrypted.voice_address(), check=5)
+    assert "the connection to the voice gateway has ended" in plain.stderr.decode() or "speaks TLS: name it as --voice tls://" in plain.stderr.decode(), plain
+    wrapped = world.quell(*talk, "tls://" + world.voice_address(), check=5)
+    assert "for a gateway without TLS: --voice tcp://HOST:PORT" in wrapped.stderr.decode(), wrapped
+
+
+def test_the_gateway_talks_tls_alone_and_none_that_is_old(encrypted):
+    host, port = encrypted.voice_address().rsplit(":", 1)
+    plain = socket.create_connection((host, int(port)), timeout=20)
+    plain.sendall(encoded(HELLO, b"{}"))
+    assert encoded(READY) not in plain.recv(64)
+    plain.close()
+    trusted = ssl.create_default_context(cafile=encrypted.certificate)
+    with trusted.wrap_socket(socket.create_connection((host, int(port)), timeout=20), server_hostname=host) as tls:
+        assert tls.recv(5) == encoded(READY)
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode, old.maximum_version = False, ssl.CERT_NONE, ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, OSError)):
+        old.wrap_socket(socket.create_connection((host, int(port)), timeout=20))
