@@ -50,7 +50,8 @@ def test_not_proven_when_the_wait_runs_out_is_4(cluster):
 def test_the_tree_is_drawn(cluster):
     root = cluster.start("sleep", "1000", scope="x/tree", title="the root")
     child = cluster.start("sleep", "1000", parent=root["id"], title="the child")
-    cluster.wait_status(child["id"], "running")
+    for one in (root, child):
+        cluster.wait_status(one["id"], "running")
     text = cluster.quell("ps", "--tree", "--scope", "x/tree", env=dict(cluster.environment(), LC_ALL="C.UTF-8"), check=0).stdout.decode()
     assert "the root" in text and "the child" in text and "└" in text and root["id"][-8:] in text
     listed = json.loads(cluster.quell("ps", "--json", "--scope", "x/tree", check=0).stdout)
