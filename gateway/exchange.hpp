@@ -176,6 +176,7 @@ awaitable<response> get_console(exchange& x); // console.cpp
 awaitable<response> list_scopes(exchange& x); // status.cpp
 awaitable<response> get_status(exchange& x);
 awaitable<response> get_config(exchange& x);
+awaitable<response> reload_configuration(exchange& x);
 awaitable<response> get_health(exchange& x);
 awaitable<response> get_ready(exchange& x);
 awaitable<response> get_openapi(exchange& x);

@@ -74,6 +74,7 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/sessions/links", create_session_link, access::token, body_kind::small},
     {"GET", "/v1/status", get_status},
     {"GET", "/v1/config", get_config},
+    {"POST", "/v1/config/reload", reload_configuration, access::token, body_kind::small},
     {"GET", "/v1/workers", list_workers},
     {"POST", "/v1/workers", add_worker, access::token, body_kind::small},
     {"GET", "/v1/workers/*", get_worker},

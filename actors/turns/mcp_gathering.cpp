@@ -173,7 +173,7 @@ void mcp_host::silent(const place_id& id, milliseconds patience) {
 /// A url that failed is retried in the background; a command is started again when needed.
 void mcp_host::out_of_reach(const place_id& id, const fault& why) {
   const auto parts = parts_.lock();
-  const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
+  const auto settings = parts ? settings_of(*parts, id.first) : std::nullopt;
   if (!settings || settings->url.empty()) return;
   {
     const std::lock_guard lock(guard_);
