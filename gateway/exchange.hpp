@@ -38,7 +38,7 @@ struct response {
   /// context. It is destroyed on the requests' thread, once the stream has ended.
   std::function<awaitable<>(thread_context&, stream_writer&)> stream = {};
   stream_kind kind = stream_kind::watching;
-  std::string holder = {}; ///< for a stream: the token that it belongs to
+  std::string holder = {}; ///< the token that it belongs to; "" = it needs none
 };
 
 struct exchange {

@@ -226,7 +226,7 @@ awaitable<response> handle(exchange& x) {
   check_rate(x, to);
   check_bytes(x, to);
   auto answer = co_await to.handle(x);
-  answer.holder = x.share_key();
+  if (to.who == access::token || x.token) answer.holder = x.share_key();
   end_with_token(x, answer);
   co_return answer;
 }
