@@ -92,7 +92,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       std::vector<tool_definition> offered;
       if (tools)
         for (const auto& t : *tools)
-          offered.push_back(mcp_tool_definition(held->settings, id.first,
+          offered.push_back(mcp_tool_definition(*held->settings.get(), id.first,
                                                 {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
       std::unique_lock lock(all->guard);
       if (!tools && tools.error().code == login_needed && !all->answered[i]) all->logins.push_back(id.first);
