@@ -104,6 +104,8 @@ void declare_cluster(declaration& d) {
       });
   declare_audit(d);
   declare_token(d);
+  d.command<reload_options>(d.app, "reload", "Make the controller read its configuration anew",
+                            [](CLI::App&, reload_options&) {});
   d.command<doctor_options>(d.app, "doctor", "What this machine and the cluster can and cannot promise",
                             [](CLI::App&, doctor_options&) {});
   d.command<completion_options>(d.app, "completion", "A completion script for your shell",

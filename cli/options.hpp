@@ -170,6 +170,7 @@ struct token_list_options {};
 struct token_revoke_options {
   std::string id;
 };
+struct reload_options {};
 struct doctor_options {};
 struct completion_options {
   std::string shell;
@@ -186,6 +187,7 @@ using command_options =
                  scopes_options, events_options, audit_list_options, audit_export_options, audit_verify_options,
                  worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
                  worker_resume_options, worker_remove_options, token_create_options, token_list_options,
-                 token_revoke_options, doctor_options, completion_options, help_options, version_options>;
+                 token_revoke_options, reload_options, doctor_options, completion_options, help_options,
+                 version_options>;
 
 } // namespace quell::cli

@@ -48,9 +48,13 @@ class store_reader {
 /// The budget after which a read is given up.
 struct read_budget {
   using clock = std::chrono::steady_clock;
+  /// `processor`: the points count the time that the reading thread has had of a processor, which a busy machine does
+  /// not use up.
+  enum class measure : std::uint8_t { wall, processor };
   clock::time_point until = clock::time_point::max(); ///< an unfinished list then ends where it is
   clock::time_point end = clock::time_point::max();   ///< an unfinished read then fails with `too_slow`
   std::shared_ptr<const std::atomic<bool>> abandoned; ///< true: the result is no longer wanted, so the read fails
+  measure of = measure::wall;
 };
 
 /// For lists whose cost a caller chooses.

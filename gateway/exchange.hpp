@@ -38,7 +38,7 @@ struct response {
   /// context. It is destroyed on the requests' thread, once the stream has ended.
   std::function<awaitable<>(thread_context&, stream_writer&)> stream = {};
   stream_kind kind = stream_kind::watching;
-  std::string holder = {}; ///< for a stream: the token that it belongs to
+  std::string holder = {}; ///< the token that it belongs to; "" = it needs none
 };
 
 struct exchange {
@@ -176,6 +176,7 @@ awaitable<response> get_console(exchange& x); // console.cpp
 awaitable<response> list_scopes(exchange& x); // status.cpp
 awaitable<response> get_status(exchange& x);
 awaitable<response> get_config(exchange& x);
+awaitable<response> reload_configuration(exchange& x);
 awaitable<response> get_health(exchange& x);
 awaitable<response> get_ready(exchange& x);
 awaitable<response> get_openapi(exchange& x);

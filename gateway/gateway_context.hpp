@@ -11,6 +11,7 @@
 #include "gateway/sign_ins.hpp"
 #include "gateway/thread_context.hpp"
 #include "gateway/tokens.hpp"
+#include "gateway/turnstile.hpp"
 #include "protocol/peer_budget.hpp"
 
 namespace quell::controller::http {
@@ -55,6 +56,7 @@ struct gateway_context : thread_context {
   peer_budgets bytes; ///< of bodies, by token
   recent<operation_id, task_owner> task_owners{4096};
   connection_table connections;
+  std::shared_ptr<turnstile> big_answers = std::make_shared<turnstile>(*io);
   std::unordered_map<std::string, std::size_t> held; ///< streams and long polls by token; no zeros
   std::unordered_map<std::string, std::shared_ptr<token_watch>> watched_tokens; ///< those with streams
 };

@@ -24,9 +24,9 @@ template <class Job>
 class list_queue {
  public:
   using clock = recent_use::clock;
-  /// A caller whose lists have used less than this lately gets brief tries: about 7 % of a core can be read so for
-  /// good.
-  static constexpr std::chrono::milliseconds little_use{100};
+  /// A caller whose lists have used less of a processor than this lately gets brief tries: about 14 % of a core can be
+  /// read so for good.
+  static constexpr std::chrono::milliseconds little_use{200};
   static constexpr std::chrono::seconds use_half_life{1};
   /// Brief tries of one caller that wait; its further lists are read in full.
   static constexpr std::size_t most_waiting_brief = 4;

@@ -34,6 +34,7 @@ constexpr auto kinds = std::to_array<problem_kind>({
     {"not_paused", 409, "The operation is not paused"},
     {"not_external", 409, "The operation is not external"},
     {"login_failed", 409, "The login did not come about"},
+    {"needs_restart", 409, "The change needs a restart"},
     {"worker_busy", 409, "The worker has live work"},
     {"events_expired", 410, "These events are no longer kept"},
     {"unknown_host", 421, "The request is for another host"},

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "protocol/urgency.hpp"
@@ -30,6 +33,13 @@ constexpr std::chrono::milliseconds most_list_time{10'000};
 constexpr int niceness_of_lists = 10;
 constexpr unsigned row_threads = 2;
 
+/// What this thread has had of a processor.
+clock::time_point processor_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return clock::time_point(std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
+}
+
 struct queued_list {
   read_pool::list_job read;
   std::function<void(fault)> refused;
@@ -40,21 +50,37 @@ struct queued_list {
 } // namespace
 
 struct read_pool::threads {
-  std::mutex mutex;
-  struct line {
+  /// Jobs that are read in their order; never locked by a thread of low priority.
+  struct job_lane {
+    std::mutex mutex;
     std::deque<job> jobs;
     std::condition_variable came;
   };
-  std::array<line, 3> lanes; ///< by lane
-  std::condition_variable brief_came, list_came;
+  /// A thread that reads one list at a time.
+  struct list_thread {
+    explicit list_thread(list_try h) : how(h) {}
+    const list_try how;
+    std::binary_semaphore go{0};
+    std::optional<list_queue<queued_list>::taken> job; ///< written before `go`, and again after `is_done`
+    bool is_idle = true;                               ///< under `lists_mutex`
+    clock::duration spent{};
+    list_progress progress = list_progress::answered;
+    std::atomic<bool> is_done = false; ///< `spent` and `progress` are there
+  };
+  std::array<job_lane, 3> lanes; ///< by lane
+  /// Only threads of ordinary priority take it: a thread of low priority that lost the processor while it holds the
+  /// lock would stop everybody.
+  std::mutex lists_mutex;
   std::optional<list_queue<queued_list>> lists;
-  bool stopping = false;
+  std::deque<list_thread> list_threads; ///< brief ones first
+  std::counting_semaphore<> list_done{0};
+  std::atomic<bool> stopping = false;
   std::vector<std::thread> all;
 
-  line& line_of(lane where) { return lanes[static_cast<std::size_t>(where)]; }
+  job_lane& lane_of(lane where) { return lanes[static_cast<std::size_t>(where)]; }
 
-  void serve(line& from, store_reader& store) {
-    std::unique_lock lock(mutex);
+  void serve(job_lane& from, store_reader& store) {
+    std::unique_lock lock(from.mutex);
     while (true) {
       from.came.wait(lock, [&] { return stopping || !from.jobs.empty(); });
       if (from.jobs.empty()) return;
@@ -66,57 +92,79 @@ struct read_pool::threads {
     }
   }
 
-  /// Under the lock: reads one list without it.
-  list_progress read(std::unique_lock<std::mutex>& lock, limited_store_reader& store,
-                     const list_queue<queued_list>::taken& next) {
-    const auto begun = clock::now();
-    const bool is_brief = next.how == list_try::brief;
-    read_budget budget{begun + (is_brief ? brief_time : list_time),
-                       begun + (is_brief ? most_brief_time : most_list_time), next.job.abandoned};
-    if (stopping) budget.end = begun;
-    lock.unlock();
+  /// Reads the list of this thread.
+  void read(list_thread& here, limited_store_reader& store) {
+    const bool is_brief = here.how == list_try::brief;
+    const auto begun = processor_time();
+    // A brief try has so much of the processor, however long others keep it from running.
+    read_budget budget = is_brief ? read_budget{begun + brief_time, begun + most_brief_time, here.job->job.abandoned,
+                                                read_budget::measure::processor}
+                                  : read_budget{clock::now() + list_time, clock::now() + most_list_time,
+                                                here.job->job.abandoned, read_budget::measure::wall};
+    if (stopping) budget.end = clock::time_point::min();
     store.limit(std::move(budget));
-    const auto progress = next.job.read(store, next.how);
-    lock.lock();
-    const auto ended = clock::now();
-    lists->done(next, ended - begun, ended);
-    return progress;
+    here.progress = here.job->job.read(store, here.how);
+    here.spent = processor_time() - begun;
+    here.is_done.store(true);
   }
 
-  void serve_brief(limited_store_reader& store) {
+  void serve_lists(list_thread& here, limited_store_reader& store) {
+    const bool is_brief = here.how == list_try::brief;
+    if (is_brief)
+      take_short_turns();
+    else // If this fails, the list threads are only less fair.
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists);
+    while (true) {
+      here.go.acquire();
+      if (!here.job) return;
+      read(here, store);
+      if (is_brief) share_out();
+      if (!is_brief || stopping) list_done.release();
+    }
+  }
+
+  /// Takes back the jobs that were read, and gives the next ones to the threads that are free.
+  bool share_out() {
+    const std::lock_guard lock(lists_mutex);
+    const auto now = clock::now();
+    for (auto& t : list_threads) {
+      if (!t.is_done.exchange(false)) continue;
+      lists->done(*t.job, t.spent, now);
+      if (t.progress == list_progress::unfinished) lists->read_in_full(std::move(*t.job));
+      t.job.reset();
+      t.is_idle = true;
+    }
+    bool is_busy = false;
+    for (auto& t : list_threads) {
+      if (t.is_idle) give_next(t, now);
+      is_busy = is_busy || !t.is_idle;
+    }
+    return is_busy;
+  }
+
+  /// Under the lock.
+  void give_next(list_thread& to, clock::time_point now) {
+    while (auto next = lists->take(to.how)) {
+      if (to.how == list_try::brief && !lists->is_worth_trying(*next, now)) {
+        lists->done(*next, {}, now);
+        lists->read_in_full(std::move(*next));
+        continue;
+      }
+      to.job.emplace(std::move(*next));
+      to.is_idle = false;
+      to.go.release();
+      return;
+    }
+  }
+
+  /// The thread of ordinary priority that acts for those of low priority. At the end every list has failed at once.
+  void serve_list_threads() {
     take_short_turns();
-    std::unique_lock lock(mutex);
     while (true) {
-      auto next = lists->take(list_try::brief);
-      if (!next && stopping) return;
-      if (!next) {
-        brief_came.wait(lock);
-        continue;
-      }
-      if (lists->is_worth_trying(*next, clock::now())) {
-        if (read(lock, store, *next) == list_progress::answered) continue;
-      } else {
-        lists->done(*next, {}, clock::now());
-      }
-      lists->read_in_full(std::move(*next));
-      list_came.notify_one();
+      list_done.acquire();
+      if (!share_out() && stopping) break;
     }
-  }
-
-  void serve_lists(limited_store_reader& store) {
-    // If this fails, the list threads are only less fair.
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_of_lists);
-    std::unique_lock lock(mutex);
-    while (true) {
-      const auto next = lists->take(list_try::full);
-      if (!next && stopping) return;
-      if (!next) {
-        list_came.wait(lock);
-        continue;
-      }
-      read(lock, store, *next);
-      list_came.notify_one(); // a job that waited for this caller's share can run now
-    }
+    for (auto& t : list_threads) t.go.release();
   }
 };
 
@@ -156,55 +204,62 @@ result<std::unique_ptr<read_pool>> read_pool::open(const open_limited_store& ope
   const auto rows_of = [&](lane where) {
     return add([&t, where](limited_store_reader& store) {
       if (where != lane::watching) take_short_turns();
-      t.serve(t.line_of(where), store);
+      t.serve(t.lane_of(where), store);
     });
   };
+  const auto lists_of = [&](list_try how) {
+    auto& made = t.list_threads.emplace_back(how);
+    return add([&t, &made](limited_store_reader& store) { t.serve_lists(made, store); });
+  };
+  t.all.emplace_back([&t] { t.serve_list_threads(); });
   auto added = rows_of(lane::urgent);
   for (unsigned i = 0; added && i < row_threads; ++i) added = rows_of(lane::rows);
   if (added) added = rows_of(lane::watching);
-  if (added) added = add([&t](limited_store_reader& store) { t.serve_brief(store); });
-  for (unsigned i = 0; added && i < list_threads; ++i)
-    added = add([&t](limited_store_reader& store) { t.serve_lists(store); });
+  if (added) added = lists_of(list_try::brief);
+  for (unsigned i = 0; added && i < list_threads; ++i) added = lists_of(list_try::full);
   if (!added) return tl::unexpected(added.error());
   return reader;
 }
 
 void read_pool::stop() {
   {
-    const std::lock_guard lock(threads_->mutex);
-    threads_->stopping = true;
+    const std::lock_guard lock(threads_->lists_mutex); // every list that was taken before is answered
+    if (threads_->stopping.exchange(true)) return;
   }
-  for (auto& line : threads_->lanes) line.came.notify_all();
-  threads_->brief_came.notify_all();
-  threads_->list_came.notify_all();
-  for (auto& thread : threads_->all)
-    if (thread.joinable()) thread.join();
+  for (auto& line : threads_->lanes) {
+    const std::lock_guard lock(line.mutex); // so that nobody is between looking and waiting
+    line.came.notify_all();
+  }
+  threads_->list_done.release();
+  for (auto& thread : threads_->all) thread.join();
 }
 
 void read_pool::run(lane where, job what) {
-  auto& line = threads_->line_of(where);
+  auto& to = threads_->lane_of(where);
   {
-    const std::lock_guard lock(threads_->mutex);
+    const std::lock_guard lock(to.mutex);
     if (threads_->stopping) return; // nobody waits for it any more
-    line.jobs.push_back(std::move(what));
+    to.jobs.push_back(std::move(what));
   }
-  line.came.notify_one();
+  to.came.notify_one();
 }
 
 void read_pool::run_list(list_share whose, list_job what, std::function<void(fault)> refused) {
   std::vector<queued_list> dead;
-  std::optional<list_try> waits_for;
+  bool waits = false;
   {
-    const std::lock_guard lock(threads_->mutex);
+    const std::lock_guard lock(threads_->lists_mutex);
     if (threads_->stopping) return;
     const auto is_dead = [](const queued_list& j) { return j.is_dead(); };
     const auto drop = [&dead](queued_list j) { dead.push_back(std::move(j)); };
-    waits_for = threads_->lists->put(whose.who, {std::move(what), refused, std::move(whose.abandoned)}, whose.nature,
-                                     whose.most_waiting, clock::now(), is_dead, drop);
+    waits = threads_->lists
+                ->put(whose.who, {std::move(what), refused, std::move(whose.abandoned)}, whose.nature,
+                      whose.most_waiting, clock::now(), is_dead, drop)
+                .has_value();
   }
   for (auto& job : dead) job.refused({"abandoned", "", {}});
-  if (waits_for)
-    (*waits_for == list_try::brief ? threads_->brief_came : threads_->list_came).notify_one();
+  if (waits)
+    threads_->share_out();
   else
     refused({"too_many_lists", "", {}});
 }

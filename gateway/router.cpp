@@ -74,6 +74,7 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/sessions/links", create_session_link, access::token, body_kind::small},
     {"GET", "/v1/status", get_status},
     {"GET", "/v1/config", get_config},
+    {"POST", "/v1/config/reload", reload_configuration, access::token, body_kind::small},
     {"GET", "/v1/workers", list_workers},
     {"POST", "/v1/workers", add_worker, access::token, body_kind::small},
     {"GET", "/v1/workers/*", get_worker},
@@ -225,7 +226,7 @@ awaitable<response> handle(exchange& x) {
   check_rate(x, to);
   check_bytes(x, to);
   auto answer = co_await to.handle(x);
-  answer.holder = x.share_key();
+  if (to.who == access::token || x.token) answer.holder = x.share_key();
   end_with_token(x, answer);
   co_return answer;
 }

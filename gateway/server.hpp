@@ -79,7 +79,9 @@ struct gateway_options {
       chat;
   std::function<std::vector<chat_service_view>()> chat_services; ///< for the status; any thread. Empty: there are none
   std::uint64_t store_reserve_bytes = 0;                         ///< below so much free space, starts are refused
-  std::string configuration; ///< TOML without secrets, for admins of the whole cluster
+  std::function<std::string()> configuration; ///< TOML without secrets, for admins of the whole cluster; any thread
+  /// Reloads the configuration: the places that changed, or why nothing did. Any thread.
+  std::function<void(std::function<void(const result<std::vector<std::string>>&)>)> reload;
   /// True if this text, in a place where the bot has these names, can be a stop: then no rate limit refuses it.
   std::function<bool(const scope_path& scope, const std::string& text, const std::vector<std::string>& bot_names)>
       is_stop_word;

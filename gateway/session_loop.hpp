@@ -254,6 +254,8 @@ class session_loop final : public client_link {
     place_->move(connection::phase::writing); // the server now waits for the client to read
     auto text = reply_head(answer, keep_alive ? body_form::sized : body_form::sized_and_close);
     if (!head_only) text += answer.body;
+    if (text.size() >= turnstile::least_bytes) co_await gw_->big_answers->pass(std::move(answer.holder), text.size());
+    if (place_->must_go) co_return false;
     const bool alive = co_await write_all(std::move(text));
     co_return alive&& keep_alive;
   }

@@ -2,11 +2,13 @@
 #include <filesystem>
 
 #include "controller/json/cluster_json.hpp"
+#include "gateway/audited.hpp"
 #include "gateway/openapi.hpp"
 #include "gateway/query_reader.hpp"
 #include "gateway/rights.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/encoding.hpp"
+#include "protocol/nearest.hpp"
 
 namespace quell::controller::http {
 
@@ -63,8 +65,25 @@ awaitable<response> get_config(exchange& x) {
   query_reader(x.req).finish();
   response answer;
   answer.content_type = "application/toml";
-  answer.body = x.gw.options.configuration;
+  if (x.gw.options.configuration) answer.body = x.gw.options.configuration();
   co_return answer;
+}
+
+awaitable<response> reload_configuration(exchange& x) {
+  need_whole_cluster(x);
+  query_reader(x.req).finish();
+  if (!x.gw.options.reload) throw problem{.code = "not_found", .detail = "this quelld has no configuration to reload"};
+  auto call = [&x](auto reply) { x.gw.options.reload(std::move(reply)); };
+  const auto done = co_await x.gw.answer<result<std::vector<std::string>>>(call);
+  if (!done) throw from_fault(done.error());
+  auto entry = audited(x, "reload", done->empty() ? "nothing changed" : listed(*done), x.who);
+  co_await std::move(entry);
+  json_writer to;
+  to.open_object().key("changed").open_array();
+  for (const auto& place : *done) to.put(place);
+  to.close_array();
+  to.close_object();
+  co_return json_answer(to.take());
 }
 
 awaitable<response> list_scopes(exchange& x) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "actors/turns/cancel_words.hpp"
+#include "actors/turns/current.hpp"
+#include "actors/turns/place_settings.hpp"
 #include "actors/turns/settings.hpp"
 #include "controller/ledger.hpp"
 #include "gateway/head_check.hpp"
@@ -28,18 +30,8 @@ inline void set_options(ledger_settings& of, const config& from) {
   of.max_turns_per_author = from.limits_turns_per_author;
 }
 
-/// Whether a text stops something in a place, by the built-in and the configured words and names. Any thread.
-inline std::function<bool(const scope_path& place, std::string_view text, const std::vector<std::string>& names)>
-stop_words(const turns::chat_options& chat) {
-  return [words = std::make_shared<const turns::words_by_place>(chat)](const scope_path& place, std::string_view text,
-                                                                       const std::vector<std::string>& names) {
-    return words->of(place).find(text, names).has_value();
-  };
-}
-
-/// The same without the place, for connectors: whether a text stops something in any of them.
-inline std::function<bool(std::string_view text, const std::vector<std::string>& names)>
-stop_words_of_all_places(const turns::chat_options& chat) {
+/// The words that stop something in any place.
+inline chat::cancel_words words_of_all_places(const turns::chat_options& chat) {
   auto all = chat.words;
   auto bot_names = chat.bot_names;
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
@@ -51,9 +43,38 @@ stop_words_of_all_places(const turns::chat_options& chat) {
     append(all.followers, place.words.followers);
     append(bot_names, place.bot_names);
   }
-  return [words = std::make_shared<const chat::cancel_words>(all, bot_names)](std::string_view text,
-                                                                              const std::vector<std::string>& names) {
-    return words->find(text, names).has_value();
+  return chat::cancel_words(all, bot_names);
+}
+
+/// The built-in and the configured words and names; a reload replaces them.
+struct reloaded_words {
+  explicit reloaded_words(const turns::chat_options& chat)
+      : by_place(turns::words_by_place(chat)), everywhere(words_of_all_places(chat)) {}
+  turns::current<turns::words_by_place> by_place;
+  turns::current<chat::cancel_words> everywhere;
+
+  void reload(const turns::chat_options& chat) {
+    by_place.set(turns::words_by_place(chat));
+    everywhere.set(words_of_all_places(chat));
+  }
+};
+
+/// Whether a text stops something in a place. Any thread.
+inline std::function<bool(const scope_path& place, std::string_view text, const std::vector<std::string>& names)>
+stops_in_a_place(std::shared_ptr<const reloaded_words> words) {
+  return [words = std::move(words)](const scope_path& place, std::string_view text,
+                                    const std::vector<std::string>& names) {
+    const auto now = words->by_place.get();
+    return now->of(place).find(text, names).has_value();
+  };
+}
+
+/// The same without the place, for connectors: whether a text stops something in any of them.
+inline std::function<bool(std::string_view text, const std::vector<std::string>& names)>
+stops_somewhere(std::shared_ptr<const reloaded_words> words) {
+  return [words = std::move(words)](std::string_view text, const std::vector<std::string>& names) {
+    const auto now = words->everywhere.get();
+    return now->find(text, names).has_value();
   };
 }
 

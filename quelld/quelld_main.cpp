@@ -9,15 +9,13 @@
 #include <csignal>
 #include <iostream>
 #include <map>
+#include <utility>
 
 #include "integrations/host/log.hpp"
 #include "integrations/host/service_manager.hpp"
-#include "quelld/chat/settings.hpp"
-#include "quelld/printed_config.hpp"
+#include "quelld/loaded.hpp"
 #include "quelld/secrets.hpp"
 #include "quelld/settings/reach.hpp"
-#include "quelld/settings/turn_settings.hpp"
-#include "quelld/settings/voice_settings.hpp"
 #include "quelld/wiring.hpp"
 
 extern char** environ;
@@ -86,16 +84,6 @@ void declare(CLI::App& app, flags& f) {
              "Then attach workers: quell worker add w1, and run the line that it prints.");
 }
 
-quell::result<quell::controller::config> configuration(const flags& f) {
-  auto c = quell::controller::load_config(f.config_file, environment());
-  if (!c) return c;
-  for (const auto& [key, text] : f.settings)
-    if (auto set = quell::controller::set_config(*c, key, text); !set) return tl::unexpected(set.error());
-  if (f.insecure) c->http_insecure = true;
-  if (auto sound = quell::controller::check_config(*c); !sound) return tl::unexpected(sound.error());
-  return c;
-}
-
 /// Raises the descriptor limit as far as allowed, since every connection of a worker, client or watcher is a
 /// descriptor. False, with the reason on stderr, if the limit is so low that the socket library would abort during the
 /// start.
@@ -111,14 +99,23 @@ bool take_open_files() {
   return false;
 }
 
-/// Waits for SIGTERM or SIGINT (true) or for the controller's own failure (false).
-bool wait_for_end(const quell::controller::controller_process& controller, const sigset_t& signals) {
-  const int signal_fd = ::signalfd(-1, &signals, SFD_CLOEXEC);
-  pollfd fds[2] = {{signal_fd, POLLIN, 0}, {controller.failure_descriptor(), POLLIN, 0}};
-  while (::poll(fds, 2, -1) < 0) {
+/// Waits for SIGTERM or SIGINT (true) or for the controller's own failure (false); reloads when SIGHUP or a client
+/// asks.
+bool wait_for_end(quell::controller::controller_process& controller, const sigset_t& signals) {
+  const int signal_fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  pollfd fds[3] = {{signal_fd, POLLIN, 0},
+                   {controller.failure_descriptor(), POLLIN, 0},
+                   {controller.reload_descriptor(), POLLIN, 0}};
+  bool has_ended = false, reloads = false;
+  while (!has_ended && !(fds[1].revents & POLLIN)) {
+    if (::poll(fds, 3, -1) < 0) continue;
+    signalfd_siginfo arrived{};
+    while (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived)
+      (arrived.ssi_signo == SIGHUP ? reloads : has_ended) = true;
+    if (!has_ended && (std::exchange(reloads, false) || (fds[2].revents & POLLIN))) controller.reload();
   }
   ::close(signal_fd);
-  return !(fds[1].revents & POLLIN);
+  return has_ended;
 }
 
 } // namespace
@@ -132,36 +129,21 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : usage_error;
   }
-  auto c = configuration(f);
-  if (!c) {
-    std::cerr << "quelld: " << c.error().detail << "\n";
+  const auto load = [&f] {
+    return quell::controller::load_all({f.config_file, f.settings, f.insecure}, environment());
+  };
+  const auto all = load();
+  if (!all) {
+    std::cerr << "quelld: " << all.error().detail << "\n";
     return usage_error;
   }
-  const auto turns = quell::controller::turns::read_turn_settings(f.config_file, environment());
-  if (!turns) {
-    std::cerr << "quelld: " << turns.error().detail << "\n";
-    return usage_error;
-  }
-  const auto chats = quell::controller::chat::read_chat_settings(f.config_file, environment());
-  if (!chats) {
-    std::cerr << "quelld: " << chats.error().detail << "\n";
-    return usage_error;
-  }
-  if (const auto sound = quell::controller::chat::check_agents(*chats, *turns); !sound) {
-    std::cerr << "quelld: " << (f.config_file.empty() ? "" : f.config_file + ": ") << sound.error().detail << "\n";
-    return usage_error;
-  }
-  const auto voice = quell::controller::voice::read_voice_settings(f.config_file);
-  if (!voice) {
-    std::cerr << "quelld: " << voice.error().detail << "\n";
-    return usage_error;
-  }
+  const auto* c = &all->settings;
   if (f.print_config) {
-    std::cout << quell::controller::printed_config(*c, *turns, *chats, *voice);
+    std::cout << quell::controller::printed_config(*all);
     return 0;
   }
   if (f.check_config) {
-    for (const auto& what : quell::controller::turns::what_cannot_be_reached(*turns))
+    for (const auto& what : quell::controller::turns::what_cannot_be_reached(all->turns))
       std::cout << "note: " << what << "\n";
     std::cout << "the configuration is sound\n";
     return 0;
@@ -196,12 +178,12 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   quell::host::start_log("quelld", c->log_level, c->log_format);
 
-  auto controller = quell::controller::controller_process::start(
-      {*c, f.restored, QUELL_VERSION, QUELL_COMMIT, *turns, *chats, *voice});
+  auto controller = quell::controller::controller_process::start({*all, f.restored, QUELL_VERSION, QUELL_COMMIT, load});
   if (!controller) {
     if (c->log_format == "json")
       spdlog::critical("quelld: {}", controller.error().detail);

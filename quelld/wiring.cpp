@@ -22,16 +22,19 @@
 #include "gateway/server.hpp"
 #include "gateway/tokens.hpp"
 #include "gateway/webhooks/start.hpp"
+#include "integrations/host/log.hpp"
 #include "integrations/host/log_rate_limiter.hpp"
 #include "protocol/codec.hpp"
+#include "protocol/nearest.hpp"
 #include "quelld/advertised.hpp"
+#include "quelld/changed_settings.hpp"
 #include "quelld/chat/connectors.hpp"
 #include "quelld/chat/memory_file.hpp"
 #include "quelld/hand_over.hpp"
 #include "quelld/options.hpp"
 #include "quelld/own_key.hpp"
-#include "quelld/printed_config.hpp"
 #include "quelld/real_edges.hpp"
+#include "quelld/reload_requests.hpp"
 #include "quelld/retention.hpp"
 #include "quelld/secrets.hpp"
 #include "quelld/state_mark.hpp"
@@ -52,7 +55,9 @@ struct actor_config : caf::actor_system_config {
 
 class process final : public controller_process {
  public:
-  explicit process(options o) : options_(std::move(o)), failure_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  explicit process(options o)
+      : options_(std::move(o)), words_(std::make_shared<reloaded_words>(options_.configuration.turns.chat)),
+        printed_(printed_config(options_.configuration)), failure_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~process() override {
     stop();
     ::close(failure_fd_);
@@ -60,15 +65,18 @@ class process final : public controller_process {
 
   result<void> run();
   std::string url() const override { return url_; }
-  std::string state_directory() const override { return options_.settings.store_dir; }
+  std::string state_directory() const override { return options_.configuration.settings.store_dir; }
   int failure_descriptor() const override { return failure_fd_; }
   std::string failure_reason() const override {
     std::lock_guard lock(mutex_);
     return failure_reason_;
   }
+  int reload_descriptor() const override { return reloads_.descriptor(); }
+  void reload() override;
   void stop() override;
 
  private:
+  reload_result take_new_settings();
   result<void> open_store();
   result<void> open_sockets();
   void start_actor();
@@ -79,6 +87,9 @@ class process final : public controller_process {
   void control_frame(const peer& from, std::string_view bytes);
 
   options options_;
+  std::shared_ptr<reloaded_words> words_;
+  turns::current<std::string> printed_; ///< the configuration, for admins
+  reload_requests reloads_;
   int failure_fd_;
   mutable std::mutex mutex_;
   std::string failure_reason_;
@@ -114,7 +125,7 @@ class process final : public controller_process {
 };
 
 result<void> process::open_store() {
-  const auto& s = options_.settings;
+  const auto& s = options_.configuration.settings;
   storage::journal::options o;
   o.directory = s.store_dir;
   o.reserve_bytes = s.store_reserve_bytes;
@@ -137,7 +148,7 @@ result<void> process::open_store() {
 }
 
 result<void> process::open_sockets() {
-  const auto& s = options_.settings;
+  const auto& s = options_.configuration.settings;
   auto control =
       server_socket::bind({.endpoint = endpoint_of(s.workers_listen), .keys = secrets_.curve, .io = urgency::urgent});
   if (!control)
@@ -214,7 +225,7 @@ void process::start_actor() {
     }
     caf::anon_send(future.get(), std::move(m));
   });
-  const auto& s = options_.settings;
+  const auto& s = options_.configuration.settings;
   commit_gate_settings c;
   set_options(c.ledger, s);
   c.ledger.worker_lease = s.workers_lease;
@@ -248,9 +259,9 @@ void process::start_actor() {
 result<void> process::start_swarm() {
   controller_handle_->to = handle_;
   turns::turn_scheduler_options o;
-  o.state_directory = options_.settings.store_dir;
-  o.open_store = [directory = options_.settings.store_dir] { return storage::open_reader(directory); };
-  o.settings = options_.turns;
+  o.state_directory = options_.configuration.settings.store_dir;
+  o.open_store = [directory = options_.configuration.settings.store_dir] { return storage::open_reader(directory); };
+  o.settings = options_.configuration.turns;
   o.output = bulk_.get();
   o.core = link_over(controller_handle_, *journal_);
   o.spawn = [system = system_.get()](actors::agent_start start) {
@@ -267,10 +278,10 @@ result<void> process::start_swarm() {
 /// Before the gateway, so that nothing calls a service that does not exist yet; their events are buffered until then.
 result<void> process::start_chats() {
   chat_host_ = chat::make_host(*service_, *scheduler_);
-  const chat::connector_tools tools{*chat_host_, stop_words_of_all_places(options_.turns.chat),
+  const chat::connector_tools tools{*chat_host_, stops_somewhere(words_),
                                     [](const std::string& sentence) { spdlog::info("chat: {}", sentence); },
-                                    chat::memories_in(options_.settings.store_dir)};
-  auto started = chat::connectors::start(options_.chats, tools);
+                                    chat::memories_in(options_.configuration.settings.store_dir)};
+  auto started = chat::connectors::start(options_.configuration.chats, tools);
   if (!started) return tl::unexpected(started.error());
   chats_ = std::move(*started);
   edges_.chats.open([all = chats_.get()](const records::event_record& e) { all->told(e); });
@@ -278,10 +289,10 @@ result<void> process::start_chats() {
 }
 
 result<void> process::start_voice() {
-  if (!options_.voice.is_on()) return {};
-  const auto& s = options_.settings;
+  if (!options_.configuration.voice.is_on()) return {};
+  const auto& s = options_.configuration.settings;
   auto started = voice::voice_host::start(
-      {options_.voice,
+      {options_.configuration.voice,
        [directory = s.store_dir](const std::string& secret) { return conversing_caller(secret, directory); },
        s.http_tls_cert, s.http_tls_key, s.http_insecure},
       *service_, *scheduler_);
@@ -291,7 +302,7 @@ result<void> process::start_voice() {
 }
 
 result<void> process::start_gateway() {
-  const auto& s = options_.settings;
+  const auto& s = options_.configuration.settings;
   gateway_options g;
   set_options(g, s);
   g.admin_token = secrets_.admin_token;
@@ -300,7 +311,7 @@ result<void> process::start_gateway() {
   g.version = options_.version;
   g.commit = options_.commit;
   g.started_at = clock_now().wall;
-  g.is_stop_word = stop_words(options_.turns.chat);
+  g.is_stop_word = stops_in_a_place(words_);
   g.journal = [this] { return edges_.meter.now(); };
   g.commands = [this] { return edges_.commands.now(); };
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
@@ -311,7 +322,8 @@ result<void> process::start_gateway() {
       std::make_shared<own_key>(s.store_dir, secrets_.curve.public_key, *control_, bulk_->socket(), on_actor);
   g.look_at_keys = [keys] { return keys->look(); };
   g.turns = scheduler_.get();
-  g.configuration = printed_config(s, options_.turns, options_.chats, options_.voice);
+  g.configuration = [this] { return *printed_.get(); };
+  g.reload = [this](auto done) { reloads_.ask(std::move(done)); };
   g.chat_services = [this] { return chats_->states(); };
   g.chat = [this](const std::string& name, integrations::chat::web_call call,
                   std::function<void(integrations::chat::web_answer)> done) {
@@ -339,16 +351,48 @@ result<void> process::run() {
   if (auto r = start_chats(); !r) return r;
   if (auto r = start_voice(); !r) return r;
   if (auto r = start_gateway(); !r) return r;
-  auto webhooks = webhooks::start_over(*gateway_, options_.chats.outgoing, options_.settings.store_dir,
-                                       open_store_of(options_.settings));
+  auto webhooks =
+      webhooks::start_over(*gateway_, options_.configuration.chats.outgoing, options_.configuration.settings.store_dir,
+                           open_store_of(options_.configuration.settings));
   if (!webhooks) return tl::unexpected(webhooks.error());
   webhooks_ = std::move(*webhooks);
   edges_.webhooks = webhooks_.get();
   return {};
 }
 
+reload_result process::take_new_settings() {
+  auto next = options_.load();
+  if (!next) return tl::unexpected(next.error());
+  auto printed = printed_config(*next);
+  auto changed = changed_settings(*printed_.get(), printed);
+  if (!changed) return changed;
+  std::vector<std::string> fixed;
+  std::copy_if(changed->begin(), changed->end(), std::back_inserter(fixed),
+               [](const std::string& place) { return !can_be_reloaded(place); });
+  if (!fixed.empty())
+    return failure("needs_restart", "nothing was changed, because these settings take effect only at a restart: " +
+                                        listed(fixed) + ". Restart quelld, or put them back and reload again.");
+  host::set_log_level(next->settings.log_level);
+  words_->reload(next->turns.chat);
+  scheduler_->reload(next->turns);
+  printed_.set(std::move(printed));
+  options_.configuration = std::move(*next);
+  return changed;
+}
+
+void process::reload() {
+  const auto asked = reloads_.take();
+  const auto done = take_new_settings();
+  if (done)
+    spdlog::info("the configuration was reloaded; changed: {}", done->empty() ? "nothing" : listed(*done));
+  else
+    spdlog::error("the configuration was not reloaded: {}", done.error().detail);
+  for (const auto& answer : asked) answer(done);
+}
+
 void process::stop() {
   if (std::exchange(stopped_, true)) return;
+  for (const auto& answer : reloads_.take()) answer(failure("shutting_down", "quelld stops"));
   if (handle_) hand_over(handle_); // frames leave after their commit; then the front ends close
   retention_.reset();
   if (gateway_) gateway_->stop();

@@ -4,24 +4,19 @@
 #include <memory>
 #include <string>
 
-#include "actors/turns/settings.hpp"
-#include "actors/voice/settings.hpp"
 #include "protocol/fault.hpp"
-#include "quelld/chat/settings.hpp"
-#include "quelld/config.hpp"
+#include "quelld/loaded.hpp"
 
 namespace quell::controller {
 
 class controller_process {
  public:
   struct options {
-    config settings;
+    loaded configuration;
     bool restored = false;
     std::string version;
     std::string commit;
-    turns::turn_settings turns;
-    chat::chat_settings chats{};
-    voice::voice_settings voice{};
+    std::function<result<loaded>()> load; ///< reads the configuration anew
   };
   /// Starts everything and writes `client.json` into the state directory. Faults say what to do (port in use, state in
   /// use, …).
@@ -34,6 +29,11 @@ class controller_process {
   /// cause.
   virtual int failure_descriptor() const = 0;
   virtual std::string failure_reason() const = 0;
+  /// Becomes readable (poll) when a client asks for a reload: then `reload` must be called.
+  virtual int reload_descriptor() const = 0;
+  /// Reads the configuration anew and takes all of it, or nothing. Logs what it did, and answers the clients that
+  /// asked. One thread at a time.
+  virtual void reload() = 0;
   /// Planned stop: hands over to the workers (their tasks live on), answers open requests, closes the store.
   virtual void stop() = 0;
 };

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
+#include <time.h>
 
 #include "storage/binding.hpp"
 #include "storage/faults.hpp"
@@ -155,7 +156,14 @@ class sqlite_queries final : public controller::limited_store_reader {
   }
 
   bool is_abandoned() const { return budget_.abandoned && budget_.abandoned->load(std::memory_order_relaxed); }
-  bool must_end() const { return is_abandoned() || controller::read_budget::clock::now() >= budget_.end; }
+  bool must_end() const { return is_abandoned() || budget_now() >= budget_.end; }
+  controller::read_budget::clock::time_point budget_now() const {
+    using budget = controller::read_budget;
+    if (budget_.of == budget::measure::wall) return budget::clock::now();
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return budget::clock::time_point(std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
+  }
 
   template <class Id, class Read>
   auto one(SQLite::Statement& statement, const Id& id, Read read) -> std::optional<decltype(read(statement))> {
@@ -168,8 +176,7 @@ class sqlite_queries final : public controller::limited_store_reader {
   template <class Record, class Read>
   result<std::vector<Record>> page(const result<search>& what, SQLite::Statement& by_key, Read read) {
     if (!what) return tl::unexpected(what.error());
-    const auto found =
-        find(*database_, *what, [this] { return controller::read_budget::clock::now() >= budget_.until; });
+    const auto found = find(*database_, *what, [this] { return budget_now() >= budget_.until; });
     if (found.cut_at) cut_at_ = static_cast<std::uint64_t>(*found.cut_at);
     std::vector<Record> records;
     for (const auto key : found.keys) {

@@ -86,16 +86,22 @@ struct acknowledger::asked {
   std::unique_ptr<integrations::model_call> call;
 };
 
-const integrations::model_settings* acknowledger::model_for(const stop_said& what) const {
-  const auto& named = parts_->settings.chat.acknowledgement_model;
-  if (named == "none") return nullptr;
-  if (!named.empty()) return parts_->settings.model(named);
-  const auto* agent = agent_for(parts_->settings, what.scope, what.agent);
-  return agent && !agent->is_command() ? parts_->settings.model(agent->model) : nullptr;
+std::optional<integrations::model_settings> acknowledger::model_for(const stop_said& what) const {
+  const auto now = parts_->settings.get();
+  const auto found = [&](const std::string& name) {
+    const auto* model = now->model(name);
+    return model ? std::optional(*model) : std::nullopt;
+  };
+  const auto& named = now->chat.acknowledgement_model;
+  if (named == "none") return std::nullopt;
+  if (!named.empty()) return found(named);
+  const auto* agent = agent_for(*now, what.scope, what.agent);
+  return agent && !agent->is_command() ? found(agent->model) : std::nullopt;
 }
 
 std::string acknowledger::instructions_for(const stop_said& what) const {
-  const auto* agent = agent_for(parts_->settings, what.scope, what.agent);
+  const auto now = parts_->settings.get();
+  const auto* agent = agent_for(*now, what.scope, what.agent);
   std::string text = agent && !agent->instructions.empty() ? agent->instructions + "\n\n" : "";
   text += "The user has just told you to stop, and this is being done; do not say whether it has succeeded. "
           "Interrupted: " +
@@ -106,7 +112,7 @@ std::string acknowledger::instructions_for(const stop_said& what) const {
 }
 
 bool acknowledger::asks_for_words(const stop_said& what) const {
-  return what.is_first && asking_.load() < most_at_once && model_for(what) != nullptr;
+  return what.is_first && asking_.load() < most_at_once && model_for(what).has_value();
 }
 
 void acknowledger::acknowledge(stop_said what) {
@@ -136,10 +142,10 @@ void acknowledger::begin(const story_ref& s, bool asks) {
 }
 
 void acknowledger::ask_model(const story_ref& s) {
-  const auto* model = model_for(s->what);
-  if (!model) return change(s, [](stop_story& story) { story.answered({}); });
+  auto found = model_for(s->what);
+  if (!found) return change(s, [](stop_story& story) { story.answered({}); });
   ++asking_;
-  auto settings = *model;
+  auto& settings = *found;
   settings.max_tokens = std::min(settings.max_tokens, most_tokens);
   settings.retries = 0;
   settings.answer = {};                     // a sentence: no thinking, no schema

@@ -49,7 +49,7 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   using story_ref = std::shared_ptr<open_story>;
   struct asked;
 
-  const integrations::model_settings* model_for(const stop_said& what) const;
+  std::optional<integrations::model_settings> model_for(const stop_said& what) const;
   std::string instructions_for(const stop_said& what) const;
   void begin(const story_ref& s, bool asks);
   void ask_model(const story_ref& s);

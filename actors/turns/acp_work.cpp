@@ -100,7 +100,7 @@ class acp_run : public std::enable_shared_from_this<acp_run> {
 
   /// Permits the request once if no rule requires a human for it; this function does not ask a human.
   void permit(const integrations::acp_effects::permission& asked) {
-    const bool may = rule_for(parts_->settings.approvals, "acp:" + name_, asked.title).empty();
+    const bool may = rule_for(parts_->settings->approvals, "acp:" + name_, asked.title).empty();
     const std::string wanted = may ? "allow_once" : "reject_once";
     std::optional<std::string> chosen;
     for (const auto& option : asked.options)

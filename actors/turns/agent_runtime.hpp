@@ -9,6 +9,7 @@
 #include "actors/agent/start.hpp"
 #include "actors/turns/blocking_executor.hpp"
 #include "actors/turns/core_link.hpp"
+#include "actors/turns/current.hpp"
 #include "actors/turns/path_lanes.hpp"
 #include "actors/turns/question_table.hpp"
 #include "actors/turns/registry.hpp"
@@ -44,8 +45,8 @@ struct agent_runtime {
   std::unique_ptr<blocking_executor> background_reads;
   std::unique_ptr<blocking_executor> priority_reads; ///< for short reads that the author of a stop waits for
   output_store* output = nullptr;
-  turn_settings settings;
-  log_rate_limiter log; ///< about MCP servers and ACP agents
+  current<turn_settings> settings; ///< a reload replaces them; a running agent keeps its own
+  log_rate_limiter log;            ///< about MCP servers and ACP agents
   std::mutex models_guard;
   std::unique_ptr<integrations::model_client> models; ///< nullptr at the end of the process
   std::shared_ptr<mcp_host> mcp;

@@ -79,7 +79,7 @@ void decide_in_chat(const the_parts& parts, operation_id call, decision d, scope
     const auto row = store.operation(call);
     if (!row) return done(refused_with("storage_unavailable", row.error().detail));
     if (!*row) return done(refused_with("operation_not_found", "nothing of that id waits for approval here"));
-    if (auto why = why_not_decide(parts->settings.chat, {place, d.by.id, account}, **row))
+    if (auto why = why_not_decide(parts->settings->chat, {place, d.by.id, account}, **row))
       return done(tl::unexpected<refusal>(refusal{std::move(*why), {}, {}}));
     if (question)
       answer_question(parts, call, {*question, d.approved, false, {}, std::move(d.reason), std::move(d.by), {}},

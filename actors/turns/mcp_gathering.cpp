@@ -92,7 +92,7 @@ void mcp_host::tools(const std::vector<std::string>& servers, const mcp_user& us
       std::vector<tool_definition> offered;
       if (tools)
         for (const auto& t : *tools)
-          offered.push_back(mcp_tool_definition(held->settings, id.first,
+          offered.push_back(mcp_tool_definition(*held->settings.get(), id.first,
                                                 {t.name, t.description, t.input_schema, t.read_only, t.destructive}));
       std::unique_lock lock(all->guard);
       if (!tools && tools.error().code == login_needed && !all->answered[i]) all->logins.push_back(id.first);
@@ -173,7 +173,7 @@ void mcp_host::silent(const place_id& id, milliseconds patience) {
 /// A url that failed is retried in the background; a command is started again when needed.
 void mcp_host::out_of_reach(const place_id& id, const fault& why) {
   const auto parts = parts_.lock();
-  const auto* settings = parts ? settings_of(*parts, id.first) : nullptr;
+  const auto settings = parts ? settings_of(*parts, id.first) : std::nullopt;
   if (!settings || settings->url.empty()) return;
   {
     const std::lock_guard lock(guard_);

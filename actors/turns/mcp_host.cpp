@@ -34,15 +34,16 @@ std::shared_ptr<mcp_host> mcp_host::make(std::weak_ptr<agent_runtime> parts, std
   return made;
 }
 
-const mcp_settings* mcp_host::settings_of(const agent_runtime& parts, const std::string& name) const {
-  const auto& all = parts.settings.mcp;
+std::optional<mcp_settings> mcp_host::settings_of(const agent_runtime& parts, const std::string& name) const {
+  const auto now = parts.settings.get();
+  const auto& all = now->mcp;
   const auto found = std::find_if(all.begin(), all.end(), [&](const mcp_settings& m) { return m.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
 mcp_host::place_id mcp_host::place_of(const agent_runtime& parts, const std::string& name,
                                       const operation_id& agent) const {
-  const auto* settings = settings_of(parts, name);
+  const auto settings = settings_of(parts, name);
   if (settings && settings->per_turn) return {name, agent};
   return {name, std::nullopt};
 }
@@ -72,7 +73,7 @@ std::shared_ptr<integrations::mcp_server> mcp_host::server(const place_id& id, s
   const auto parts = parts_.lock();
   if (!parts) return nullptr;
   const std::string& name = id.first;
-  const auto* settings = settings_of(*parts, name);
+  const auto settings = settings_of(*parts, name);
   if (!settings) {
     why = "there is no MCP server " + name + " configured";
     return nullptr;
@@ -240,7 +241,8 @@ void mcp_host::clear_leftovers(store_reader& store) {
   own.want_ended = false;
   own.kinds = {kind::task};
   own.limit = 1'000;
-  for (const auto& one : parts->settings.mcp)
+  const auto settings = parts->settings.get();
+  for (const auto& one : settings->mcp)
     if (one.per_turn) own.names.push_back(one.name);
   if (!own.names.empty()) stop_all(own, true);
   if (ids.empty()) return;

@@ -66,7 +66,7 @@ class mcp_host : public std::enable_shared_from_this<mcp_host> {
     boot_time begun{}, not_before{};
     std::string last_end;
   };
-  const mcp_settings* settings_of(const agent_runtime& parts, const std::string& name) const;
+  std::optional<mcp_settings> settings_of(const agent_runtime& parts, const std::string& name) const;
   place_id place_of(const agent_runtime& parts, const std::string& name, const operation_id& agent) const;
   void begin_command(const std::shared_ptr<agent_runtime>& parts, const mcp_settings& settings, const place_id& id,
                      place& in);

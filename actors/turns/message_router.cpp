@@ -123,11 +123,11 @@ bool has_more_of(const message_order& order, ledger& l, moment now) {
 
 message_router::message_router(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats,
                                turn_queue line)
-    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)), words_(parts_->settings.chat),
-      says_(std::make_shared<acknowledger>(parts_)) {}
+    : parts_(std::move(parts)), repeats_(std::move(repeats)), line_(std::move(line)),
+      words_(words_by_place(parts_->settings->chat)), says_(std::make_shared<acknowledger>(parts_)) {}
 
 void message_router::take(message_order order, answer done) {
-  auto why = why_ignored(order, parts_->settings.chat.confidence);
+  auto why = why_ignored(order, parts_->settings->chat.confidence);
   if (!why.empty())
     return parts_->core.ask(
         [why = std::move(why), done = std::move(done)](const ledger& l, moment) -> std::function<void()> {
@@ -197,7 +197,7 @@ turns::standing message_router::standing_of(const message_order& order, ledger& 
 
 void message_router::judge(message_order order, answer done) {
   judged j;
-  if (auto seen = words_.of(order.scope).look(order.text, order.bot_names)) {
+  if (auto seen = words_->of(order.scope).look(order.text, order.bot_names)) {
     j.word = std::move(seen->word);
     if (seen->names_bot && !order.addressed) order.addressed = true; // a message that names the bot is addressed to it
   }
@@ -294,7 +294,8 @@ void message_router::say_stopped(const message_order& order, message_answer a, c
 
 std::function<void()> message_router::take_turn(ledger& l, moment now, const message_order& order, const judged& why,
                                                 answer done) {
-  const auto agent = agent_of(parts_->settings, order);
+  const auto settings = parts_->settings.get();
+  const auto agent = agent_of(*settings, order);
   if (!agent) return [done = std::move(done), error = agent.error()] { done(tl::unexpected(error)); };
   if (parts_->core.is_low())
     return [done = std::move(done)] {

@@ -32,6 +32,8 @@ class message_router final : public std::enable_shared_from_this<message_router>
   /// `repeats` looks up earlier copies of a message: one row by its key, with no other jobs in its queue.
   message_router(std::shared_ptr<agent_runtime> parts, std::unique_ptr<blocking_executor> repeats, turn_queue line);
   /// Ends all look-ups.
+  /// Takes the cancel words and names from the settings that hold now. Any thread.
+  void reload() { words_.set(words_by_place(parts_->settings->chat)); }
   void stop();
   /// Answers once the whole decision is durable; a stop is answered even if it could not be made durable.
   void take(message_order order, answer done);
@@ -65,7 +67,7 @@ class message_router final : public std::enable_shared_from_this<message_router>
   std::shared_ptr<agent_runtime> parts_;
   const std::unique_ptr<blocking_executor> repeats_;
   const turn_queue line_;
-  const words_by_place words_;
+  current<words_by_place> words_;
   const std::shared_ptr<acknowledger> says_;
   recent_messages said_; ///< used only on the controller's thread
   struct begun_turn {

@@ -54,10 +54,11 @@ running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context wh
 
 void find_tools(const std::shared_ptr<agent_runtime>& parts, const agent_settings& agent, const mcp_user& user,
                 std::function<void(tool_set)> done) {
-  const auto servers = mcp_servers_of(parts->settings, agent);
-  if (servers.empty()) return done(tools_for(parts->settings, agent, {}));
-  parts->mcp->tools(servers, user, [parts, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
-    auto tools = tools_for(parts->settings, agent, of_mcp.tools);
+  const auto settings = parts->settings.get();
+  const auto servers = mcp_servers_of(*settings, agent);
+  if (servers.empty()) return done(tools_for(*settings, agent, {}));
+  parts->mcp->tools(servers, user, [settings, agent, done = std::move(done)](const mcp_host::offered& of_mcp) {
+    auto tools = tools_for(*settings, agent, of_mcp.tools);
     if (!of_mcp.note.empty()) tools.note += (tools.note.empty() ? "" : "; ") + of_mcp.note;
     for (const auto& name : of_mcp.logins)
       tools.notice += "\n\nThe tools of the MCP server " + name +
@@ -72,7 +73,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
                      const agent_settings& settings, const std::string& task,
                      std::function<void(std::shared_ptr<actors::agent_handle>)> runs,
                      std::function<void(actors::work_end)> done) {
-  const auto model = model_of(parts->settings, settings);
+  const auto model = model_of(*parts->settings.get(), settings);
   if (!model)
     return done({false, parts->texts->failed("unknown_model", "there is no model " + settings.model + " configured")});
   auto context = std::make_shared<agent_context>();

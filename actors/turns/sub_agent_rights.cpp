@@ -24,7 +24,7 @@ bool is_inside(const std::string& path, const std::string& above) {
 
 std::vector<std::string> tools_given(const agent_settings& agent) {
   if (agent.is_command()) return {"exec"};
-  return agent.tools.value_or(built_in_tool_names());
+  return agent.tools.value_or(default_tool_names());
 }
 
 std::optional<std::string> not_owned(const std::vector<std::string>& names, const std::vector<std::string>& owned) {

@@ -121,7 +121,7 @@ std::unique_ptr<actors::tool_work> make_sub_agent_work(std::shared_ptr<agent_run
   };
   const auto request = read_sub_agent_request(what.input);
   if (!request) return refused(request.error());
-  auto settings = sub_agent_settings(parts->settings, above->who().agent, *request);
+  auto settings = sub_agent_settings(*parts->settings.get(), above->who().agent, *request);
   if (!settings) return refused(settings.error());
   if (settings->acp) return make_acp_work(std::move(parts), std::move(above), call, *settings, request->task);
   return std::make_unique<sub_agent_work>(std::move(parts), std::move(above), call, std::move(*settings),

@@ -19,7 +19,7 @@ struct built_in {
   const char* schema;
 };
 
-constexpr std::array<built_in, 12> all{{
+constexpr std::array<built_in, 13> all{{
     {"exec", runs::task, true,
      "Runs a command on a worker, in the workspace, and returns its exit code, stdout and stderr (64 KiB of each, "
      "beginning and end). Give either `command` (a line for sh) or `argv`. It has no stdin. When the command "
@@ -98,6 +98,13 @@ constexpr std::array<built_in, 12> all{{
     {"session_status", runs::session_status, false,
      "Says how long this turn has taken, which calls run, timed out or were cancelled, and what is left of the budget.",
      R"({"type":"object","properties":{},"additionalProperties":false})"},
+    {"ask_user", runs::question, false,
+     "Asks the user one question and waits for the answer. Use it when you cannot go on well without knowing: a choice "
+     "that is theirs, a missing fact. Offer `choices` if there are few. `answered` is false if they would not say.",
+     R"({"type":"object","properties":{"question":{"type":"string","minLength":1,"description":"one clear question"},)"
+     R"("choices":{"type":"array","items":{"type":"string","minLength":1},"minItems":2,"maxItems":20,"description":"the possible answers; absent: any text"},)"
+     R"("default":{"type":"string","description":"the answer if the user only agrees; one of the choices"}},)"
+     R"("required":["question"],"additionalProperties":false})"},
 }};
 
 struct named_time {
@@ -106,15 +113,16 @@ struct named_time {
 };
 
 /// DESIGN 4. Names that no built-in tool has belong to MCP tools.
-constexpr std::array<named_time, 9> own_times{{{"exec", milliseconds{0}},
-                                               {"task_wait", milliseconds{0}},
-                                               {"spawn_agent", milliseconds{0}},
-                                               {"sessions_ask", milliseconds{0}},
-                                               {"sessions_spawn", milliseconds{0}},
-                                               {"browser", milliseconds{180'000}},
-                                               {"web_fetch", milliseconds{60'000}},
-                                               {"web_search", milliseconds{60'000}},
-                                               {"session_status", milliseconds{10'000}}}};
+constexpr std::array<named_time, 10> own_times{{{"exec", milliseconds{0}},
+                                                {"ask_user", milliseconds{0}},
+                                                {"task_wait", milliseconds{0}},
+                                                {"spawn_agent", milliseconds{0}},
+                                                {"sessions_ask", milliseconds{0}},
+                                                {"sessions_spawn", milliseconds{0}},
+                                                {"browser", milliseconds{180'000}},
+                                                {"web_fetch", milliseconds{60'000}},
+                                                {"web_search", milliseconds{60'000}},
+                                                {"session_status", milliseconds{10'000}}}};
 
 milliseconds built_in_time(std::string_view name) {
   const auto at = std::find_if(own_times.begin(), own_times.end(), [&](const auto& t) { return name == t.name; });
@@ -148,8 +156,19 @@ bool is_built_in_tool(std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const built_in& t) { return name == t.name; });
 }
 
+bool must_be_named(std::string_view name) { return name == "ask_user"; }
+
 bool goes_with_exec(std::string_view name) {
   return name == "task_output" || name == "task_wait" || name == "task_kill";
+}
+
+const std::vector<std::string>& default_tool_names() {
+  static const auto names = [] {
+    auto n = built_in_tool_names();
+    std::erase_if(n, [](const std::string& name) { return must_be_named(name); });
+    return n;
+  }();
+  return names;
 }
 
 const std::vector<std::string>& built_in_tool_names() {

@@ -14,7 +14,7 @@
 namespace quell::controller::turns {
 
 struct tool_definition {
-  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp, background };
+  enum class runs : std::uint8_t { task, sub_agent, session_status, mcp, background, question };
   tool_offer offer;
   bool exclusive = false;
   /// 0 = none; includes the configuration, but not the timeout that a single call requests.
@@ -27,12 +27,16 @@ struct tool_definition {
 constexpr std::size_t most_offers = 128;
 
 /// exec, read, write, edit, list, search, web_fetch, spawn_agent, session_status, and the three about commands in the
-/// background, which belong to exec: task_output, task_wait, task_kill.
+/// background, which belong to exec: task_output, task_wait, task_kill. And ask_user, for agents that name it.
 std::vector<tool_definition> built_in_tools(const turn_settings& settings);
 bool is_built_in_tool(std::string_view name);
+/// It waits for a person, so only agents get it that name it.
+bool must_be_named(std::string_view name);
 /// One of the tools that every agent with exec has.
 bool goes_with_exec(std::string_view name);
 const std::vector<std::string>& built_in_tool_names();
+/// Those of an agent that names no tools.
+const std::vector<std::string>& default_tool_names();
 
 /// An MCP server's description of one of its tools.
 struct mcp_tool_facts {

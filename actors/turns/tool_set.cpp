@@ -12,7 +12,7 @@ namespace {
 
 /// True if the list of an agent (absent: the built-in tools) contains this tool.
 bool wants(const agent_settings& agent, const tool_definition& tool) {
-  if (!agent.tools) return tool.mcp_server.empty();
+  if (!agent.tools) return tool.mcp_server.empty() && !must_be_named(tool.offer.name);
   if (tool.mcp_server.empty() && goes_with_exec(tool.offer.name) && has_name(*agent.tools, "exec")) return true;
   return has_name(*agent.tools, tool.offer.name) ||
          (!tool.mcp_server.empty() && (has_name(*agent.tools, "mcp:" + tool.mcp_server) ||

@@ -121,9 +121,9 @@ void turn_port::add_usage_below(const model_usage& used) {
 }
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
-  auto t = traits_of(who_.tools, parts_->settings.approvals, call);
+  auto t = traits_of(who_.tools, parts_->settings->approvals, call);
   // Nobody has configured this agent's rights, and any member of a chat can ask it.
-  if (parts_->settings.chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
+  if (parts_->settings->chat.default_agent_asks && who_.is_by_chat && who_.agent.name == "default" &&
       call.name == "exec" && t.approval_rule.empty())
     t.approval_rule = "exec: by chat";
   return t;

@@ -1,6 +1,7 @@
 // An agent port's output: events for watchers, questions to humans, the end.
 #include <algorithm>
 
+#include "actors/turns/ask_user.hpp"
 #include "actors/turns/mcp_host.hpp"
 #include "actors/turns/printed.hpp"
 #include "actors/turns/tool_input.hpp"
@@ -46,6 +47,8 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
     return make_answer({true, ok_result(session_status(so_far, facts(), parts_->core.now().boot))});
   case tool_definition::runs::background:
     return make_background_tool(parts_, who_, call, *tool, what);
+  case tool_definition::runs::question:
+    return make_ask_user_work(shared_from_this(), call, *tool, what);
   case tool_definition::runs::mcp:
     return parts_->mcp->work_for(shared_from_this(), call, *tool, what);
   }

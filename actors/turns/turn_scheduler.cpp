@@ -42,7 +42,7 @@ class real_turn_scheduler final : public turn_scheduler {
                       reply<outcome<operation_id>> done) override {
     turns::decide_in_chat(parts_, call, std::move(d), std::move(place), std::move(account), std::move(done));
   }
-  bool may_decide(const std::string& token) const override { return is_approving_token(parts_->settings.chat, token); }
+  bool may_decide(const std::string& token) const override { return is_approving_token(parts_->settings->chat, token); }
   void find_cancel(cancel_id id, reply<result<bool>> done) override;
   void disconnected(operation_id turn) override;
   std::optional<turn_now> look(const operation_id& turn) const override;
@@ -54,6 +54,10 @@ class real_turn_scheduler final : public turn_scheduler {
   }
   std::shared_ptr<agent_runtime> parts() override { return parts_; }
   mcp_accounts* accounts() override { return &parts_->mcp->accounts(); }
+  void reload(turn_settings settings) override {
+    parts_->settings.set(std::move(settings));
+    desk_->reload();
+  }
   void stop() override;
   void pick_up();
 
@@ -71,7 +75,7 @@ class real_turn_scheduler final : public turn_scheduler {
   void give_up(const queued& next, const std::string& why);
   void leave(const operation_id& turn, const scope_path& scope);
   bool is_on_its_way(const operation_id& turn) const;
-  const agent_settings* agent_of(const records::operation_record& row) const;
+  std::optional<agent_settings> agent_of(const records::operation_record& row) const;
 
   turn_queue queue_of_turns();
   std::shared_ptr<agent_runtime> parts_;
@@ -105,8 +109,10 @@ void real_turn_scheduler::begin(const queued& next) {
   parts_->background_reads->run([this, next](store_reader& store) { prepare(next, store); });
 }
 
-const agent_settings* real_turn_scheduler::agent_of(const records::operation_record& row) const {
-  return agent_for(parts_->settings, row.scope, row.name);
+std::optional<agent_settings> real_turn_scheduler::agent_of(const records::operation_record& row) const {
+  const auto now = parts_->settings.get();
+  const auto* agent = agent_for(*now, row.scope, row.name);
+  return agent ? std::optional(*agent) : std::nullopt;
 }
 
 void real_turn_scheduler::prepare(const queued& next, store_reader& store) {
@@ -141,7 +147,8 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
         if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
         return std::function<void()>([] {});
       });
-  const auto* agent = agent_of(row);
+  const auto agent = agent_of(row);
+  if (!agent) return give_up(next, "its agent " + row.name + " is not configured any more");
   find_tools(parts_, *agent, {next.turn, next.turn, row.owner},
              [this, next, row, told = std::move(told)](tool_set tools) mutable {
                if (!tools.note.empty()) spdlog::warn("turn {}: {}", next.turn.text(), tools.note);
@@ -151,7 +158,10 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
 
 void real_turn_scheduler::launch(const queued& next, const records::operation_record& row, told_history told,
                                  tool_set tools) {
-  const auto* agent = agent_of(row);
+  // A reload can come between any two of these steps.
+  const auto agent = agent_of(row);
+  auto model = agent ? model_of(*parts_->settings.get(), *agent) : std::nullopt;
+  if (!model) return give_up(next, "its agent " + row.name + " is not configured any more");
   agent_context who;
   who.operation = next.turn;
   who.root = row.root;
@@ -161,7 +171,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   who.is_by_chat = is_by_chat(row.kind_data);
   who.agent = *agent;
   who.agent.instructions += tools.notice;
-  who.model = *model_of(parts_->settings, *agent);
+  who.model = std::move(*model);
   who.tools = std::move(tools);
   commands::begin_turn step{next.turn, told.last, {}};
   if (!next.resumes) {
@@ -325,10 +335,10 @@ result<std::unique_ptr<turn_scheduler>> turn_scheduler::start(turn_scheduler_opt
   parts->models = std::move(*models);
   parts->core = std::move(o.core);
   parts->output = o.output;
-  parts->settings = std::move(o.settings);
+  parts->settings.set(std::move(o.settings));
   parts->spawn = std::move(o.spawn);
   parts->tell_live = std::move(o.tell_live);
-  auto accounts = mcp_accounts::open(o.state_directory, parts->settings.mcp);
+  auto accounts = mcp_accounts::open(o.state_directory, parts->settings->mcp);
   if (!accounts) return tl::unexpected(accounts.error());
   parts->mcp = mcp_host::make(parts, std::move(*accounts));
   return make(std::move(parts), std::move(*repeats));

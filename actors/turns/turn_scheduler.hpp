@@ -61,6 +61,10 @@ class turn_scheduler {
   virtual void ended(const ended_operation& e) = 0;
   virtual void heard(const records::event_record& e) = 0;
 
+  /// The settings of every agent that begins from now on, and of approvals, words and places at once. The MCP servers
+  /// must be the same as before. Any thread.
+  virtual void reload(turn_settings settings) = 0;
+
   /// Closes all model connections and ends all actors; running work is interrupted. Nothing is reported afterwards.
   virtual void stop() = 0;
 };

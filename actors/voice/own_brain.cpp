@@ -95,7 +95,7 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
 result<std::shared_ptr<brain_port>> own_brain(voice_context_ref house, speaker who) {
   const auto& named = house->settings.agent;
-  if (!turns::agent_for(house->work->settings, who.scope, named.empty() ? std::nullopt : std::optional(named)))
+  if (!turns::agent_for(*house->work->settings.get(), who.scope, named.empty() ? std::nullopt : std::optional(named)))
     return failure("no_brain", "no agent serves scope " + who.scope.text() +
                                    "; configure one ([[agents]] scopes), or name one ([voice] agent)");
   return std::static_pointer_cast<brain_port>(std::make_shared<agent_brain>(std::move(house), std::move(who)));

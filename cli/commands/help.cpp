@@ -50,6 +50,7 @@ Error codes of the controller (`code` of the problem document, which --json prin
   409  stale_start: cancelled before it started   parent_ended: the parent is completed or failed
        id_conflict: the id is taken by another body   already_terminal, not_started, not_cancelling, not_paused, not_external
        worker_busy: live work on that worker   login_failed: a login at an MCP server did not come about
+       needs_restart: the new configuration changes what only a restart can change; nothing was changed
   410  events_expired: older than what is kept
   421  unknown_host: the request names a host that is not ours (http.hosts)
   422  invalid_values: what is given does not fit the question, which stays open

@@ -47,4 +47,6 @@ void start_log(const std::string& program, const std::string& level, const std::
   spdlog::set_default_logger(log);
 }
 
+void set_log_level(const std::string& level) { spdlog::default_logger()->set_level(spdlog::level::from_str(level)); }
+
 } // namespace quell::host

@@ -36,7 +36,7 @@ TEST_CASE("a short list of one who has used little does not wait behind a flood 
   lists q;
   CHECK(q.put("flood", 0) == "brief");
   CHECK(q.take(list_try::brief) == "flood 0");
-  q.done(150ms);
+  q.done(300ms);
   for (int i = 1; i < 20; ++i) REQUIRE(q.put("flood", i) == "full");
   CHECK(q.put("ann", 1) == "brief");
   CHECK(q.take(list_try::brief) == "ann 1");
@@ -61,7 +61,7 @@ TEST_CASE("whose lists came while little was used is not tried once much was", "
   for (int i = 0; i < 3; ++i) REQUIRE(q.put("ann", i) == "brief");
   CHECK(q.take(list_try::brief) == "ann 0");
   CHECK(q.waiting.is_worth_trying(*q.running, q.now));
-  q.done(120ms);
+  q.done(250ms);
   CHECK(q.take(list_try::brief) == "ann 1");
   CHECK_FALSE(q.waiting.is_worth_trying(*q.running, q.now));
 }
@@ -70,7 +70,7 @@ TEST_CASE("use fades: a caller who waits a while is tried again", "[lists]") {
   lists q;
   q.put("ann", 0);
   q.take(list_try::brief);
-  q.done(150ms);
+  q.done(300ms);
   CHECK(q.put("ann", 1) == "full");
   q.now += 1s;
   CHECK(q.put("ann", 2) == "brief");

@@ -69,7 +69,8 @@ TEST_CASE("the state of disk and chat services is for tokens of the whole cluste
 }
 
 TEST_CASE("the configuration is for admins without a scope") {
-  gateway_world world([](gateway_options& o) { o.configuration = "[http]\nlisten = \"127.0.0.1:1\"\n"; });
+  gateway_world world(
+      [](gateway_options& o) { o.configuration = [] { return "[http]\nlisten = \"127.0.0.1:1\"\n"; }; });
   const auto whole = world.get("/v1/config");
   CHECK(whole.status == 200);
   CHECK(whole.header("content-type") == "application/toml");

@@ -167,7 +167,7 @@ void swarm_host::begin() {
   parts->core = virtual_link(life_);
   parts->models = played_models(life_);
   parts->output = output_.get();
-  parts->settings = settings();
+  parts->settings.set(settings());
   parts->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
   parts->mcp = mcp_host::make(parts, *mcp_accounts::open("", {}));
   scheduler_ = turn_scheduler::make(parts, std::make_unique<virtual_executor>(life_, *reader_));

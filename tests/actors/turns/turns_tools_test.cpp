@@ -321,7 +321,9 @@ TEST_CASE("an agent has the tools that its configuration names", "[turns][tools]
     for (const auto& o : set.offers()) n.push_back(o.name);
     return n;
   };
-  CHECK(names(std::nullopt) == built_in_tool_names());
+  CHECK(names(std::nullopt) == default_tool_names());
+  CHECK(names(std::vector<std::string>{"ask_user"}) ==
+        std::vector<std::string>{"ask_user"}); // never without being named
   CHECK(names(std::vector<std::string>{}).empty());
   CHECK(names({{"read", "mcp__web__get"}}) == std::vector<std::string>{"read", "mcp__web__get"});
   CHECK(names({{"mcp:files"}}).size() == 2);

@@ -1,0 +1,19 @@
+// The built-in tool `ask_user`.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "actors/turns/turn_port.hpp"
+
+namespace quell::controller::turns {
+
+/// The form of the question, from the checked input of a call: one text, or one of `choices`.
+std::string answer_form(const nlohmann::json& input);
+
+std::unique_ptr<actors::tool_work> make_ask_user_work(std::shared_ptr<turn_port> port, const operation_id& call,
+                                                      const tool_definition& tool, const tool_call& what);
+
+} // namespace quell::controller::turns
