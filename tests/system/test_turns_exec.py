@@ -237,7 +237,7 @@ def test_it_outlives_a_restart_and_the_next_turn_is_told(mark):
 
 # ---- limits, and what was printed ---------------------------------------------------------------------------------------
 def test_a_call_that_times_out_tells_what_was_printed(world):
-    result, = world.done("slow", [shell("echo step one; echo trouble >&2; sleep 1000", timeout_ms=1000)], scope="slow")
+    result, = world.done("slow", [shell("echo step one; echo trouble >&2; sleep 1000", timeout_ms=4000)], scope="slow")
     assert "[TIMEOUT]" in result["error"]["message"], result
     assert result["printed"] == {"stdout": "step one\n", "stderr": "trouble\n", "truncated": False}, result
     # The model's next request has it, too, and so do later turns.
