@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/fleet.hpp"
@@ -30,7 +31,7 @@ class commit_gate_edges {
   virtual ~commit_gate_edges() = default;
   virtual std::uint64_t submit(std::vector<records::entry> batch) = 0;
   /// This ticket was refused, and everything submitted from now on takes that into account.
-  virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
+  virtual void refusal_known(std::uint64_t ticket) = 0;
   virtual void send(const outgoing_frame& frame) = 0;
   virtual void publish(const records::event_record& event) = 0;
   virtual void allow_keys(std::vector<std::string> public_keys) = 0;
@@ -38,21 +39,21 @@ class commit_gate_edges {
   virtual void output_expected(const operation_id& id, const std::string& worker) = 0;
   /// A worker reports in its live session how much one of its tasks wrote. The caller must still check that the task is
   /// this worker's.
-  virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) {
-    (void)id, (void)worker, (void)counts;
-  }
+  virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) = 0;
   /// The operation is terminal and that is durable: its output is complete once it has the number of bytes that the
   /// worker counted.
   virtual void output_closes(const operation_id& id) = 0;
   /// The stop of an operation of this process is durable, or is performed although it could not be made durable.
-  virtual void signal(const actor_signal& s) { (void)s; }
+  virtual void signal(const actor_signal& s) = 0;
   /// The same for an external operation: its owner must be notified.
-  virtual void tell_owner(const external_signal& s) { (void)s; }
+  virtual void tell_owner(const external_signal& s) = 0;
   /// The operation is terminal and that is durable.
-  virtual void ended(const ended_operation& e) { (void)e; }
+  virtual void ended(const ended_operation& e) = 0;
   virtual bool storage_low() const = 0;
   /// A command has come, and is about to be applied or refused.
-  virtual void command_given(const command& what) { (void)what; }
+  virtual void command_given(const command& what) = 0;
+  /// A move of an operation was refused, because its table forbids it. `asked_by`: the command or event that tried it.
+  virtual void move_forbidden(const forbidden_move& move, std::string_view asked_by) = 0;
   /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
   /// Memory and disk can differ: the process must end and recover from disk (DESIGN 3.11).
@@ -151,6 +152,8 @@ class commit_gate {
   void defer_batch(gated& g);
   bool awaits_retry(const operation_id& id) const;
   bool awaits_retry(const records::cancel_record& cancel) const;
+  bool awaits_retry_of_worker(const std::string& route) const;
+  bool awaits_retry_of(const std::string& key) const;
   bool awaits_retry() const;
   bool is_acknowledged_later(const std::string& worker, const operation_id& id);
   void retry_refused(moment now);
@@ -171,6 +174,7 @@ class commit_gate {
   bool more_to_place_ = false;
   bool dirty_ = false;
   moment now_{};
+  std::string_view asked_by_ = "recovery"; ///< the command or event that is being applied
   std::optional<boot_time> last_run_; ///< when the clock was last looked at here
   static constexpr std::size_t max_gated_for_sweep = 4;
 };

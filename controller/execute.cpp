@@ -80,6 +80,7 @@ void commit_gate::execute(command_request&& request, moment now) {
   edges_.command_given(request.what());
   std::move(request).hand_to([&](const auto& what, auto takers) {
     using given = std::remove_cvref_t<decltype(what)>;
+    asked_by_ = given::name;
     if constexpr (std::is_same_v<given, commands::create_operation>) {
       // Nothing was read and nothing is written, so the refusal waits for nothing.
       if (edges_.storage_low()) {

@@ -60,6 +60,13 @@ struct stop_order {
   wire::stop message;
 };
 
+/// A move that a table of the ledger forbids: a bug of quell, or a report that contradicts what is known. It was
+/// refused.
+struct forbidden_move {
+  operation_id operation;
+  std::string_view from, to;
+};
+
 struct ledger_effects {
   std::vector<records::entry> journal;                         ///< includes events (put_event)
   std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: go to the end of their queues
@@ -71,6 +78,7 @@ struct ledger_effects {
   std::vector<ended_operation> ended;         ///< became terminal
   std::vector<actor_signal> signals;          ///< for operations of this process, in order
   std::vector<external_signal> owner_signals; ///< for owners of external operations, in order
+  std::vector<forbidden_move> forbidden;      ///< refused; each must be handed to `stop_forbidden`
   bool empty() const;
 };
 
@@ -110,6 +118,10 @@ class ledger {
   virtual std::size_t declare_worker_dead(const std::string& worker, const std::string& reason, moment now) = 0;
   /// Stops all work on a worker with cause drain or worker removal.
   virtual std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) = 0;
+
+  /// Stops the operation of a refused move, unless it is being stopped or has ended. It ends as failed with the error
+  /// `forbidden_move`, once its end is proven.
+  virtual void stop_forbidden(const forbidden_move& move, moment now) = 0;
 
   /// The same with a reason and an author, for `stop.reason` and `stop.by`.
   virtual std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) {

@@ -42,6 +42,7 @@ class real_edges final : public commit_gate_edges {
 
   journal_meter meter;
   command_counts commands;
+  std::atomic<std::uint64_t> forbidden_moves{0};
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     const auto rows = batch.size();
@@ -53,6 +54,11 @@ class real_edges final : public commit_gate_edges {
   void command_given(const command& what) override {
     commands.count(what);
     if (spdlog::should_log(spdlog::level::debug)) spdlog::debug("command {}", describe(what));
+  }
+  void move_forbidden(const forbidden_move& move, std::string_view asked_by) override {
+    ++forbidden_moves;
+    spdlog::error("forbidden move of {}: from {} to {}, asked by {}; the operation is stopped", move.operation.text(),
+                  move.from, move.to, asked_by);
   }
   void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
   void send(const outgoing_frame& f) override {

@@ -303,6 +303,7 @@ result<void> process::start_gateway() {
   g.is_stop_word = stop_words(options_.turns.chat);
   g.journal = [this] { return edges_.meter.now(); };
   g.commands = [this] { return edges_.commands.now(); };
+  g.forbidden_moves = [this] { return edges_.forbidden_moves.load(); };
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;

@@ -99,6 +99,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::uint64_t live_on(const std::string& worker) const override;
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(records::event_record e, moment now) override;
+  void stop_forbidden(const forbidden_move& move, moment now) override;
 
   // actors.cpp
   local_operations* actors() override { return this; }
@@ -179,13 +180,19 @@ class live_ledger final : public ledger, public local_operations, public asked_q
     return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
   }
   std::vector<index> held_by(index worker) const;
-  void set_status(index x, status to);
   index operation_parent(index x) const; ///< along non-detached edges; none = top
   outlined outline_of(index x) const;
   bool never_sent(index x) const;
   std::uint32_t slots_of(index x) const;
   requirement requirement_of(const task_spec& spec, const std::string& author) const;
   void offer(index x); ///< to the placement, if it can be placed
+
+  // moves.cpp: false = the table forbids it; nothing has changed then
+  bool set_status(index x, status to);
+  bool enter_phase(index x, phase to);
+  void forbid(index x, std::string_view from, std::string_view to);
+  bool has_forbidden_move(index x) const;
+  void end_against_table(index x, moment now);
 
   // record.cpp: rows, events and seqs
   std::uint64_t take_seq();
