@@ -41,22 +41,11 @@ commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recove
   end_transaction(now);
 }
 
-void commit_gate::step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now) {
-  auto answer = ask(*ledger_, *fleet_, now);
-  absorb(now);
+void commit_gate::ask(const question& what, moment now) {
+  auto answer = what(*this, now);
+  if (!answer) return;
   transaction_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
   dirty_ = true;
-}
-
-void commit_gate::order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now) {
-  auto answer = ask(*ledger_, now);
-  if (answer.fences) transaction_.fence.push_back(*answer.fences);
-  absorb(now);
-  transaction_.answers.push_back([then = std::move(answer.then)](bool durable) { then(durable); });
-  dirty_ = true;
-  if (!answer.fences) return;
-  sweeping_ = true;
-  end_transaction(now);
 }
 
 void commit_gate::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
@@ -216,6 +205,7 @@ void commit_gate::release(gated& g, moment now) {
       if (!is_acknowledged_later(worker, id)) fleet_->result_stored(worker, id, now);
     for (const auto& e : g.ended) {
       edges_.output_closes(e.id);
+      conversations_.ended(e.id);
       edges_.ended(e);
     }
   } else if (g.creates || !may_be_tried_again(*g.failure)) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/conversations.hpp"
 #include "controller/fleet.hpp"
 #include "controller/ledger.hpp"
 #include "controller/refused_batches.hpp"
@@ -23,6 +24,8 @@ struct command;
 class command_request;
 namespace commands {
 struct order_cancel;
+struct take_message;
+struct taken_message;
 }
 
 /// The core's effects on the world. Called on the core's own thread; no method may block.
@@ -71,20 +74,14 @@ class commit_gate {
  public:
   commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges, moment now);
 
-  // ---- commands, closures and queries ------------------------------------------------------------------------------
+  // ---- commands and questions --------------------------------------------------------------------------------------
   /// The entrance for commands (commands/command.hpp). The answer comes once everything it depends on is durable;
   /// execute.cpp decides for each command what it waits for.
   void execute(command_request&& request, moment now);
-  /// A question: `ask` reads ledger and fleet and returns its answer as a closure, which runs when the answer may
-  /// leave.
-  void step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
-  /// The judgement of a message, which can accept a cancel: its batch is submitted at once, and the cancel is fenced
-  /// with it.
-  struct cancel_result {
-    std::optional<cancel_id> fences;        ///< the cancel that this order accepted
-    std::function<void(bool durable)> then; ///< a stop is performed even if it is not durable
-  };
-  void order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now);
+  /// A question reads, and returns its answer as a closure, which runs when everything that was read is on disk; none
+  /// if it needs no answer.
+  using question = std::function<std::function<void()>(const commit_gate&, moment)>;
+  void ask(const question& what, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
   /// `arrived`: when the frame reached this process, if known.
@@ -111,6 +108,8 @@ class commit_gate {
 
   ledger& operations() { return *ledger_; }
   fleet& workers() { return *fleet_; }
+  const ledger& operations() const { return *ledger_; }
+  const fleet& workers() const { return *fleet_; }
 
  private:
   struct gated {
@@ -140,8 +139,10 @@ class commit_gate {
     return true;
   }
   void cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done, moment now);
-  template <class Command, class Done>
-  void perform(const Command& what, Done done, moment now);
+  void take(const commands::take_message& what, std::function<void(commands::taken_message)> done,
+            const std::function<void(const commands::taken_message&)>& at_once, moment now);
+  template <class Command, class Takers>
+  void perform(const Command& what, Takers takers, moment now);
   template <class Command, class Answer, class Done>
   void await_disk(Answer answer, Done done, moment now);
   void absorb(moment now);
@@ -162,6 +163,7 @@ class commit_gate {
   commit_gate_edges& edges_;
   std::unique_ptr<ledger> ledger_;
   std::unique_ptr<fleet> fleet_;
+  turns::conversations conversations_;
   gated transaction_;
   std::vector<records::entry> batch_;
   std::deque<gated> gate_;

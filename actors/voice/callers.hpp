@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "actors/turns/message_order.hpp"
+#include "controller/message_order.hpp"
 #include "actors/voice/settings.hpp"
 #include "controller/orders.hpp"
 

@@ -69,6 +69,7 @@ struct world {
   moment now{wall_time{1'800'000'000'000ms}, boot_time{1'000'000'000}};
   std::string key = std::string(40, 'a');
   session_id session = session_id::fresh();
+  incarnation_id incarnation = incarnation_id::fresh();
   std::unique_ptr<commit_gate> c;
   std::uint64_t worker_number = 0;
 
@@ -100,7 +101,7 @@ struct world {
     wire::hello h;
     h.boot_id = "boot";
     h.state_id = "state";
-    h.incarnation = incarnation_id::fresh();
+    h.incarnation = incarnation;
     h.proposed = session;
     h.slots = 4;
     h.level = containment::cgroup_pidns;
