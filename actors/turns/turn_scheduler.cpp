@@ -63,7 +63,10 @@ class real_turn_scheduler final : public turn_scheduler {
   void prepare_with(const queued& next, const records::operation_record& row, const stored_history& history,
                     history_facts facts, store_reader& store);
   void launch(const queued& next, const records::operation_record& row, told_history told, tool_set tools);
-  void give_up(const queued& next, const std::string& why);
+  void give_up(const queued& next, const std::string& why, const own_outcome& how);
+  void give_up(const queued& next, const std::string& why) {
+    give_up(next, why, {status::failed, records::operation_error{"error", why}});
+  }
   void leave(const operation_id& turn, const scope_path& scope);
   bool is_on_its_way(const operation_id& turn) const;
   const agent_settings* agent_of(const records::operation_record& row) const;
@@ -164,7 +167,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
     start.past = std::move(told.past);
     auto running = start_agent(parts_, std::move(who), std::move(start),
                                [this, next](bool broken, const std::shared_ptr<turn_port>&) {
-                                 if (broken) give_up(next, "its actor broke down");
+                                 if (broken) give_up(next, "its actor broke down", broken_end());
                                  leave(next.turn, next.scope);
                                });
     for (const auto& call : begun.stopped) running.line->stop_call(call, {});
@@ -175,10 +178,9 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
 }
 
 /// Ends a turn that cannot continue as failed.
-void real_turn_scheduler::give_up(const queued& next, const std::string& why) {
+void real_turn_scheduler::give_up(const queued& next, const std::string& why, const own_outcome& how) {
   spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
-  const own_outcome end{status::failed, records::operation_error{"error", why}};
-  parts_->core.execute({commands::end_local{next.turn, end}, [this, next](bool) { leave(next.turn, next.scope); }});
+  parts_->core.execute({commands::end_local{next.turn, how}, [this, next](bool) { leave(next.turn, next.scope); }});
 }
 
 /// Its own work has ended: the next turn of its scope begins.
