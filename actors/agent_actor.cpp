@@ -53,9 +53,8 @@ class actor_loop final : public agent_loop {
   /// A linked tool has exited; one that ended by itself has no reason. Foreign and repeated exits change nothing.
   void exited(const caf::exit_msg& m) {
     if (!m.reason) return;
-    const auto dead = std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) {
-      return tool.second.address() == m.source;
-    });
+    const auto dead =
+        std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.second.address() == m.source; });
     if (dead == tools_.end()) {
       if (m.source == self_->address() || !m.source) self_->quit(m.reason);
       return;

@@ -26,7 +26,7 @@ namespace commands {
 struct order_cancel;
 struct take_message;
 struct taken_message;
-}
+} // namespace commands
 
 /// The core's effects on the world. Called on the core's own thread; no method may block.
 class commit_gate_edges {
@@ -177,7 +177,7 @@ class commit_gate {
   bool dirty_ = false;
   moment now_{};
   std::string_view asked_by_ = "recovery"; ///< the command or event that is being applied
-  std::optional<boot_time> last_run_; ///< when the clock was last looked at here
+  std::optional<boot_time> last_run_;      ///< when the clock was last looked at here
   static constexpr std::size_t max_gated_for_sweep = 4;
 };
 

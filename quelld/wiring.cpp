@@ -153,11 +153,10 @@ result<void> process::open_sockets() {
   bulk_ = std::make_unique<bulk_server>(
       std::move(*bulk), files, s.store_dir + "/http.sock",
       [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
-        caf::anon_send(handle_future_.get(),
-                       actors::ask_core{[=](const commit_gate& c, moment) -> std::function<void()> {
+        caf::anon_send(handle_future_.get(), actors::ask_core{[=](const commit_gate& c, moment) {
                          answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key)
                                                                            : std::nullopt);
-                         return {}; // the lookup waits for no commit
+                         return std::function<void()>(); // waits for no commit
                        }});
       });
   return {};

@@ -104,8 +104,9 @@ void message_router::repeat(const records::message_record& known, store_reader& 
 }
 
 void message_router::decide(message_order order, answer done) {
-  commands::take_message what{std::move(order), {}, {}, {}, parts_->core.now().boot, message_id::fresh(),
-                              operation_id::fresh(), cancel_id::fresh()};
+  commands::take_message what{
+      std::move(order),  {}, {}, {}, parts_->core.now().boot, message_id::fresh(), operation_id::fresh(),
+      cancel_id::fresh()};
   auto& o = what.order;
   if (auto seen = words_.of(o.scope).look(o.text, o.bot_names)) {
     what.word = std::move(seen->word);
@@ -120,10 +121,11 @@ void message_router::decide(message_order order, answer done) {
   };
   auto over = [self = shared_from_this(), order = o, done = std::move(done)](commands::taken_message taken) {
     if (taken.next == then::stop)
-      return self->parts_->priority_reads->run([self, order, taken = std::move(taken), done](store_reader& store) mutable {
-        taken.said->interrupted = names_of(taken.kept, store);
-        self->say_stopped(order, *taken.said, taken.kept, done);
-      });
+      return self->parts_->priority_reads->run(
+          [self, order, taken = std::move(taken), done](store_reader& store) mutable {
+            taken.said->interrupted = names_of(taken.kept, store);
+            self->say_stopped(order, *taken.said, taken.kept, done);
+          });
     done(taken.said);
     if (taken.next == then::begin_turn) self->line_.begin(*taken.said->turn, order.scope);
   };

@@ -1,4 +1,5 @@
-// The message router: looks for repeats and stop words, has the core decide (`take_message`), and performs what follows.
+// The message router: looks for repeats and stop words, has the core decide (`take_message`), and performs what
+// follows.
 #pragma once
 
 #include <functional>

@@ -10,10 +10,7 @@ leave_turn::answer apply(const leave_turn& command, const context& with) {
 }
 
 std::string describe(const leave_turn& command) {
-  return description(leave_turn::name)
-      .shown("turn", command.turn.text())
-      .shown("scope", command.scope.text())
-      .done();
+  return description(leave_turn::name).shown("turn", command.turn.text()).shown("scope", command.scope.text()).done();
 }
 
 } // namespace quell::controller::commands

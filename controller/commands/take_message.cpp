@@ -114,8 +114,7 @@ taken_message take_turn(const take_message& command, const context& with, const 
   if (with.storage_low)
     return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
   const auto before = with.talks.length(order.scope);
-  if (before >= most_waiting)
-    return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
+  if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
   const auto kept = kept_of(command, reason);
   auto m = record_of(command);
   m.turn = command.turn;

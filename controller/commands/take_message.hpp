@@ -30,12 +30,12 @@ struct take_message {
   using answer = taken_message;
   static constexpr std::string_view name = "take_message";
 
-  turns::message_order order;                 ///< without a claim
-  std::optional<std::string> word;            ///< the stop word that it is
+  turns::message_order order;      ///< without a claim
+  std::optional<std::string> word; ///< the stop word that it is
   tl::expected<answering_agent, refusal> agent;
-  std::string exchange_result;                ///< JSON text, of the exchange that a stop ends
-  boot_time received{};                       ///< fenced_ms of a stop counts from here
-  message_id message;                         ///< fresh, like the next two
+  std::string exchange_result; ///< JSON text, of the exchange that a stop ends
+  boot_time received{};        ///< fenced_ms of a stop counts from here
+  message_id message;          ///< fresh, like the next two
   operation_id turn;
   cancel_id cancel;
 };

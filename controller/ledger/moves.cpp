@@ -47,9 +47,9 @@ bool live_ledger::has_forbidden_move(index x) const {
 void live_ledger::stop_forbidden(const forbidden_move& move, moment now) {
   const index x = find(move.operation);
   if (x == none || operations_[x].is_over() || stop_of(x)) return; // an earlier stop decides how it ends
-  details(x).error = records::operation_error{
-      forbidden_move_code, "it was stopped, because it may not go from " + std::string(move.from) + " to " +
-                               std::string(move.to) + "; report this with quelld's log"};
+  details(x).error = records::operation_error{forbidden_move_code,
+                                              "it was stopped, because it may not go from " + std::string(move.from) +
+                                                  " to " + std::string(move.to) + "; report this with quelld's log"};
   stop_operations({x}, stop_cause::worker_lost, now);
 }
 

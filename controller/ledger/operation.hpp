@@ -85,7 +85,7 @@ struct operation_node {
   live::phase phase = live::phase::ready; ///< of its own work; changed only by `live_ledger::enter_phase`
   std::uint8_t depth = 1;
   bool detached : 1 = false;
-  bool is_stopped : 1 = false; ///< details->stop is set; the operation is in its scope's list of stopping ones
+  bool is_stopped : 1 = false;   ///< details->stop is set; the operation is in its scope's list of stopping ones
   bool was_approved : 1 = false; ///< a human was asked and is not asked again
 
   bool has_begun() const { return live::has_begun(phase); }

@@ -182,7 +182,6 @@ std::vector<index> live_ledger::held_by(index worker) const {
   return held;
 }
 
-
 bool live_ledger::never_sent(index x) const {
   const operation_node& n = operations_[x];
   return n.phase == phase::ready || n.phase == phase::behind_older;
@@ -200,8 +199,7 @@ requirement live_ledger::requirement_of(const task_spec& spec, const std::string
 
 void live_ledger::offer(index x) {
   const operation_node& n = operations_[x];
-  if (n.kind == quell::kind::task && n.phase == phase::ready)
-    effects_.placeable.emplace_back(needs_[n.need], n.id);
+  if (n.kind == quell::kind::task && n.phase == phase::ready) effects_.placeable.emplace_back(needs_[n.need], n.id);
 }
 
 } // namespace quell::controller::live

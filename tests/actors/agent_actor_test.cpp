@@ -68,8 +68,7 @@ class played_port final : public agent_port {
     touched();
     listener(model_events::text{"Well."});
     if (++asked == 1)
-      for (const auto* name : {"slow", "fast"})
-        listener(model_events::call{{std::string("c-") + name, name, "{}"}});
+      for (const auto* name : {"slow", "fast"}) listener(model_events::call{{std::string("c-") + name, name, "{}"}});
     listener(model_events::finished{});
     return std::make_unique<stream>(*this);
   }

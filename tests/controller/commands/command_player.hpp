@@ -29,8 +29,11 @@ inline void play_again(commands_world& w, const played_step& step) {
   w.edges.low = step.storage_low;
   switch (step.what) {
   case played_step::event::command:
-    return std::visit([&](const auto& one) { w.c->execute({one, {}}, w.now); },
-                      static_cast<const command_variant&>(*step.given));
+    return std::visit(
+        [&](const auto& one) {
+          w.c->execute({one, {}}, w.now);
+        },
+        static_cast<const command_variant&>(*step.given));
   case played_step::event::burst:
     return void(w.c->end_burst(w.now));
   case played_step::event::committed:
@@ -366,6 +369,5 @@ class command_player {
   std::uint64_t noticed_ = w_.edges.tickets;
   int given_ = 0, answered_ = 0;
 };
-
 
 } // namespace quell::controller::core_tests

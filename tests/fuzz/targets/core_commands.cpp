@@ -1,5 +1,5 @@
-// Any sequence of commands on the core, with refused writes, commits and time between them: nothing breaks, each command
-// is answered once, and no operation ends twice.
+// Any sequence of commands on the core, with refused writes, commits and time between them: nothing breaks, each
+// command is answered once, and no operation ends twice.
 #include <random>
 
 #include "tests/controller/commands/command_player.hpp"
