@@ -1,19 +1,18 @@
 // Starts from the bottom (store, sockets, actor, gateway) and stops from the top.
 #include "quelld/wiring.hpp"
 
+#include <algorithm>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
-#include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 
 #include "actors/agent_actor.hpp"
 #include "actors/chat/chat_host.hpp"
