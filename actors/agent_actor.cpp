@@ -1,6 +1,7 @@
 // Reply and sub-agent actors: one handler per message, around an agent.
 #include "actors/agent_actor.hpp"
 
+#include <algorithm>
 #include <caf/all.hpp>
 #include <map>
 
@@ -49,6 +50,19 @@ class actor_loop final : public agent_loop {
     self_->quit();
   }
   void forget(call_number number) { tools_.erase(number); }
+  /// A linked tool has exited; one that ended by itself has no reason. Foreign and repeated exits change nothing.
+  void exited(const caf::exit_msg& m) {
+    if (!m.reason) return;
+    const auto dead =
+        std::find_if(tools_.begin(), tools_.end(), [&](const auto& tool) { return tool.second.address() == m.source; });
+    if (dead == tools_.end()) {
+      if (m.source == self_->address() || !m.source) self_->quit(m.reason);
+      return;
+    }
+    const auto number = dead->first;
+    tools_.erase(dead);
+    self_->state.it->tool_broke(number);
+  }
 
  private:
   agent_pointer self_;
@@ -75,6 +89,10 @@ agent_actor::behavior_type agent_behavior(agent_pointer self, const std::shared_
     s.it->resume(std::move(s.start.so_far), s.start.known, std::move(s.start.calls), std::move(s.start.past));
   else
     s.it->begin(std::move(s.start.so_far));
+  self->set_exit_handler([self](const caf::exit_msg& m) {
+    self->state.loop->exited(m);
+    arm(self);
+  });
   arm(self);
   return {
       [self](const cancel_now& m) { self->state.it->stop(m.why, m.reason); },
@@ -133,7 +151,7 @@ class actor_line final : public agent_handle {
 
 } // namespace
 
-std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start) {
+agent_actor spawn_agent_actor(caf::actor_system& system, agent_start start) {
   auto shared = std::make_shared<agent_start>(std::move(start));
   const auto over = shared->over;
   auto actor = system.spawn(agent_behavior, shared);
@@ -141,7 +159,11 @@ std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start
   caf::actor_cast<caf::actor>(actor)->attach_functor([over](const caf::error& why) {
     if (why && why != caf::exit_reason::user_shutdown) over(true);
   });
-  return std::make_shared<actor_line>(std::move(actor));
+  return actor;
+}
+
+std::shared_ptr<agent_handle> spawn_agent(caf::actor_system& system, agent_start start) {
+  return std::make_shared<actor_line>(spawn_agent_actor(system, std::move(start)));
 }
 
 } // namespace quell::actors

@@ -73,8 +73,8 @@ actors::controller_actor::behavior_type controller(controller_pointer self, cons
         self->state.gate->execute(std::move(m.posted->request), clock_now());
         after(self);
       },
-      [self](actors::run_on<commit_gate>& m) {
-        m.what(*self->state.gate);
+      [self](const actors::ask_core& m) {
+        self->state.gate->ask(m.what, clock_now());
         after(self);
       },
       [self](const actors::frames_arrived& m) {

@@ -14,14 +14,14 @@ namespace quell::actors {
 /// Wraps `what` for the actor's thread; everything written before is visible when it runs. The mailbox guarantees this.
 /// The atomic is only for the thread sanitizer, which cannot see into CAF's library and would otherwise report a race
 /// for every byte read there.
-template <class... Args>
-std::function<void(Args...)> handed_over(std::function<void(Args...)> what) {
+template <class Result, class... Args>
+std::function<Result(Args...)> handed_over(std::function<Result(Args...)> what) {
 #if defined(__SANITIZE_THREAD__)
   auto mark = std::make_shared<std::atomic<bool>>(false);
-  std::function<void(Args...)> marked = [mark, what = std::move(what)](Args... args) {
+  std::function<Result(Args...)> marked = [mark, what = std::move(what)](Args... args) {
     while (!mark->load(std::memory_order_acquire)) {
     }
-    what(std::forward<Args>(args)...);
+    return what(std::forward<Args>(args)...);
   };
   mark->store(true, std::memory_order_release);
   return marked;

@@ -7,20 +7,14 @@
 #include "actors/agent_messages.hpp"
 #include "actors/messages.hpp"
 
-namespace quell::controller {
-class commit_gate;
-}
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::run_on<quell::controller::commit_gate>)
-
 namespace quell::actors {
 
 /// The owner of ledger and fleet: one thread, one at a time.
 using controller_actor = caf::typed_actor<
-    // From the service: a command with its reply.
+    // From the service and the turns: a command with its reply.
     caf::reacts_to<execute_command>,
-    // A query, or a turn's step; answers through the closure's own callback.
-    caf::reacts_to<run_on<controller::commit_gate>>,
+    // A question that only reads.
+    caf::reacts_to<ask_core>,
     // From the control socket.
     caf::reacts_to<frames_arrived>,
     // From the journal's writer.

@@ -14,6 +14,10 @@
 #include "actors/handoff_for_tsan.hpp"
 #include "protocol/messages.hpp"
 
+namespace quell::controller {
+class commit_gate;
+}
+
 namespace quell::actors {
 
 /// This queue holds frames: take a portion, in order, and announce the queue again if more remain.
@@ -35,13 +39,12 @@ struct execute_command {
   std::shared_ptr<posted_command> posted;
 };
 
-/// A query, or a turn's step, on the actor's state; the closure runs on the actor's thread and answers through its own
-/// callback.
-template <class State>
-struct run_on {
-  run_on() = default;
-  explicit run_on(std::function<void(State&)> then) : what(handed_over(std::move(then))) {}
-  std::function<void(State&)> what;
+/// A question for the core, which only reads (`commit_gate::ask`).
+struct ask_core {
+  using question = std::function<std::function<void()>(const controller::commit_gate&, moment)>;
+  ask_core() = default;
+  explicit ask_core(question asked) : what(handed_over(std::move(asked))) {}
+  question what;
 };
 
 /// INTERNAL: the clock has reached the instant at which the actor asked to be called.
@@ -62,6 +65,7 @@ struct shut_down {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::frames_arrived)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::batch_committed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::execute_command)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::ask_core)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::clock_ticked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::turn_over)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(quell::actors::shut_down)

@@ -183,15 +183,11 @@ class actor_service final : public service {
   /// can have seen is durable.
   template <class Answer, class What>
   void read(reply<Answer> done, What what) {
-    caf::anon_send(handle_,
-                   actors::run_on<commit_gate>{[done = std::move(done), what = std::move(what)](commit_gate& c) {
-                     c.step(
-                         [&](ledger& l, fleet& f, moment now) -> std::function<void()> {
-                           return [done, answer = Answer(what(std::as_const(l), std::as_const(f), now))]() mutable {
-                             done(std::move(answer));
-                           };
-                         },
-                         clock_now());
+    caf::anon_send(handle_, actors::ask_core{[done = std::move(done), what = std::move(what)](
+                                                 const commit_gate& c, moment now) -> std::function<void()> {
+                     return [done, answer = Answer(what(c.operations(), c.workers(), now))]() mutable {
+                       done(std::move(answer));
+                     };
                    }});
   }
 

@@ -21,7 +21,7 @@ struct tool_start {
   agent_actor agent;
 };
 
-/// Linked to `above`: it dies if the agent dies of an error.
+/// Linked to `above`: it dies with the agent. If it dies alone, the agent gets its exit.
 tool_actor spawn_tool(caf::scheduled_actor& above, tool_start start);
 
 } // namespace quell::actors

@@ -41,26 +41,16 @@ commit_gate::commit_gate(commit_gate_settings s, records::recovered_state recove
   end_transaction(now);
 }
 
-void commit_gate::step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now) {
-  auto answer = ask(*ledger_, *fleet_, now);
-  absorb(now);
+void commit_gate::ask(const question& what, moment now) {
+  auto answer = what(*this, now);
+  if (!answer) return;
   transaction_.answers.push_back([answer = std::move(answer)](bool) { answer(); });
   dirty_ = true;
 }
 
-void commit_gate::order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now) {
-  auto answer = ask(*ledger_, now);
-  if (answer.fences) transaction_.fence.push_back(*answer.fences);
-  absorb(now);
-  transaction_.answers.push_back([then = std::move(answer.then)](bool durable) { then(durable); });
-  dirty_ = true;
-  if (!answer.fences) return;
-  sweeping_ = true;
-  end_transaction(now);
-}
-
 void commit_gate::frame(const std::string& route, const std::string& public_key, const wire::envelope& e, moment now,
                         std::optional<boot_time> arrived) {
+  asked_by_ = "a frame of a worker";
   if (const auto* end = std::get_if<wire::task_ended>(&e.body)) count_output(public_key, e.session, *end);
   fleet_->frame(route, public_key, e, now, arrived);
   if (const auto* h = std::get_if<wire::hello>(&e.body))
@@ -96,6 +86,10 @@ void commit_gate::absorb(moment now) {
       for (auto& e : l.ended) transaction_.ended.push_back(std::move(e));
       for (auto& s : l.signals) transaction_.signals.push_back(std::move(s));
       for (auto& s : l.owner_signals) transaction_.owner_signals.push_back(std::move(s));
+      for (const auto& move : l.forbidden) {
+        edges_.move_forbidden(move, asked_by_);
+        ledger_->stop_forbidden(move, now);
+      }
       placing_ = placing_ || !l.placeable.empty() || !l.freed.empty();
     }
     auto f = fleet_->take();
@@ -155,6 +149,7 @@ void commit_gate::submit_transaction() {
 
 void commit_gate::committed(const records::commit_notice& notice, moment now) {
   now_ = now;
+  asked_by_ = "the end of a commit";
   committed_ = std::max(committed_, notice.ticket);
   if (notice.failure) edges_.refusal_known(notice.ticket);
   for (auto& g : gate_)
@@ -172,8 +167,10 @@ void commit_gate::release(gated& g, moment now) {
   const bool durable = !g.failure;
   if (durable && g.reserves && g.reserves == reserving_) reserving_.reset();
   for (const auto& frame : g.frames) {
-    // If the write failed only stops leave: an assignment or a lease that is not on disk must not leave.
-    if (!durable && !std::holds_alternative<wire::stop>(frame.frame.body)) {
+    // Only stops leave while something that they rest on is not on disk: not an assignment or a lease whose write
+    // failed, and nothing else for a worker whose own row waits for its retry.
+    const bool is_stop = std::holds_alternative<wire::stop>(frame.frame.body);
+    if (!is_stop && (!durable || awaits_retry_of_worker(frame.route))) {
       fleet_->frame_withheld(frame.route, now);
       continue;
     }
@@ -208,6 +205,7 @@ void commit_gate::release(gated& g, moment now) {
       if (!is_acknowledged_later(worker, id)) fleet_->result_stored(worker, id, now);
     for (const auto& e : g.ended) {
       edges_.output_closes(e.id);
+      conversations_.ended(e.id);
       edges_.ended(e);
     }
   } else if (g.creates || !may_be_tried_again(*g.failure)) {
@@ -220,6 +218,7 @@ void commit_gate::release(gated& g, moment now) {
 
 std::optional<boot_time> commit_gate::tick(moment now) {
   now_ = now;
+  asked_by_ = "a tick";
   note_stall(now);
   if (!edges_.storage_low() && !refused_batches_.empty()) retry_refused(now);
   edges_.ticked(now);

@@ -10,8 +10,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "controller/conversations.hpp"
 #include "controller/fleet.hpp"
 #include "controller/ledger.hpp"
 #include "controller/refused_batches.hpp"
@@ -22,7 +24,9 @@ struct command;
 class command_request;
 namespace commands {
 struct order_cancel;
-}
+struct take_message;
+struct taken_message;
+} // namespace commands
 
 /// The core's effects on the world. Called on the core's own thread; no method may block.
 class commit_gate_edges {
@@ -30,7 +34,7 @@ class commit_gate_edges {
   virtual ~commit_gate_edges() = default;
   virtual std::uint64_t submit(std::vector<records::entry> batch) = 0;
   /// This ticket was refused, and everything submitted from now on takes that into account.
-  virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
+  virtual void refusal_known(std::uint64_t ticket) = 0;
   virtual void send(const outgoing_frame& frame) = 0;
   virtual void publish(const records::event_record& event) = 0;
   virtual void allow_keys(std::vector<std::string> public_keys) = 0;
@@ -38,21 +42,21 @@ class commit_gate_edges {
   virtual void output_expected(const operation_id& id, const std::string& worker) = 0;
   /// A worker reports in its live session how much one of its tasks wrote. The caller must still check that the task is
   /// this worker's.
-  virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) {
-    (void)id, (void)worker, (void)counts;
-  }
+  virtual void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) = 0;
   /// The operation is terminal and that is durable: its output is complete once it has the number of bytes that the
   /// worker counted.
   virtual void output_closes(const operation_id& id) = 0;
   /// The stop of an operation of this process is durable, or is performed although it could not be made durable.
-  virtual void signal(const actor_signal& s) { (void)s; }
+  virtual void signal(const actor_signal& s) = 0;
   /// The same for an external operation: its owner must be notified.
-  virtual void tell_owner(const external_signal& s) { (void)s; }
+  virtual void tell_owner(const external_signal& s) = 0;
   /// The operation is terminal and that is durable.
-  virtual void ended(const ended_operation& e) { (void)e; }
+  virtual void ended(const ended_operation& e) = 0;
   virtual bool storage_low() const = 0;
   /// A command has come, and is about to be applied or refused.
-  virtual void command_given(const command& what) { (void)what; }
+  virtual void command_given(const command& what) = 0;
+  /// A move of an operation was refused, because its table forbids it. `asked_by`: the command or event that tried it.
+  virtual void move_forbidden(const forbidden_move& move, std::string_view asked_by) = 0;
   /// Called at each tick of the core, at least once a second.
   virtual void ticked(moment now) = 0;
   /// Memory and disk can differ: the process must end and recover from disk (DESIGN 3.11).
@@ -70,20 +74,14 @@ class commit_gate {
  public:
   commit_gate(commit_gate_settings s, records::recovered_state recovered, commit_gate_edges& edges, moment now);
 
-  // ---- commands, closures and queries ------------------------------------------------------------------------------
+  // ---- commands and questions --------------------------------------------------------------------------------------
   /// The entrance for commands (commands/command.hpp). The answer comes once everything it depends on is durable;
   /// execute.cpp decides for each command what it waits for.
   void execute(command_request&& request, moment now);
-  /// A question: `ask` reads ledger and fleet and returns its answer as a closure, which runs when the answer may
-  /// leave.
-  void step(const std::function<std::function<void()>(ledger&, fleet&, moment)>& ask, moment now);
-  /// The judgement of a message, which can accept a cancel: its batch is submitted at once, and the cancel is fenced
-  /// with it.
-  struct cancel_result {
-    std::optional<cancel_id> fences;        ///< the cancel that this order accepted
-    std::function<void(bool durable)> then; ///< a stop is performed even if it is not durable
-  };
-  void order_cancel(const std::function<cancel_result(ledger&, moment)>& ask, moment now);
+  /// A question reads, and returns its answer as a closure, which runs when everything that was read is on disk; none
+  /// if it needs no answer.
+  using question = std::function<std::function<void()>(const commit_gate&, moment)>;
+  void ask(const question& what, moment now);
 
   // ---- events ------------------------------------------------------------------------------------------------------
   /// `arrived`: when the frame reached this process, if known.
@@ -110,6 +108,8 @@ class commit_gate {
 
   ledger& operations() { return *ledger_; }
   fleet& workers() { return *fleet_; }
+  const ledger& operations() const { return *ledger_; }
+  const fleet& workers() const { return *fleet_; }
 
  private:
   struct gated {
@@ -139,8 +139,10 @@ class commit_gate {
     return true;
   }
   void cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done, moment now);
-  template <class Command, class Done>
-  void perform(const Command& what, Done done, moment now);
+  void take(const commands::take_message& what, std::function<void(commands::taken_message)> done,
+            const std::function<void(const commands::taken_message&)>& at_once, moment now);
+  template <class Command, class Takers>
+  void perform(const Command& what, Takers takers, moment now);
   template <class Command, class Answer, class Done>
   void await_disk(Answer answer, Done done, moment now);
   void absorb(moment now);
@@ -151,6 +153,8 @@ class commit_gate {
   void defer_batch(gated& g);
   bool awaits_retry(const operation_id& id) const;
   bool awaits_retry(const records::cancel_record& cancel) const;
+  bool awaits_retry_of_worker(const std::string& route) const;
+  bool awaits_retry_of(const std::string& key) const;
   bool awaits_retry() const;
   bool is_acknowledged_later(const std::string& worker, const operation_id& id);
   void retry_refused(moment now);
@@ -159,6 +163,7 @@ class commit_gate {
   commit_gate_edges& edges_;
   std::unique_ptr<ledger> ledger_;
   std::unique_ptr<fleet> fleet_;
+  turns::conversations conversations_;
   gated transaction_;
   std::vector<records::entry> batch_;
   std::deque<gated> gate_;
@@ -171,7 +176,8 @@ class commit_gate {
   bool more_to_place_ = false;
   bool dirty_ = false;
   moment now_{};
-  std::optional<boot_time> last_run_; ///< when the clock was last looked at here
+  std::string_view asked_by_ = "recovery"; ///< the command or event that is being applied
+  std::optional<boot_time> last_run_;      ///< when the clock was last looked at here
   static constexpr std::size_t max_gated_for_sweep = 4;
 };
 

@@ -80,10 +80,11 @@ void commit_gate::execute(command_request&& request, moment now) {
   edges_.command_given(request.what());
   std::move(request).hand_to([&](const auto& what, auto takers) {
     using given = std::remove_cvref_t<decltype(what)>;
+    asked_by_ = given::name;
     if constexpr (std::is_same_v<given, commands::create_operation>) {
       // Nothing was read and nothing is written, so the refusal waits for nothing.
       if (edges_.storage_low()) {
-        auto refused = apply(what, commands::context{*ledger_, *fleet_, batch_, now, true});
+        auto refused = apply(what, commands::context{*ledger_, *fleet_, conversations_, batch_, now, true});
         return takers.done ? takers.done(std::move(refused)) : void();
       }
     } else if constexpr (std::is_same_v<given, commands::drop_old_rows>) {
@@ -92,6 +93,8 @@ void commit_gate::execute(command_request&& request, moment now) {
     }
     if constexpr (std::is_same_v<given, commands::order_cancel>)
       cancel(what, std::move(takers.done), now);
+    else if constexpr (std::is_same_v<given, commands::take_message>)
+      take(what, std::move(takers.done), takers.at_once, now);
     else
       perform(what, std::move(takers), now);
   });
@@ -100,7 +103,7 @@ void commit_gate::execute(command_request&& request, moment now) {
 template <class Command, class Takers>
 void commit_gate::perform(const Command& what, Takers takers, moment now) {
   if (policy<Command>::begins_transaction) end_transaction(now);
-  auto answer = apply(what, commands::context{*ledger_, *fleet_, batch_, now, edges_.storage_low()});
+  auto answer = apply(what, commands::context{*ledger_, *fleet_, conversations_, batch_, now, edges_.storage_low()});
   if (takers.at_once) takers.at_once(answer);
   await_disk<Command>(std::move(answer), std::move(takers.done), now);
   if (policy<Command>::ends_transaction) end_transaction(now);
@@ -122,9 +125,27 @@ void commit_gate::await_disk(Answer answer, Done done, moment now) {
   dirty_ = true;
 }
 
+/// A stop is performed, and answered, even if it is not durable. One that accepts a cancel is fenced, as any cancel is.
+void commit_gate::take(const commands::take_message& what, std::function<void(commands::taken_message)> done,
+                       const std::function<void(const commands::taken_message&)>& at_once, moment now) {
+  auto answer = apply(what, commands::context{*ledger_, *fleet_, conversations_, batch_, now, edges_.storage_low()});
+  const bool fences = answer.fences.has_value();
+  if (fences) transaction_.fence.push_back(*answer.fences);
+  if (at_once) at_once(answer);
+  absorb(now);
+  transaction_.answers.push_back([answer = std::move(answer), done = std::move(done)](bool durable) mutable {
+    if (answer.next == commands::taken_message::then::stop) answer.said->durable = durable;
+    if (done) done(std::move(answer));
+  });
+  dirty_ = true;
+  if (!fences) return;
+  sweeping_ = true;
+  end_transaction(now);
+}
+
 void commit_gate::cancel(const commands::order_cancel& what, std::function<void(outcome<cancel_view>)> done,
                          moment now) {
-  const commands::context with{*ledger_, *fleet_, batch_, now, false};
+  const commands::context with{*ledger_, *fleet_, conversations_, batch_, now, false};
   // Nothing is recorded, so there is nothing to fence. The ledger can be ahead of the disk, which the caller reads
   // next.
   if (auto absent = refuse_absent(what, with))

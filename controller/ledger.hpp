@@ -60,6 +60,13 @@ struct stop_order {
   wire::stop message;
 };
 
+/// A move that a table of the ledger forbids: a bug of quell, or a report that contradicts what is known. It was
+/// refused.
+struct forbidden_move {
+  operation_id operation;
+  std::string_view from, to;
+};
+
 struct ledger_effects {
   std::vector<records::entry> journal;                         ///< includes events (put_event)
   std::vector<std::pair<requirement, operation_id>> placeable; ///< newly pending: go to the end of their queues
@@ -71,6 +78,7 @@ struct ledger_effects {
   std::vector<ended_operation> ended;         ///< became terminal
   std::vector<actor_signal> signals;          ///< for operations of this process, in order
   std::vector<external_signal> owner_signals; ///< for owners of external operations, in order
+  std::vector<forbidden_move> forbidden;      ///< refused; each must be handed to `stop_forbidden`
   bool empty() const;
 };
 
@@ -111,11 +119,13 @@ class ledger {
   /// Stops all work on a worker with cause drain or worker removal.
   virtual std::size_t stop_worker(const std::string& worker, stop_cause cause, moment now) = 0;
 
+  /// Stops the operation of a refused move, unless it is being stopped or has ended. It ends as failed with the error
+  /// `forbidden_move`, once its end is proven.
+  virtual void stop_forbidden(const forbidden_move& move, moment now) = 0;
+
   /// The same with a reason and an author, for `stop.reason` and `stop.by`.
-  virtual std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why, moment now) {
-    (void)why;
-    return stop_worker(worker, cause, now);
-  }
+  virtual std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words& why,
+                                      moment now) = 0;
 
   // ---- the fleet's reports --------------------------------------------------------------------------------------
   /// Gives a pending, not stale operation to a worker: journals the assignment and returns the START; nullopt if it
@@ -143,10 +153,10 @@ class ledger {
                                                  moment now) = 0;
   virtual void output_counts(const operation_id& id, const quell::output_counts& counts) = 0;
 
-  /// The interface for the actors of this process; nullptr if there are none.
-  virtual local_operations* actors() { return nullptr; }
-  /// The interface for the owners of external operations; nullptr if there are none.
-  virtual external_operations* externals() { return nullptr; }
+  /// The interface for the actors of this process.
+  virtual local_operations* actors() = 0;
+  /// The interface for the owners of external operations.
+  virtual external_operations* externals() = 0;
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;
@@ -156,22 +166,17 @@ class ledger {
   virtual std::vector<scope_view> scopes(const std::optional<scope_path>& prefix, bool only_live,
                                          const scope_path* after, std::size_t limit) const = 0;
   /// A page of the live tree. Reads at most about 20,000 operations, so a short page can still have a next one.
-  virtual tree_page branches(const tree_question& q) const {
-    (void)q;
-    return {};
-  }
+  virtual tree_page branches(const tree_question& q) const = 0;
   virtual bool visible(const operation_id& id, const caller& by) const = 0;
   virtual std::uint64_t last_seq() const = 0;
   virtual std::map<std::string, std::uint64_t> live_by_status() const = 0;
   /// Counts of live operations by (kind, status), zeros included.
-  virtual std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const { return {}; }
+  virtual std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const = 0;
   virtual std::size_t live_count() const = 0;
   virtual std::uint32_t slots_on(const std::string& worker) const = 0; ///< slots held by live work on this worker
   virtual std::uint64_t live_on(const std::string& worker) const = 0;
   /// These rows are about to be dropped: forgets everything still remembered about them.
-  virtual void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) {
-    (void)ended, (void)settled;
-  }
+  virtual void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) = 0;
   /// Adds an event under the next event id; the fleet's events use the same counter.
   virtual void add_event(records::event_record e, moment now) = 0;
 };

@@ -48,7 +48,7 @@ class output_reader {
 class output_store : public output_reader {
  public:
   /// Removes the kept output of an operation that ended long ago.
-  virtual void drop(const operation_id& id) { (void)id; }
+  virtual void drop(const operation_id& id) = 0;
   /// Queues input for a task to its worker (bounded). Returns the offset taken so far. Faults: not_found, invalid_field
   /// (no stdin), rate_limited (buffer full: try again later).
   virtual result<std::uint64_t> input(const operation_id& id, const std::string& worker, std::uint64_t offset,
@@ -60,10 +60,7 @@ class output_store : public output_reader {
     bool end_handed = true;   ///< true also if no end was sent
     bool is_closed = false;   ///< the task no longer reads
   };
-  virtual input_progress input_reached(const operation_id& id, std::uint64_t taken) {
-    (void)id;
-    return {taken, true, false};
-  }
+  virtual input_progress input_reached(const operation_id& id, std::uint64_t taken) = 0;
 };
 
 } // namespace quell::controller

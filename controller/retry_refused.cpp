@@ -26,7 +26,18 @@ bool commit_gate::awaits_retry(const operation_id& id) const {
 }
 
 bool commit_gate::awaits_retry(const records::cancel_record& cancel) const {
-  const auto key = row_key(records::put_cancel{cancel});
+  return awaits_retry_of(row_key(records::put_cancel{cancel}));
+}
+
+/// The same for a row of the worker whose live session uses this route.
+bool commit_gate::awaits_retry_of_worker(const std::string& route) const {
+  if (!awaits_retry()) return false;
+  const auto worker = fleet_->name_of_route(route);
+  return worker && awaits_retry_of(row_key(records::drop_worker{*worker}));
+}
+
+/// The same for the newest row with this key (`row_key`).
+bool commit_gate::awaits_retry_of(const std::string& key) const {
   if (refused_batches_.holds(key)) return true;
   return std::any_of(gate_.begin(), gate_.end(), [&](const gated& later) {
     return later.took_up && std::any_of(later.retry.begin(), later.retry.end(),

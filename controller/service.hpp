@@ -32,9 +32,7 @@ class service {
 
   virtual void create(create_order order, reply<outcome<created>> done) = 0;
   /// Creates many in one commit and answers in order.
-  virtual void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) {
-    done(std::vector<outcome<created>>(orders.size(), tl::unexpected(none_here())));
-  }
+  virtual void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) = 0;
   /// Answers when the cancel is fenced (a dry run or a refusal: at once). To wait for signalled or settled, use
   /// `view_cancel` and events.
   virtual void cancel(cancel_order order, reply<outcome<cancel_view>> done) = 0;
@@ -48,30 +46,16 @@ class service {
                                    reply<outcome<std::size_t>> done) = 0;
 
   // External operations: see external_operations. Orders that end them are answered once they are on disk.
-  virtual void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) {
-    (void)id, (void)by;
-    done(tl::unexpected(none_here()));
-  }
+  virtual void start_external(operation_id id, caller by, reply<outcome<operation_id>> done) = 0;
   virtual void end_externals(std::vector<owner_report> reports, caller by,
-                             reply<std::vector<outcome<operation_id>>> done) {
-    (void)by;
-    done(std::vector<outcome<operation_id>>(reports.size(), tl::unexpected(none_here())));
-  }
-  virtual void note_late_report(owner_report report) { (void)report; }
-  virtual void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) {
-    done({0, {}, {}, std::move(order.operations)});
-  }
-  virtual void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) {
-    (void)id, (void)by;
-    done(tl::unexpected(none_here()));
-  }
-  virtual void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) {
-    (void)session, (void)by;
-    done({});
-  }
+                             reply<std::vector<outcome<operation_id>>> done) = 0;
+  virtual void note_late_report(owner_report report) = 0;
+  virtual void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) = 0;
+  virtual void signal_of(operation_id id, caller by, reply<outcome<std::optional<external_signal>>> done) = 0;
+  virtual void signals_of(std::string session, caller by, reply<std::vector<external_signal>> done) = 0;
   /// Sets the listener for signals, called once the stop is durable (or is performed without being durable). Set once
   /// at start.
-  virtual void on_signal(std::function<void(const external_signal&)> listener) { (void)listener; }
+  virtual void on_signal(std::function<void(const external_signal&)> listener) = 0;
 
   /// For each id the ledger's view, or nullopt if it is not live (then the committed row is the whole truth).
   virtual void views(std::vector<operation_id> ids, reply<std::vector<std::optional<live_view>>> done) = 0;
@@ -80,10 +64,7 @@ class service {
   virtual void scopes(std::optional<scope_path> prefix, bool only_live, std::optional<scope_path> after,
                       std::size_t limit, reply<std::vector<scope_view>> done) = 0;
   /// A page of the live tree (ledger.hpp); the caller must check who may see it.
-  virtual void branches(tree_question question, reply<tree_page> done) {
-    (void)question;
-    done({});
-  }
+  virtual void branches(tree_question question, reply<tree_page> done) = 0;
   virtual void cluster(reply<cluster_view> done) = 0;
 
   virtual void workers(reply<std::vector<worker_view>> done) = 0;
@@ -110,18 +91,12 @@ class service {
     std::uint64_t events_up_to = 0; ///< 0 = none
     bool insist = false;
   };
-  virtual void drop_old(old_things what, reply<bool> done) {
-    (void)what;
-    done(false);
-  }
+  virtual void drop_old(old_things what, reply<bool> done) = 0;
 
   /// Sets the listener for events, called for each after its commit. Set once at start.
   virtual void on_event(std::function<void(const committed_event&)> listener) = 0;
   /// True while the state directory is low on space: starts are refused (503 storage_unavailable).
   virtual bool storage_low() const = 0;
-
- protected:
-  static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
 };
 
 } // namespace quell::controller

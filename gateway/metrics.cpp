@@ -72,6 +72,12 @@ void write_commands(metrics_text& to, const std::vector<std::pair<std::string_vi
   for (const auto& [name, count] : commands) to.sample(count, {{"name", name}});
 }
 
+void write_forbidden_moves(metrics_text& to, std::uint64_t count) {
+  to.family("quell_forbidden_moves_total", "counter",
+            "Moves of operations that were refused because the lifecycle forbids them; the log names each.");
+  to.sample(count);
+}
+
 void write_events(metrics_text& to, gateway_context& gw, const event_hub::distance& lag) {
   to.family("quell_events_total", "counter", "Committed events by type.");
   for (const auto& [type, count] : gw.metrics.events_by_type()) to.sample(count, {{"type", type}});
@@ -176,6 +182,7 @@ awaitable<response> get_metrics(exchange& x) {
   write_work(to, cluster);
   write_cancels(to, gw.metrics);
   if (gw.options.commands) write_commands(to, gw.options.commands());
+  if (gw.options.forbidden_moves) write_forbidden_moves(to, gw.options.forbidden_moves());
   write_events(to, gw, lag);
   write_http(to, gw);
   if (gw.options.journal) write_journal(to, gw.options.journal());

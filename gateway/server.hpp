@@ -72,6 +72,7 @@ struct gateway_options {
   std::function<journal_meter::numbers()> journal; ///< for metrics; empty: they leave it out
   /// For metrics: how often each command was given to the core, by name. Empty: they leave it out.
   std::function<std::vector<std::pair<std::string_view, std::uint64_t>>()> commands;
+  std::function<std::uint64_t()> forbidden_moves; ///< for metrics: see commit_gate_edges::move_forbidden
   /// Takes a call from a chat service: false, and no answer, if no service with this name is connected. Empty: these
   /// routes do not exist.
   std::function<bool(const std::string& name, integrations::chat::web_call call,

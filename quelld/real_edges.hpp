@@ -42,6 +42,7 @@ class real_edges final : public commit_gate_edges {
 
   journal_meter meter;
   command_counts commands;
+  std::atomic<std::uint64_t> forbidden_moves{0};
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     const auto rows = batch.size();
@@ -53,6 +54,11 @@ class real_edges final : public commit_gate_edges {
   void command_given(const command& what) override {
     commands.count(what);
     if (spdlog::should_log(spdlog::level::debug)) spdlog::debug("command {}", describe(what));
+  }
+  void move_forbidden(const forbidden_move& move, std::string_view asked_by) override {
+    ++forbidden_moves;
+    spdlog::error("forbidden move of {}: from {} to {}, asked by {}; the operation is stopped", move.operation.text(),
+                  move.from, move.to, asked_by);
   }
   void refusal_known(std::uint64_t ticket) override { journal->refusal_known(ticket); }
   void send(const outgoing_frame& f) override {
@@ -114,48 +120,31 @@ struct controller_handle {
 /// Orders over that link; they have no effect once it is cut.
 inline turns::core_link link_over(std::shared_ptr<controller_handle> line, const storage::journal& store) {
   turns::core_link link;
-  link.knows_worker = [line](std::string worker, std::function<void(bool)> answer) {
+  const auto ask = [line](commit_gate::question what) {
     const std::lock_guard lock(line->guard);
-    if (!line->to) return;
-    caf::anon_send(
-        line->to, actors::run_on<commit_gate>{[worker = std::move(worker), answer = std::move(answer)](commit_gate& c) {
-          c.step([&](ledger&, fleet& f, moment) { return [answer, known = f.knows(worker)] { answer(known); }; },
-                 clock_now());
-        }});
+    if (line->to) caf::anon_send(line->to, actors::ask_core{std::move(what)});
   };
-  link.beyond_disk = [line](std::vector<operation_id> ids, std::function<void(turns::known_ends)> answer) {
+  const auto give = [line](command_request&& what, std::shared_ptr<order_claim> claim) {
     const std::lock_guard lock(line->guard);
-    if (!line->to) return;
-    caf::anon_send(line->to,
-                   actors::run_on<commit_gate>{[ids = std::move(ids), answer = std::move(answer)](commit_gate& c) {
-                     turns::known_ends known;
-                     for (const auto& id : ids)
-                       if (auto hot = c.beyond_disk(id, clock_now())) known.emplace(id, std::move(*hot));
-                     c.step([&](ledger&, fleet&, moment) { return [answer, known] { answer(known); }; }, clock_now());
-                   }});
+    if (line->to) caf::anon_send(line->to, actors::posted(std::move(what), std::move(claim)));
   };
-  link.judge = [line](std::function<turns::core_link::cancel_result(ledger&, moment)> what) {
-    const std::lock_guard lock(line->guard);
-    if (!line->to) return;
-    caf::anon_send(line->to, actors::run_on<commit_gate>{[what = std::move(what)](commit_gate& c) {
-                     const auto ask = [&](ledger& l, moment now) {
-                       auto answer = what(l, now);
-                       return commit_gate::cancel_result{answer.fences, std::move(answer.then)};
-                     };
-                     c.order_cancel(ask, clock_now());
-                   }});
+  link.knows_worker = [ask](std::string worker, std::function<void(bool)> answer) {
+    ask([worker = std::move(worker), answer = std::move(answer)](const commit_gate& c, moment) {
+      return [answer, known = c.workers().knows(worker)] { answer(known); };
+    });
   };
-  link.execute = [line](command_request&& what) {
-    const std::lock_guard lock(line->guard);
-    if (!line->to) return;
-    caf::anon_send(line->to, actors::posted(std::move(what)));
+  link.beyond_disk = [ask](std::vector<operation_id> ids, std::function<void(turns::known_ends)> answer) {
+    ask([ids = std::move(ids), answer = std::move(answer)](const commit_gate& c, moment now) {
+      turns::known_ends known;
+      for (const auto& id : ids)
+        if (auto hot = c.beyond_disk(id, now)) known.emplace(id, std::move(*hot));
+      return [answer, known = std::move(known)] { answer(known); };
+    });
   };
-  link.ask = [line = std::move(line)](std::function<std::function<void()>(const ledger&, moment)> what) {
-    const std::lock_guard lock(line->guard);
-    if (!line->to) return;
-    caf::anon_send(line->to, actors::run_on<commit_gate>{[what = std::move(what)](commit_gate& c) {
-                     c.step([&](ledger& l, fleet&, moment now) { return what(l, now); }, clock_now());
-                   }});
+  link.execute = [give](command_request&& what) { give(std::move(what), nullptr); };
+  link.execute_unless_withdrawn = give;
+  link.ask = [ask](std::function<std::function<void()>(const ledger&, moment)> what) {
+    ask([what = std::move(what)](const commit_gate& c, moment now) { return what(c.operations(), now); });
   };
   link.is_low = [&store] { return store.is_low(); };
   link.now = clock_now;

@@ -1,19 +1,18 @@
 // Starts from the bottom (store, sockets, actor, gateway) and stops from the top.
 #include "quelld/wiring.hpp"
 
+#include <algorithm>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
-#include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 
 #include "actors/agent_actor.hpp"
 #include "actors/chat/chat_host.hpp"
@@ -164,9 +163,10 @@ result<void> process::open_sockets() {
   bulk_ = std::make_unique<bulk_server>(
       std::move(*bulk), files, s.store_dir + "/http.sock",
       [this](std::string key, session_id session, std::function<void(std::optional<std::string>)> answer) {
-        caf::anon_send(handle_future_.get(), actors::run_on<commit_gate>{[=](commit_gate& c) {
+        caf::anon_send(handle_future_.get(), actors::ask_core{[=](const commit_gate& c, moment) {
                          answer(c.workers().session_of_key(key) == session ? c.workers().name_of_key(key)
                                                                            : std::nullopt);
+                         return std::function<void()>(); // waits for no commit
                        }});
       });
   return {};
@@ -314,6 +314,7 @@ result<void> process::start_gateway() {
   g.is_stop_word = stops_in_a_place(words_);
   g.journal = [this] { return edges_.meter.now(); };
   g.commands = [this] { return edges_.commands.now(); };
+  g.forbidden_moves = [this] { return edges_.forbidden_moves.load(); };
   g.control_endpoints = {advertised(s.workers_listen, s.workers_advertise_host, control_->port())};
   g.bulk_endpoints = {advertised(s.workers_output_listen, s.workers_advertise_host, bulk_->socket().port())};
   g.server_public_key = secrets_.curve.public_key;

@@ -46,7 +46,7 @@ class journal {
   /// earlier ones. Returns 0, and writes nothing, after `close`.
   virtual std::uint64_t submit(std::vector<entry> batch) = 0;
   /// With `ordered_terminal_writes`: the submitter of all later batches knows that this ticket was refused.
-  virtual void refusal_known(std::uint64_t ticket) { (void)ticket; }
+  virtual void refusal_known(std::uint64_t ticket) = 0;
   /// True while free space is below the reserve (checked at each commit, and by this call at least once a second).
   /// Thread safe.
   virtual bool is_low() const = 0;

@@ -30,6 +30,8 @@ class agent {
   void call_stopped(const operation_id& call, const std::string& reason);
   /// The tool's actor has ended; `stands` is the call's only result.
   void tool_over(call_number number, const tool_result& stands);
+  /// The tool's actor has died: the call ends as interrupted, and the turn goes on.
+  void tool_broke(call_number number);
   /// A human approved or denied the call; a denied call has already ended.
   void human_decided(const operation_id& call, bool approved, const std::string& reason);
   /// A running call waits for a human, or has received the human's answer.

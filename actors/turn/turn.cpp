@@ -2,7 +2,7 @@
 #include "actors/turn/turn.hpp"
 
 #include <algorithm>
-#include <cassert>
+#include <stdexcept>
 
 #include "protocol/failure_code.hpp"
 #include "protocol/utf8.hpp"
@@ -11,9 +11,13 @@ namespace quell::actors {
 
 using namespace turn_effects;
 
+/// A forbidden move is a bug of this turn: it ends its actor, and with it the turn as interrupted, and nothing else.
 void turn::move_to(turn_phase next) {
   if (phase_ == next) return;
-  assert(may_move(phase_, next));
+  if (!may_move(phase_, next))
+    throw std::logic_error("forbidden move of a turn: from " +
+                           std::string(turn_phase_names[static_cast<std::size_t>(phase_)]) + " to " +
+                           std::string(turn_phase_names[static_cast<std::size_t>(next)]));
   phase_ = next;
 }
 

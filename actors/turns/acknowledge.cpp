@@ -308,6 +308,19 @@ void acknowledger::close(const story_ref& s) {
   if (found->second.empty()) open_.erase(found);
 }
 
+/// The stop's event is made after its decision, because only the store has the names in it: the process can have died
+/// in between.
+void acknowledger::announce(const records::message_record& stop, const kept_decision& kept, store_reader& store) {
+  if (was_announced(stop, store)) return;
+  message_order order;
+  order.scope = stop.scope;
+  order.client_id = stop.client_id;
+  auto a = answer_of(kept, stop.id, std::nullopt);
+  a.seq = stop.seq;
+  a.interrupted = names_of(kept, store);
+  parts_->core.execute({commands::publish_event{decision_event(order, a)}, {}});
+}
+
 void acknowledger::make_up_for(const std::vector<records::message_record>& left, store_reader& store) {
   const auto told = told_before(left, store);
   for (const auto& m : left) {
@@ -320,6 +333,7 @@ void acknowledger::make_up_for(const std::vector<records::message_record>& left,
     s->what.modality = kept.modality;
     s->is_from_before = true;
     if (const auto last = told.find(m.id); last != told.end()) s->story.was_told(last->second);
+    announce(m, kept, store);
     begin(s, false);
   }
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "actors/turns/agent_runtime.hpp"
-#include "actors/turns/message_order.hpp"
+#include "controller/message_order.hpp"
 #include "controller/stop_story.hpp"
 
 namespace quell::controller::turns {
@@ -61,6 +61,7 @@ class acknowledger final : public std::enable_shared_from_this<acknowledger> {
   void look_again(const story_ref& s);
   void tell_own(const story_ref& s, stop_telling what, std::vector<stuck_operation> stuck, std::uint64_t total);
   void close(const story_ref& s);
+  void announce(const records::message_record& stop, const kept_decision& kept, store_reader& store);
 
   std::shared_ptr<agent_runtime> parts_;
   std::atomic<int> asking_{0};

@@ -1,34 +1,9 @@
-// Chooses names: a call says more than its task, and a turn is named only if nothing runs below it.
+// Reads the names from the store.
 #include "actors/turns/interrupted.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace quell::controller::turns {
-
-void choose_names(kept_decision& into, const std::vector<outlined>& live) {
-  std::unordered_set<operation_id> roots_at_work; ///< roots below which something was named
-  const auto choose = [&](const outlined& o) {
-    roots_at_work.insert(o.root);
-    if (into.interrupted.size() < most_named) into.interrupted.push_back(o.id);
-  };
-  std::unordered_set<operation_id> turns;
-  for (const auto& o : live)
-    if (o.kind == kind::turn) turns.insert(o.id);
-  for (const auto& o : live) {
-    const bool is_of_turn = turns.contains(o.root);
-    if (o.kind == kind::tool_call || (o.kind == kind::sub_agent && !is_of_turn)) choose(o);
-    // Operations outside of turns are named themselves.
-    if ((o.kind == kind::task || o.kind == kind::external || o.kind == kind::exchange) && !is_of_turn) choose(o);
-  }
-  for (const auto& o : live) {
-    if (o.kind != kind::turn || roots_at_work.contains(o.id)) continue;
-    if (o.now == status::pending)
-      ++into.queued;
-    else
-      choose(o);
-  }
-}
 
 std::vector<std::string> names_of(const kept_decision& kept, store_reader& store) {
   std::vector<std::pair<std::string, int>> found;

@@ -4,14 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "actors/turns/message_order.hpp"
-#include "controller/local_operations.hpp"
+#include "controller/message_order.hpp"
 #include "controller/store_reader.hpp"
 
 namespace quell::controller::turns {
-
-/// Chooses the live operations that are worth naming, and counts the messages that wait for their turn. Pure.
-void choose_names(kept_decision& into, const std::vector<outlined>& live);
 
 /// The names, each once, with its count; operations that the store no longer knows are left out.
 std::vector<std::string> names_of(const kept_decision& kept, store_reader& store);

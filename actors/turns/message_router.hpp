@@ -1,25 +1,22 @@
-// The message router: decides whether a message is a stop, a turn, or neither. It decides on the ledger at one instant,
-// so that a stop covers exactly the messages before it.
+// The message router: looks for repeats and stop words, has the core decide (`take_message`), and performs what
+// follows.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "actors/turns/acknowledge.hpp"
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/cancel_words.hpp"
-#include "actors/turns/message_order.hpp"
-#include "actors/turns/recent_messages.hpp"
+#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 
-/// The turns of all scopes, one after the other in each. On the controller's thread.
+/// The turns that a message becomes. On the controller's thread.
 struct turn_queue {
-  std::function<std::size_t(const scope_path&)> length;
-  /// True: the turn is the first of its scope.
-  std::function<bool(const operation_id& turn, const scope_path&)> enter;
+  /// The turn has entered the queue of its scope. Before that is durable.
+  std::function<void(const operation_id& turn, const scope_path&)> entered;
   /// Called once it is durable that the turn is the first.
   std::function<void(const operation_id& turn, const scope_path&)> begin;
 };
@@ -39,28 +36,12 @@ class message_router final : public std::enable_shared_from_this<message_router>
   void take(message_order order, answer done);
   /// After a restart: acknowledges the stops that were not acknowledged.
   void pick_up();
-  /// The kind of message that a turn answers: the author of a refused stop does not become an owner of running work.
-  enum class turn_of : std::uint8_t { message, refused_stop };
-  /// On the controller's thread.
-  void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);
-  /// On the controller's thread.
-  void ended(const operation_id& operation) { begun_.erase(operation); }
   /// On the controller's thread.
   void settled(const cancel_id& cancel) { says_->settled(cancel); }
 
  private:
-  struct judged {
-    std::optional<std::string> word;
-    std::optional<turns::standing> standing;
-    std::string why = "no_cancel_word";
-  };
   void look_for_repeat(message_order order, answer done);
-  void judge(message_order order, answer done);
-  bool owns_work(const message_order& order, ledger& l, moment now) const;
-  turns::standing standing_of(const message_order& order, ledger& l, moment now) const;
-  std::function<void()> take_turn(ledger& l, moment now, const message_order& order, const judged& why, answer done);
-  core_link::cancel_result take_stop(ledger& l, moment now, boot_time received, const message_order& order,
-                                     const judged& why, answer done);
+  void decide(message_order order, answer done);
   void say_stopped(const message_order& order, message_answer a, const kept_decision& kept, answer done);
   void repeat(const records::message_record& known, store_reader& store, const message_order& order, answer done);
 
@@ -69,13 +50,6 @@ class message_router final : public std::enable_shared_from_this<message_router>
   const turn_queue line_;
   current<words_by_place> words_;
   const std::shared_ptr<acknowledger> says_;
-  recent_messages said_; ///< used only on the controller's thread
-  struct begun_turn {
-    std::string owner;
-    scope_path scope;
-    turn_of what;
-  };
-  std::unordered_map<operation_id, begun_turn> begun_; ///< live turns; used only on the controller's thread
 };
 
 } // namespace quell::controller::turns

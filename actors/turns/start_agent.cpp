@@ -31,6 +31,12 @@ std::string failed_sub_agent(const json_result_texts& texts, const agent_setting
 
 } // namespace
 
+own_outcome broken_end() {
+  own_outcome end{status::failed, records::operation_error{"interrupted", "its actor broke down"}};
+  end.abort_reason = "interrupted";
+  return end;
+}
+
 running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over) {
   running_agent running;
@@ -118,9 +124,8 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
         const auto end = port->ended();
         parts->mcp->user_over(port->who().operation);
         if (broken || !end) {
-          const own_outcome how{status::failed, records::operation_error{"error", "its actor broke down"}};
-          parts->core.execute({commands::end_local{port->who().operation, how}, {}});
-          return done({false, parts->texts->failed("error", "the sub-agent broke down")});
+          parts->core.execute({commands::end_local{port->who().operation, broken_end()}, {}});
+          return done({false, parts->texts->failed("interrupted", "the sub-agent broke down")});
         }
         if (end->aborted == actors::abort_reason::user)
           return done({false, parts->texts->cancelled(), true, end->usage});

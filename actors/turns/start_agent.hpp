@@ -16,6 +16,9 @@ struct running_agent {
   std::shared_ptr<actors::agent_handle> line;
 };
 
+/// The end of the operation of an agent whose actor died. What lives below it is stopped by this end.
+own_outcome broken_end();
+
 /// Makes `start.port`. `over` runs on the agent's thread, after everything that the agent did is durable.
 running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context who, actors::agent_start start,
                           std::function<void(bool broken, const std::shared_ptr<turn_port>&)> over);

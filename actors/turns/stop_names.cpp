@@ -82,4 +82,20 @@ std::unordered_map<message_id, stop_telling> told_before(const std::vector<recor
   }
 }
 
+bool was_announced(const records::message_record& stop, store_reader& store) {
+  records::event_filter f;
+  f.types = {"message_decided"};
+  f.scopes = {stop.scope};
+  while (true) {
+    const auto events = store.events(f);
+    if (!events) return true; // an event that comes twice misleads, one that is missing does not
+    for (const auto& e : *events) {
+      const auto data = nlohmann::json::parse(e.data, nullptr, false);
+      if (data.is_object() && data.value("message", nlohmann::json()) == stop.id.text()) return true;
+    }
+    if (events->size() < f.limit) return false;
+    f.after = events->back().id;
+  }
+}
+
 } // namespace quell::controller::turns

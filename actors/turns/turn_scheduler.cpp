@@ -1,9 +1,8 @@
-// One queue of turns for each scope; its head runs.
+// Begins the turns whose time has come. Their queues are state of the core (controller/conversations.hpp).
 #include "actors/turns/turn_scheduler.hpp"
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 
 #include "actors/turns/approvers.hpp"
@@ -62,17 +61,16 @@ class real_turn_scheduler final : public turn_scheduler {
   void pick_up();
 
  private:
-  struct queued {
-    operation_id turn;
-    scope_path scope;
-    bool resumes = false;
-  };
+  using queued = queued_turn;
   void begin(const queued& next);
   void prepare(const queued& next, store_reader& store);
   void prepare_with(const queued& next, const records::operation_record& row, const stored_history& history,
                     history_facts facts, store_reader& store);
   void launch(const queued& next, const records::operation_record& row, told_history told, tool_set tools);
-  void give_up(const queued& next, const std::string& why);
+  void give_up(const queued& next, const std::string& why, const own_outcome& how);
+  void give_up(const queued& next, const std::string& why) {
+    give_up(next, why, {status::failed, records::operation_error{"error", why}});
+  }
   void leave(const operation_id& turn, const scope_path& scope);
   bool is_on_its_way(const operation_id& turn) const;
   std::optional<agent_settings> agent_of(const records::operation_record& row) const;
@@ -81,24 +79,14 @@ class real_turn_scheduler final : public turn_scheduler {
   std::shared_ptr<agent_runtime> parts_;
   std::shared_ptr<message_router> desk_;
   mutable std::mutex guard_;
-  std::unordered_map<std::string, std::deque<queued>> scopes_; ///< the front runs
-  std::unordered_map<operation_id, scope_path> places_;        ///< of queued turns
+  std::unordered_map<operation_id, scope_path> places_; ///< of queued turns
   std::unordered_map<operation_id, std::shared_ptr<turn_port>> running_;
 };
 
-/// The queues, as the message router sees them.
 turn_queue real_turn_scheduler::queue_of_turns() {
-  return {[this](const scope_path& scope) {
+  return {[this](const operation_id& turn, const scope_path& scope) {
             const std::lock_guard lock(guard_);
-            const auto at = scopes_.find(scope.text());
-            return at == scopes_.end() ? std::size_t{0} : at->second.size();
-          },
-          [this](const operation_id& turn, const scope_path& scope) {
-            const std::lock_guard lock(guard_);
-            auto& line = scopes_[scope.text()];
-            line.push_back({turn, scope, false});
             places_.emplace(turn, scope);
-            return line.size() == 1;
           },
           [this](const operation_id& turn, const scope_path& scope) {
             begin({turn, scope, false});
@@ -140,13 +128,8 @@ void real_turn_scheduler::prepare_with(const queued& next, const records::operat
   if (told.messages.empty()) return give_up(next, "its message is not there");
   put_before_message(told, context_of(row.kind_data));
   put_note_before_message(told, background_note(history.kept, row, store, parts_->core.now().wall));
-  const auto what = is_refused_stop(next.turn, history.kept) ? message_router::turn_of::refused_stop
-                                                             : message_router::turn_of::message;
-  parts_->core.ask(
-      [this, turn = next.turn, what, owner = row.owner.id, scope = next.scope](const ledger& l, moment now) {
-        if (l.view(turn, now)) desk_->note_begun(turn, owner, scope, what);
-        return std::function<void()>([] {});
-      });
+  const auto what = is_refused_stop(next.turn, history.kept) ? turn_of::refused_stop : turn_of::message;
+  parts_->core.execute({commands::note_turn_begun{next.turn, row.owner.id, next.scope, what}, {}});
   const auto agent = agent_of(row);
   if (!agent) return give_up(next, "its agent " + row.name + " is not configured any more");
   find_tools(parts_, *agent, {next.turn, next.turn, row.owner},
@@ -194,7 +177,7 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
     start.past = std::move(told.past);
     auto running = start_agent(parts_, std::move(who), std::move(start),
                                [this, next](bool broken, const std::shared_ptr<turn_port>&) {
-                                 if (broken) give_up(next, "its actor broke down");
+                                 if (broken) give_up(next, "its actor broke down", broken_end());
                                  leave(next.turn, next.scope);
                                });
     for (const auto& call : begun.stopped) running.line->stop_call(call, {});
@@ -205,34 +188,22 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
 }
 
 /// Ends a turn that cannot continue as failed.
-void real_turn_scheduler::give_up(const queued& next, const std::string& why) {
+void real_turn_scheduler::give_up(const queued& next, const std::string& why, const own_outcome& how) {
   spdlog::error("turn {} in scope {} cannot run: {}", next.turn.text(), next.scope.text(), why);
-  const own_outcome end{status::failed, records::operation_error{"error", why}};
-  parts_->core.execute({commands::end_local{next.turn, end}, [this, next](bool) { leave(next.turn, next.scope); }});
+  parts_->core.execute({commands::end_local{next.turn, how}, [this, next](bool) { leave(next.turn, next.scope); }});
 }
 
 /// Its own work has ended: the next turn of its scope begins.
 void real_turn_scheduler::leave(const operation_id& turn, const scope_path& scope) {
   parts_->mcp->user_over(turn);
-  std::optional<queued> next;
   {
     const std::lock_guard lock(guard_);
     running_.erase(turn);
-    places_.erase(turn);
-    const auto at = scopes_.find(scope.text());
-    if (at == scopes_.end()) return;
-    auto& line = at->second;
-    const bool was_first = !line.empty() && line.front().turn == turn;
-    std::erase_if(line, [&](const queued& q) { return q.turn == turn; });
-    if (line.empty())
-      scopes_.erase(at);
-    else if (was_first)
-      next = line.front();
+    if (places_.erase(turn) == 0) return; // it has left already
   }
-  if (!next) return;
-  // Not before its own row is durable: it can have been accepted in this very moment.
-  parts_->core.ask(
-      [this, next = *next](const ledger&, moment) -> std::function<void()> { return [this, next] { begin(next); }; });
+  parts_->core.execute({commands::leave_turn{turn, scope}, [this](const std::optional<queued>& next) {
+                          if (next) begin(*next);
+                        }});
 }
 
 void real_turn_scheduler::signal(const actor_signal& s) {
@@ -249,7 +220,6 @@ bool real_turn_scheduler::is_on_its_way(const operation_id& turn) const {
 
 void real_turn_scheduler::ended(const ended_operation& e) {
   parts_->who.ended(e);
-  desk_->ended(e.id);
   std::optional<scope_path> scope;
   {
     const std::lock_guard lock(guard_);
@@ -287,21 +257,14 @@ std::optional<turn_now> real_turn_scheduler::look(const operation_id& turn) cons
 /// none overtakes them.
 void real_turn_scheduler::pick_up() {
   desk_->pick_up();
-  const auto first = std::make_shared<std::vector<queued>>();
-  const auto enter = [this, first](const commands::picked_up& found) {
-    for (const auto& open : found.open) {
-      const queued q{open.id, open.scope, open.has_started};
-      const std::lock_guard lock(guard_);
-      auto& line = scopes_[q.scope.text()];
-      line.push_back(q);
-      places_.emplace(q.turn, q.scope);
-      if (line.size() == 1) first->push_back(q);
-    }
+  const auto enter = [this](const commands::picked_up& found) {
+    const std::lock_guard lock(guard_);
+    for (const auto& q : found.open) places_.emplace(q.turn, q.scope);
   };
-  const auto go_on = [this, first](const commands::picked_up& found) {
-    parts_->background_reads->run([this, first, gone = found.interrupted](store_reader& store) {
+  const auto go_on = [this](const commands::picked_up& found) {
+    parts_->background_reads->run([this, first = found.first, gone = found.interrupted](store_reader& store) {
       for (const auto& id : gone) recover_partial_text(*parts_, id, store);
-      for (const auto& q : *first) begin(q);
+      for (const auto& q : first) begin(q);
     });
   };
   parts_->core.execute({commands::pick_up_turns{}, go_on, enter});

@@ -8,9 +8,9 @@
 
 #include "actors/turns/agent_runtime.hpp"
 #include "actors/turns/mcp_accounts.hpp"
-#include "actors/turns/message_order.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/asked_questions.hpp"
+#include "controller/message_order.hpp"
 #include "controller/service.hpp"
 
 namespace quell::controller::turns {

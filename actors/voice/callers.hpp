@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "actors/turns/message_order.hpp"
 #include "actors/voice/settings.hpp"
+#include "controller/message_order.hpp"
 #include "controller/orders.hpp"
 
 namespace quell::controller::voice {

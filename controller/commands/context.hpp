@@ -10,6 +10,9 @@
 namespace quell::controller {
 class ledger;
 class fleet;
+namespace turns {
+class conversations;
+}
 } // namespace quell::controller
 
 namespace quell::controller::commands {
@@ -17,6 +20,7 @@ namespace quell::controller::commands {
 struct context {
   ledger& operations;
   fleet& workers;
+  turns::conversations& talks;
   std::vector<records::entry>& rows; ///< for rows that belong to no state machine
   moment now;
   bool storage_low = false;

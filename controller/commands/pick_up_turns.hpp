@@ -1,4 +1,5 @@
-// After a restart: which turns wait to begin or wait for a human, and which the restart has interrupted.
+// After a restart: which turns wait to begin or wait for a human, and which the restart has interrupted. They enter the
+// queues of their scopes before any new message.
 #pragma once
 
 #include <string>
@@ -6,12 +7,13 @@
 #include <vector>
 
 #include "controller/commands/context.hpp"
-#include "controller/local_operations.hpp"
+#include "controller/conversations.hpp"
 
 namespace quell::controller::commands {
 
 struct picked_up {
-  std::vector<open_turn> open;           ///< oldest first
+  std::vector<turns::queued_turn> open;  ///< oldest first
+  std::vector<turns::queued_turn> first; ///< those that may begin now
   std::vector<operation_id> interrupted; ///< turns and sub-agents, oldest first
 };
 

@@ -11,19 +11,21 @@ namespace quell::controller::live {
 
 outcome<operation_id> live_ledger::start_local(const operation_id& id, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_self_status)
+  if (x == none || operations_[x].is_over())
     return refused_with("already_terminal", "operation " + id.text() + " has ended");
   if (const auto stop = stop_of(x))
     return tl::unexpected<refusal>(stale(stop, "operation " + id.text() + " is being stopped"));
   begin(x, now.wall, now);
+  if (!operations_[x].has_begun())
+    return refused_with("stale_start", "operation " + id.text() + " may not begin and is being stopped");
   return id;
 }
 
 bool live_ledger::pause(const operation_id& id, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_self_status || operations_[x].now != status::running || stop_of(x)) return false;
+  if (x == none || operations_[x].is_over() || operations_[x].now != status::running || stop_of(x)) return false;
   if (operations_[x].was_approved) return false; // an agent that continues after a restart asks again, too late
-  set_status(x, status::paused);
+  if (!set_status(x, status::paused)) return false;
   operations_[x].waiting = reasons_.hold(approval_reason());
   write_row(x);
   write_event("operation_paused", x, now);
@@ -62,11 +64,11 @@ outcome<operation_id> live_ledger::decide(const operation_id& id, const decision
 
 bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_self_status) return false;
+  if (x == none || operations_[x].is_over()) return false;
   if (!end.result.empty()) details(x).result = end.result;
   if (const auto stop = stop_of(x)) {
     if (!operations_[x].is_stopped) set_stop(x, *stop, announce::no, now);
-    const bool began = operations_[x].has_started;
+    const bool began = operations_[x].has_begun();
     end_own_work(x,
                  stopped_end(x, began ? end.how.value_or(receipt::cooperative) : receipt::never_started,
                              began ? end.evidence : proof::never_ran),
@@ -83,7 +85,7 @@ bool live_ledger::finish_local(const operation_id& id, const own_outcome& end, m
 bool live_ledger::stop_local(const operation_id& id, stop_cause cause, std::optional<records::call_outcome> call,
                              moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_self_status || stop_of(x)) return false;
+  if (x == none || operations_[x].is_over() || stop_of(x)) return false;
   if (call) close_call(x, std::move(*call));
   stop_operations({x}, cause, now);
   return true;
@@ -117,12 +119,12 @@ void live_ledger::note_outcome(const operation_id& id, std::string json) {
 std::vector<open_turn> live_ledger::open_turns() const {
   std::vector<index> found;
   each_in_scope(scope_tree::root, [&](index x) {
-    if (operations_[x].kind == quell::kind::turn && !operations_[x].has_self_status) found.push_back(x);
+    if (operations_[x].kind == quell::kind::turn && !operations_[x].is_over()) found.push_back(x);
   });
   std::sort(found.begin(), found.end(), [&](index a, index b) { return operations_[a].seq < operations_[b].seq; });
   std::vector<open_turn> turns;
   for (const index x : found)
-    turns.push_back({operations_[x].id, scopes_[operations_[x].scope].path, operations_[x].has_started});
+    turns.push_back({operations_[x].id, scopes_[operations_[x].scope].path, operations_[x].has_begun()});
   return turns;
 }
 
@@ -169,7 +171,7 @@ std::string live_ledger::still_running(index x) const {
     for (index c = operations_[all[i]].first_child; c != none; c = operations_[c].next_sibling) {
       const operation_node& n = operations_[c];
       all.push_back(c);
-      if (!n.detached || n.kind != quell::kind::task || n.has_self_status || stop_of(c) || count == most_told) continue;
+      if (!n.detached || n.kind != quell::kind::task || n.is_over() || stop_of(c) || count == most_told) continue;
       told += (count++ == 0 ? "\"" : ",\"") + n.id.text() + '"';
     }
   return count == 0 ? "}" : R"(,"still_running":[)" + told + "]}";
@@ -188,12 +190,12 @@ void live_ledger::tell_turn_over(index x, const self_status& e, moment now) {
 /// The result of a call that is told to stop. Below another operation's stop the cause reads parent_ended, but the
 /// model receives the cause of that operation's stop.
 records::call_outcome live_ledger::stopped_call(index x, stop_cause cause) const {
-  const bool began = operations_[x].has_started && (operations_[x].now != status::paused || asks(x));
+  const bool began = operations_[x].has_begun() && (operations_[x].now != status::paused || asks(x));
   for (index at = operation_parent(x); cause == stop_cause::parent_ended && at != none; at = operation_parent(at)) {
     const operation_node& above = operations_[at];
     if (above.details && above.details->stop)
       cause = above.details->stop->cause;
-    else if (above.has_self_status)
+    else if (above.is_over())
       break;
   }
   if (cause == stop_cause::timeout) return late_call(began);
@@ -211,7 +213,7 @@ bool live_ledger::waits_for_human(index x) const {
     const operation_node& child = operations_[c];
     if (child.now == status::paused && !asks(c) && !stop_of(c))
       is_asked = true;
-    else if (child.has_started && child.kind != quell::kind::task) // a task needs no actor: its worker runs it
+    else if (child.has_begun() && child.kind != quell::kind::task) // a task needs no actor: its worker runs it
       return false;
   }
   return is_asked;
@@ -226,15 +228,15 @@ void live_ledger::interrupt_actors(moment now) {
                           n.kind == quell::kind::tool_call || n.kind == quell::kind::sub_agent ||
                           n.kind == quell::kind::exchange;
     // Work that was still waiting in a backup can have run since, so it must not run again.
-    const bool may_have_run = n.has_started || n.seq < restored_below_;
-    if (!is_actor || !may_have_run || n.has_self_status || waits_for_human(x)) return;
+    const bool may_have_run = n.has_begun() || n.seq < restored_below_;
+    if (!is_actor || !may_have_run || n.is_over() || waits_for_human(x)) return;
     const index parent = operation_parent(x);
     if (n.now == status::paused && parent != none && waits_for_human(parent)) return;
     gone.emplace_back(n.seq, x);
   });
   std::sort(gone.rbegin(), gone.rend());
   for (const auto& [seq, x] : gone) {
-    if (!is_same(x, seq) || operations_[x].has_self_status) continue;
+    if (!is_same(x, seq) || operations_[x].is_over()) continue;
     if (operations_[x].kind == quell::kind::turn || operations_[x].kind == quell::kind::sub_agent)
       interrupted_.insert(interrupted_.begin(), operations_[x].id);
     if (const auto stop = stop_of(x)) {

@@ -20,7 +20,7 @@ std::optional<boot_time> live_ledger::tick(moment now) {
   while (!timers_.empty() && timers_.top().at <= now.boot) {
     const timer due = timers_.top();
     timers_.pop();
-    if (!is_same(due.operation, due.seq) || operations_[due.operation].has_self_status) continue;
+    if (!is_same(due.operation, due.seq) || operations_[due.operation].is_over()) continue;
     switch (due.what) {
     case timer::purpose::deadline:
       stop_operations({due.operation}, stop_cause::timeout, now);

@@ -44,7 +44,7 @@ std::uint64_t live_ledger::count_covered(const cancel_run& run) const {
 std::vector<index> live_ledger::workers_of(index x) const {
   const operation_node& n = operations_[x];
   std::set<index> found;
-  if (n.is_held) found.insert(n.worker);
+  if (n.is_held()) found.insert(n.worker);
   if (n.details)
     for (const auto& [worker, count] : n.details->workers_below) found.insert(worker);
   return {found.begin(), found.end()};

@@ -74,7 +74,7 @@ std::optional<refusal> live_ledger::refuse_parent(const operation_id& id) const 
     return stale(stop, "the parent " + id.text() + " was stopped");
   }
   if (const auto stop = stop_of(parent)) return stale(stop, "the parent " + id.text() + " is being stopped");
-  if (!operations_[parent].has_self_status) return std::nullopt;
+  if (!operations_[parent].is_over()) return std::nullopt;
   refusal r =
       because("parent_ended",
               "the parent " + id.text() + " has ended its own work (" +
@@ -250,13 +250,13 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
   write_event("operation_created", x, now);
 
   if (order.supersede && superseding_[{operations_[x].scope, *order.supersede}].size() > 1) {
-    operations_[x].waits_for_older = true;
+    enter_phase(x, phase::behind_older);
     reasons_.release(operations_[x].waiting);
     operations_[x].waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
   }
   if (order.later)
     note_waiting(operations_[x].id, "turn", "waits for its turn", now);
-  else if (!operations_[x].waits_for_older)
+  else if (operations_[x].phase != phase::behind_older)
     begin_at_once(x, now);
   return created{operations_[x].id, false};
 }

@@ -29,14 +29,14 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
       state.reason = stop.words->reason;
       state.by = stop.words->by;
     }
-    if (n.kind == quell::kind::tool_call && !n.has_self_status) close_call(x, stopped_call(x, stop.cause));
+    if (n.kind == quell::kind::tool_call && !n.is_over()) close_call(x, stopped_call(x, stop.cause));
     details(x).stop = state;
   }
-  if (n.now == status::paused && !n.has_self_status) {
+  if (n.now == status::paused && !n.is_over()) {
     tell_dropped(x, now);
   }
   if (say == announce::no || n.now == status::cancelling) return;
-  set_status(x, status::cancelling);
+  if (!set_status(x, status::cancelling)) return;
   write_row(x);
   write_event("operation_cancelling", x, now);
 }
@@ -49,14 +49,14 @@ void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
     end_own_work(x, {status::cancelled, receipt::never_started, proof::never_ran, {}, {}}, now);
     return;
   }
-  if (n.external && !n.has_self_status) {
+  if (n.external && !n.is_over()) {
     set_stop(x, stop, announce::no, now);
     tell_owner(x, grace_below(x), now);
     announce_cancelling(x, now);
     return;
   }
   set_stop(x, stop, announce::yes, now);
-  if (n.kind == quell::kind::task || n.has_self_status) return;
+  if (n.kind == quell::kind::task || n.is_over()) return;
   // An operation that is not a process of ours: its owner has the grace and the bound, then it ends on our side.
   milliseconds grace = n.grace;
   if (const auto run = runs_.find(stop.seq); run != runs_.end() && run->second.record.grace)
@@ -67,8 +67,7 @@ void live_ledger::apply_stop(index x, const found_stop& stop, moment now) {
 
 void live_ledger::begin(index x, wall_time at, moment now) {
   operation_node& n = operations_[x];
-  if (n.has_started || n.has_self_status) return;
-  n.has_started = true;
+  if (n.has_begun() || n.is_over() || !enter_phase(x, phase::begun)) return;
   n.since = at;
   n.spec.reset();
   if (n.waiting != none) reasons_.release(n.waiting);
@@ -102,8 +101,12 @@ self_status live_ledger::stopped_end(index x, receipt how, proof evidence) const
 
 void live_ledger::end_own_work(index x, self_status e, moment now) {
   operation_node& n = operations_[x];
-  assert(!n.has_self_status);
+  if (!may_move(n.phase, end_of(n.phase))) return forbid(x, name_of(n.phase), name_of(end_of(n.phase)));
   operation_details& d = details(x);
+  if (has_forbidden_move(x)) {
+    e.as = status::failed;
+    e.error = d.error;
+  }
   if (e.how && !n.is_stopped) {
     const auto stop = stop_of(x);
     assert(stop);
@@ -112,7 +115,7 @@ void live_ledger::end_own_work(index x, self_status e, moment now) {
   release(x);
   if (n.external) told_.erase(n.seq);
   n.spec.reset();
-  n.has_self_status = true;
+  enter_phase(x, end_of(n.phase));
   n.self_status = e.as;
   d.end_how = e.how;
   d.end_evidence = e.evidence;
@@ -178,7 +181,7 @@ void live_ledger::finish(index x, moment now) {
     const index parent = operation_parent(x);
     const std::uint64_t parent_seq = parent == none ? 0 : operations_[parent].seq;
     finish_one(x, now);
-    const bool parent_is_over = parent != none && is_same(parent, parent_seq) && operations_[parent].has_self_status &&
+    const bool parent_is_over = parent != none && is_same(parent, parent_seq) && operations_[parent].is_over() &&
                                 operations_[parent].live_below == 1;
     x = parent_is_over ? parent : none;
   }
@@ -200,7 +203,7 @@ void live_ledger::finish_one(index x, moment now) {
     d.stop->how = how;
     d.stop->evidence = evidence;
   }
-  set_status(x, n.self_status);
+  if (!set_status(x, n.self_status)) end_against_table(x, now);
   records::operation_hot hot = hot_of(x);
   hot.self_status.reset();
   hot.ended_at = now.wall;
@@ -225,8 +228,8 @@ void live_ledger::finish_one(index x, moment now) {
   }
   remove_operation(x);
   for (const index next : waiting) {
-    if (!operations_[next].waits_for_older) continue;
-    operations_[next].waits_for_older = false;
+    if (operations_[next].phase != phase::behind_older) continue;
+    enter_phase(next, phase::ready);
     if (stop_of(next)) continue; // a sweep is on its way to it
     note_waiting(operations_[next].id, "worker", "waiting to be placed on a worker", now);
     begin_at_once(next, now);

@@ -65,7 +65,7 @@ void live_ledger::look_at_lease(index x, moment now) {
   }
   const std::uint64_t seq = n.seq;
   if (settle_stop(x, now)) {
-    if (is_same(x, seq) && !n.has_self_status) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
+    if (is_same(x, seq) && !n.is_over()) end_own_work(x, stopped_end(x, receipt::unconfirmed, proof::none), now);
     return;
   }
   end_own_work(x,
@@ -108,9 +108,9 @@ outcome<operation_id> live_ledger::start_external(const operation_id& id, const 
     settle_stop(x, now);
     return tl::unexpected(std::move(r));
   }
-  if (n.has_self_status) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
-  if (n.has_started) return id;
-  if (n.waits_for_older)
+  if (n.is_over()) return refuse("already_terminal", "operation " + id.text() + " has ended", id);
+  if (n.has_begun()) return id;
+  if (n.phase == phase::behind_older)
     return refuse("not_started",
                   "operation " + id.text() + " waits for the end of what it supersedes; start it again in a moment",
                   id);
@@ -125,10 +125,10 @@ outcome<operation_id> live_ledger::end_external(const owner_report& report, cons
   if (!found) return tl::unexpected(found.error());
   const index x = *found;
   const auto over = [&] { return refuse("already_terminal", "operation " + id.text() + " has ended", id); };
-  const bool is_stopped = !operations_[x].has_self_status && settle_stop(x, now);
+  const bool is_stopped = !operations_[x].is_over() && settle_stop(x, now);
   if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
   operation_node& n = operations_[x];
-  if (n.has_self_status) {
+  if (n.is_over()) {
     if (n.self_status == wanted_by(report.what)) return id;
     return over();
   }
@@ -147,7 +147,7 @@ outcome<operation_id> live_ledger::end_external(const owner_report& report, cons
   case owner_word::stopped:
     return refuse("not_cancelling", "operation " + id.text() + " was not told to stop: complete it or fail it", id);
   case owner_word::complete:
-    if (!n.has_started) return refuse("not_started", "operation " + id.text() + " is pending: start it first", id);
+    if (!n.has_begun()) return refuse("not_started", "operation " + id.text() + " is pending: start it first", id);
     if (!report.result.empty()) details(x).result = report.result;
     end_own_work(x, {status::completed, {}, proof::reported, {}, {}}, now);
     return id;
@@ -166,7 +166,7 @@ void live_ledger::note_late_report(const owner_report& report, moment now) {
 heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now) {
   heartbeat_answer answer;
   const auto renew = [&](index x) {
-    if (operations_[x].has_self_status) { // it only waits for the operations that it has started
+    if (operations_[x].is_over()) { // it only waits for the operations that it has started
       ++answer.renewed;
       return true;
     }
@@ -196,7 +196,7 @@ heartbeat_answer live_ledger::heartbeat(const heartbeat_order& order, moment now
 outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_id& id, const caller& by, moment now) {
   const auto found = find_external(id, by);
   if (!found) return tl::unexpected(found.error());
-  if (operations_[*found].has_self_status || !settle_stop(*found, now)) return std::optional<external_signal>{};
+  if (operations_[*found].is_over() || !settle_stop(*found, now)) return std::optional<external_signal>{};
   if (find(id) == none) return refuse("operation_not_found", "there is no live operation " + id.text(), id);
   return std::optional(signal_to_owner(*found));
 }
@@ -204,7 +204,7 @@ outcome<std::optional<external_signal>> live_ledger::signal_of(const operation_i
 std::vector<external_signal> live_ledger::signals_of(const std::string& session, const caller& by, moment now) {
   std::vector<external_signal> found;
   for (const auto& [x, seq] : in_session(session, by))
-    if (is_same(x, seq) && !operations_[x].has_self_status && settle_stop(x, now) && is_same(x, seq))
+    if (is_same(x, seq) && !operations_[x].is_over() && settle_stop(x, now) && is_same(x, seq))
       found.push_back(signal_to_owner(x));
   return found;
 }
@@ -260,7 +260,7 @@ void live_ledger::hurry_owners(const cancel_run& run, std::optional<milliseconds
 
 void live_ledger::recover_external(index x, moment now) {
   operation_node& n = operations_[x];
-  if (n.has_self_status) return;
+  if (n.is_over()) return;
   begin_lease(x, now.boot + std::max(n.external->lease, time_to_return));
   if (!n.is_stopped) return;
   told_.emplace(n.seq, x);

@@ -8,7 +8,7 @@ namespace quell::controller::live {
 
 bool live_ledger::parent_end_stops(index parent, index child) const {
   const operation_node& p = operations_[parent];
-  if (!p.has_self_status || !p.details || p.details->children_stop_seq == 0) return false;
+  if (!p.is_over() || !p.details || p.details->children_stop_seq == 0) return false;
   return p.self_status != status::completed || operations_[child].on_parent_end == on_parent_end::cancel;
 }
 

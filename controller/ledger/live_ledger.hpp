@@ -23,35 +23,12 @@
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
 #include "controller/ledger/operation.hpp"
+#include "controller/ledger/own_end.hpp"
 #include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
 
 namespace quell::controller::live {
-
-/// An operation that ends later than this after the kill counts as unconfirmed.
-inline constexpr std::chrono::seconds unproven_after{10};
-
-/// The first stop that covers an operation.
-struct found_stop {
-  std::uint64_t seq = 0;
-  stop_cause cause = stop_cause::cancel;
-  std::optional<cancel_id> cancel;
-  const stop_words* words = nullptr; ///< valid only during the call
-};
-
-/// How an operation's own work ended.
-struct self_status {
-  status as = status::completed;
-  std::optional<receipt> how;
-  std::optional<proof> evidence;
-  std::optional<exit_state> exit;
-  std::optional<records::operation_error> error;
-  std::optional<std::string> completed_data = std::nullopt; ///< of a turn: see own_outcome
-  std::string abort_reason = "error";
-};
-
-enum class announce : bool { no, yes };
 
 class live_ledger final : public ledger, public local_operations, public asked_questions, public external_operations {
  public:
@@ -99,6 +76,7 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::uint64_t live_on(const std::string& worker) const override;
   void forget(const std::vector<operation_id>& ended, const std::vector<cancel_id>& settled) override;
   void add_event(records::event_record e, moment now) override;
+  void stop_forbidden(const forbidden_move& move, moment now) override;
 
   // actors.cpp
   local_operations* actors() override { return this; }
@@ -179,13 +157,19 @@ class live_ledger final : public ledger, public local_operations, public asked_q
     return by_kind_[static_cast<std::size_t>(n.kind)][static_cast<std::size_t>(n.now)];
   }
   std::vector<index> held_by(index worker) const;
-  void set_status(index x, status to);
   index operation_parent(index x) const; ///< along non-detached edges; none = top
   outlined outline_of(index x) const;
   bool never_sent(index x) const;
   std::uint32_t slots_of(index x) const;
   requirement requirement_of(const task_spec& spec, const std::string& author) const;
   void offer(index x); ///< to the placement, if it can be placed
+
+  // moves.cpp: false = the table forbids it; nothing has changed then
+  bool set_status(index x, status to);
+  bool enter_phase(index x, phase to);
+  void forbid(index x, std::string_view from, std::string_view to);
+  bool has_forbidden_move(index x) const;
+  void end_against_table(index x, moment now);
 
   // record.cpp: rows, events and seqs
   std::uint64_t take_seq();

@@ -7,7 +7,7 @@ namespace quell::controller {
 
 bool ledger_effects::empty() const {
   return journal.empty() && placeable.empty() && stops.empty() && freed.empty() && stored.empty() &&
-         cancels_changed.empty() && ended.empty() && signals.empty() && owner_signals.empty();
+         cancels_changed.empty() && ended.empty() && signals.empty() && owner_signals.empty() && forbidden.empty();
 }
 
 std::unique_ptr<ledger> ledger::make(ledger_settings s, records::recovered_state recovered, moment now) {

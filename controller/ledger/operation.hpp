@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/asked_questions.hpp"
+#include "controller/ledger/phase.hpp"
 #include "controller/ledger/slab.hpp"
 #include "controller/ledger/spec_blob.hpp"
 #include "controller/records/records.hpp"
@@ -79,17 +80,19 @@ struct operation_node {
 
   quell::kind kind = quell::kind::task;
   status now = status::pending;
-  status self_status = status::pending; ///< valid if `has_self_status`
+  status self_status = status::pending; ///< valid once its own work is over
   quell::on_parent_end on_parent_end = quell::on_parent_end::cancel;
+  live::phase phase = live::phase::ready; ///< of its own work; changed only by `live_ledger::enter_phase`
   std::uint8_t depth = 1;
   bool detached : 1 = false;
-  bool has_started : 1 = false;
-  bool is_stopped : 1 = false; ///< details->stop is set; the operation is in its scope's list of stopping ones
-  bool has_self_status : 1 = false;
-  bool is_held : 1 = false;         ///< assigned to `worker` and not proven gone there
-  bool was_approved : 1 = false;    ///< a human was asked and is not asked again
-  bool waits_for_older : 1 = false; ///< it supersedes an operation that is still alive
-  bool is_unsure : 1 = false;       ///< from a restored backup: it can have been started since (restored.cpp)
+  bool is_stopped : 1 = false;   ///< details->stop is set; the operation is in its scope's list of stopping ones
+  bool was_approved : 1 = false; ///< a human was asked and is not asked again
+
+  bool has_begun() const { return live::has_begun(phase); }
+  /// Its own work is over; the operation itself ends when nothing below it lives.
+  bool is_over() const { return live::is_over(phase); }
+  /// Assigned to `worker` and not proven gone there.
+  bool is_held() const { return worker != none && !is_over(); }
 };
 
 } // namespace quell::controller::live

@@ -8,9 +8,9 @@ namespace quell::controller::live {
 
 bool live_ledger::ask(const operation_id& id, asked_question what, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_self_status || operations_[x].now != status::running || stop_of(x)) return false;
+  if (x == none || operations_[x].is_over() || operations_[x].now != status::running || stop_of(x)) return false;
+  if (!set_status(x, status::paused)) return false;
   details(x).question = std::make_unique<asked_question>(std::move(what));
-  set_status(x, status::paused);
   operations_[x].waiting = reasons_.hold(answer_reason());
   write_row(x);
   write_event("operation_paused", x, now);

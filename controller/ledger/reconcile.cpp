@@ -38,15 +38,15 @@ void live_ledger::reconcile(const std::string& worker, const wire::hello& h, boo
 
 void live_ledger::take_inventory(index x, const wire::inventory_item& item, const wire::hello& h, moment now) {
   const bool runs = item.started_at != wall_time{};
-  if (!runs || operations_[x].has_started) return;
+  if (!runs || operations_[x].has_begun()) return;
   details(x).pid = item.pid;
   details(x).level = h.level;
   begin(x, item.started_at, now);
 }
 
 void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment now) {
-  if (operations_[x].is_unsure) return not_there(x);
-  const bool may_have_run = operations_[x].has_started || !same_life;
+  if (operations_[x].phase == phase::in_doubt) return not_there(x);
+  const bool may_have_run = operations_[x].has_begun() || !same_life;
   if (may_have_run) {
     // The level at its start counts, not the worker's present one.
     const auto level = operations_[x].details ? operations_[x].details->level : std::nullopt;
@@ -74,6 +74,7 @@ void live_ledger::missing(index x, const wire::hello& h, bool same_life, moment 
 void live_ledger::put_back(index x, moment now) {
   release(x);
   operations_[x].worker = none;
+  enter_phase(x, phase::ready);
   operations_[x].since = now.wall;
   write_row(x);
   offer(x);
@@ -119,7 +120,7 @@ live_ledger::lease_expired(const std::string& worker,
   std::optional<boot_time> next;
   for (const index x : held_by(w)) {
     const operation_node& n = operations_[x];
-    if (n.is_unsure) continue; // another worker can have it
+    if (n.phase == phase::in_doubt) continue; // another worker can have it
     const boot_time dead = dead_by(n.details ? n.details->lease : std::nullopt);
     if (dead > now.boot) {
       if (!next || dead < *next) next = dead;

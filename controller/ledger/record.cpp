@@ -36,8 +36,8 @@ records::operation_hot live_ledger::hot_of(index x) const {
   records::operation_hot hot;
   hot.now = n.now;
   if (n.worker != none) hot.worker = workers_[n.worker];
-  if (n.has_started) hot.started_at = n.since;
-  if (n.has_self_status) hot.self_status = n.self_status;
+  if (n.has_begun()) hot.started_at = n.since;
+  if (n.is_over()) hot.self_status = n.self_status;
   if (!n.details) return hot;
   const operation_details& d = *n.details;
   hot.deadline_at = d.deadline_at;

@@ -42,7 +42,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
     if (const index x = find(r.id); x != none) live.push_back(x);
   for (const index x : live) {
     if (operations_[x].live_below == 1) continue;
-    if (operations_[x].has_self_status) stop_children(x, now);
+    if (operations_[x].is_over()) stop_children(x, now);
     if (operations_[x].is_stopped) queue_below(x);
   }
   for (const index x : live)
@@ -71,7 +71,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
   n.now = hot.now;
   ++live_count_of(n);
   if (hot.started_at) {
-    n.has_started = true;
+    n.phase = phase::begun;
     n.since = *hot.started_at;
     n.spec.reset();
     reasons_.release(n.waiting);
@@ -99,7 +99,7 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     d.deadline_at = hot.deadline_at;
   }
   if (hot.self_status) {
-    n.has_self_status = true;
+    n.phase = end_of(n.phase);
     n.self_status = *hot.self_status;
     n.spec.reset();
     if (hot.stop) {
@@ -113,20 +113,22 @@ void live_ledger::recover_operation(const records::operation_record& r, moment n
     put_in_list(x);
     scopes_.count_stopping(n.scope, 1);
     details(x).stop = hot.stop;
-    if (n.kind != quell::kind::task && !n.external && !n.has_self_status)
+    if (n.kind != quell::kind::task && !n.external && !n.is_over())
       timers_.push({now.boot + n.grace + std::chrono::seconds{10}, x, n.seq, timer::purpose::unconfirmed});
   }
   if (n.external) recover_external(x, now);
   // A wall clock that was set back meanwhile must not make the timeout longer than it was at the start.
-  if (hot.deadline_at && !n.has_self_status)
+  if (hot.deadline_at && !n.is_over())
     set_deadline(x, now.boot + std::clamp(*hot.deadline_at - now.wall, milliseconds{0}, r.timeout));
-  if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_started && !n.has_self_status) doubt(x, now);
+  if (n.seq < restored_below_ && n.kind == quell::kind::task && !n.has_begun() && !n.is_over()) doubt(x, now);
   if (!hot.worker) return;
   const index w = worker_index(*hot.worker);
-  if (n.has_self_status)
+  if (n.is_over()) {
     n.worker = w;
-  else
-    hold(x, w);
+    return;
+  }
+  if (n.phase == phase::ready) enter_phase(x, phase::sent);
+  hold(x, w);
 }
 
 void live_ledger::recover_cancel(const records::cancel_record& r, moment now) {
@@ -160,7 +162,7 @@ void live_ledger::recover_supersede() {
     for (std::size_t i = 1; i < live.size(); ++i) {
       operation_node& n = operations_[live[i]];
       if (!never_sent(live[i])) continue;
-      n.waits_for_older = true;
+      enter_phase(live[i], phase::behind_older);
       if (n.waiting != none) reasons_.release(n.waiting);
       n.waiting = reasons_.hold({"start", "waits for the end of what it supersedes"});
     }

@@ -11,13 +11,14 @@ namespace quell::controller::live {
 bool live_ledger::is_placeable(const operation_id& id) const {
   const index x = find(id);
   return x != none && operations_[x].kind == quell::kind::task && operations_[x].now == status::pending &&
-         never_sent(x) && !operations_[x].waits_for_older && !stop_of(x);
+         operations_[x].phase == phase::ready && !stop_of(x);
 }
 
 std::optional<wire::start> live_ledger::assign(const operation_id& id, const std::string& worker, moment now) {
   if (!is_placeable(id)) return std::nullopt;
   const index x = find(id);
   operation_node& n = operations_[x];
+  enter_phase(x, phase::sent);
   hold(x, worker_index(worker));
   write_row(x);
   wire::start s;
@@ -49,7 +50,7 @@ std::optional<wire::start> live_ledger::assign(const operation_id& id, const std
 
 void live_ledger::note_waiting(const operation_id& id, std::string what, std::string detail, moment now) {
   const index x = find(id);
-  if (x == none || operations_[x].has_started) return;
+  if (x == none || operations_[x].has_begun()) return;
   operation_node& n = operations_[x];
   const index reason = reasons_.hold({std::move(what), std::move(detail)});
   if (n.waiting != none) reasons_.release(n.waiting);
@@ -60,8 +61,8 @@ void live_ledger::note_waiting(const operation_id& id, std::string what, std::st
 
 void live_ledger::started(const std::string& worker, const wire::task_started& m, moment now) {
   const index x = find(m.operation);
-  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
-  if (operations_[x].has_started) return;
+  if (x == none || !operations_[x].is_held() || workers_[operations_[x].worker] != worker) return;
+  if (operations_[x].has_begun()) return;
   details(x).pid = m.pid;
   details(x).level = m.level;
   begin(x, m.at, now);
@@ -69,7 +70,7 @@ void live_ledger::started(const std::string& worker, const wire::task_started& m
 
 void live_ledger::stopping(const std::string& worker, const wire::task_stopping& m, moment now) {
   const index x = find(m.operation);
-  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
+  if (x == none || !operations_[x].is_held() || workers_[operations_[x].worker] != worker) return;
   const auto stop = stop_of(x);
   if (!stop) return;
   set_stop(x, *stop, announce::no, now);
@@ -85,7 +86,7 @@ void live_ledger::stopping(const std::string& worker, const wire::task_stopping&
 
 void live_ledger::unproven(const std::string& worker, const wire::task_unproven& m, moment now) {
   const index x = find(m.operation);
-  if (x == none || !operations_[x].is_held || workers_[operations_[x].worker] != worker) return;
+  if (x == none || !operations_[x].is_held() || workers_[operations_[x].worker] != worker) return;
   details(x).unproven = std::make_unique<wire::task_unproven>(within_limits(m));
   std::vector<cancel_run*> runs;
   covering(x, runs);
@@ -107,11 +108,11 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
     return;
   }
   operation_node& n = operations_[x];
-  if (!n.is_held || workers_[n.worker] != worker) return; // already counted, or not this worker's operation
+  if (!n.is_held() || workers_[n.worker] != worker) return; // already counted, or not this worker's operation
   // Being released to start is not a start: an exec that failed never ran.
   const bool ran = m.started_at != wall_time{} && m.error_code != "start_failed" && m.evidence != proof::never_ran;
   const auto stop = stop_of(x);
-  if (ran && !n.has_started) begin(x, m.started_at, now);
+  if (ran && !n.has_begun()) begin(x, m.started_at, now);
   // A start and a stop at once: the two frames can be read in either order, with the same chain.
   operation_details& d = details(x);
   d.output.stdout_bytes = std::max(d.output.stdout_bytes, m.output.stdout_bytes);
@@ -119,9 +120,9 @@ void live_ledger::ended(const std::string& worker, const wire::task_ended& m, mo
   d.output.dropped_bytes = std::max(d.output.dropped_bytes, m.output.dropped_bytes);
   if (m.exit) d.exit = m.exit;
 
-  const bool never_ran = m.evidence == proof::never_ran && !n.has_started;
+  const bool never_ran = m.evidence == proof::never_ran && !n.has_begun();
   // The worker reported earlier that it runs: both reports agree only that it is gone.
-  const bool contradicts = m.evidence == proof::never_ran && n.has_started;
+  const bool contradicts = m.evidence == proof::never_ran && n.has_begun();
   const proof evidence = contradicts ? proof_of(d.level.value_or(containment::group)) : m.evidence;
   const auto said = contradicts ? std::nullopt : m.how;
   if (m.error_code == "worker_lost") { // cleared by a later life of the worker

@@ -15,16 +15,16 @@ boot_time live_ledger::doubted_until(index x) const {
 
 void live_ledger::doubt(index x, moment now) {
   operation_node& n = operations_[x];
-  n.is_unsure = true;
+  enter_phase(x, phase::in_doubt);
   note_waiting(n.id, "worker", "the store was restored from a backup: a worker that is not back yet may have it", now);
   timers_.push({doubted_until(x), x, n.seq, timer::purpose::restored});
 }
 
 void live_ledger::adopt(const operation_id& id, index worker) {
   const index x = find(id);
-  if (x == none || !operations_[x].is_unsure || operations_[x].has_self_status) return;
-  operations_[x].is_unsure = false;
-  if (operations_[x].is_held && operations_[x].worker == worker) return;
+  if (x == none || operations_[x].phase != phase::in_doubt) return;
+  enter_phase(x, phase::sent);
+  if (operations_[x].is_held() && operations_[x].worker == worker) return;
   release(x); // it was placed again between the backup and its restore
   hold(x, worker);
   write_row(x);
@@ -38,8 +38,7 @@ void live_ledger::not_there(index x) {
 }
 
 void live_ledger::end_doubt(index x, moment now) {
-  if (!operations_[x].is_unsure) return;
-  operations_[x].is_unsure = false;
+  if (operations_[x].phase != phase::in_doubt) return;
   if (stop_of(x)) return lose(x, proof::lease_expired, receipt::killed, {}, now);
   end_own_work(x,
                {status::failed,

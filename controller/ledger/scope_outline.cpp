@@ -16,7 +16,7 @@ std::uint64_t live_ledger::detached_tasks(const scope_path& scope) const {
   std::uint64_t count = 0;
   each_in_scope(at, [&](index x) {
     const operation_node& n = operations_[x];
-    if (n.detached && n.scope == at && n.kind == quell::kind::task && !n.has_self_status) ++count;
+    if (n.detached && n.scope == at && n.kind == quell::kind::task && !n.is_over()) ++count;
   });
   return count;
 }
@@ -52,7 +52,7 @@ std::vector<outlined> live_ledger::dying_tasks(const scope_path& scope, const op
   std::vector<outlined> told;
   each_in_scope(at, [&](index x) {
     const operation_node& n = operations_[x];
-    if (told.size() == limit || n.kind != quell::kind::task || !n.is_held) return;
+    if (told.size() == limit || n.kind != quell::kind::task || !n.is_held()) return;
     auto one = outline_of(x);
     if (one.now == status::cancelling && one.root != root) told.push_back(one);
   });

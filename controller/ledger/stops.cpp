@@ -70,10 +70,10 @@ outcome<operation_id> live_ledger::declare_dead(const operation_id& id, const st
   if (!stop)
     return refuse("not_cancelling",
                   "operation " + id.text() + " is not being stopped; cancel it first, then declare it dead");
-  if (operations_[x].has_self_status)
+  if (operations_[x].is_over())
     return refuse("not_cancelling", "operation " + id.text() + " is gone already; it waits for what it has started");
   if (!operations_[x].is_stopped) apply_stop(x, *stop, now);
-  if (find(id) == x && !operations_[x].has_self_status) {
+  if (find(id) == x && !operations_[x].is_over()) {
     kill_declared(x);
     end_own_work(x, stopped_end(x, receipt::declared, proof::none), now);
   }
@@ -83,7 +83,7 @@ outcome<operation_id> live_ledger::declare_dead(const operation_id& id, const st
 /// A declaration kills nothing: if the worker answers again, it must still kill the operation that was declared dead.
 void live_ledger::kill_declared(index x) {
   const operation_node& n = operations_[x];
-  if (!n.is_held) return;
+  if (!n.is_held()) return;
   wire::stop order;
   order.seq = take_seq();
   order.cause = stop_cause::worker_lost;

@@ -4,7 +4,6 @@
 
 #include "controller/ledger/live_ledger.hpp"
 #include "controller/ledger/sentences.hpp"
-#include "protocol/lifecycle.hpp"
 
 namespace quell::controller::live {
 
@@ -74,7 +73,7 @@ index live_ledger::add_operation(const records::operation_record& r) {
 
 void live_ledger::remove_operation(index x) {
   operation_node& n = operations_[x];
-  assert(n.live_below == 1 && !n.is_held);
+  assert(n.live_below == 1 && !n.is_held());
   for (index at = operation_parent(x); at != none; at = operation_parent(at)) --operations_[at].live_below;
   take_from_list(x);
   scopes_.count_live(n.scope, -1);
@@ -140,7 +139,6 @@ void live_ledger::hold(index x, index worker) {
   operation_node& n = operations_[x];
   worker_state& w = worker_states_[worker];
   n.worker = worker;
-  n.is_held = true;
   n.worker_previous = none;
   n.worker_next = w.head;
   if (w.head != none) operations_[w.head].worker_previous = x;
@@ -154,9 +152,8 @@ void live_ledger::hold(index x, index worker) {
 
 void live_ledger::release(index x) {
   operation_node& n = operations_[x];
-  if (!n.is_held) return;
+  if (!n.is_held()) return;
   worker_state& w = worker_states_[n.worker];
-  n.is_held = false;
   (n.worker_previous != none ? operations_[n.worker_previous].worker_next : w.head) = n.worker_next;
   if (n.worker_next != none) operations_[n.worker_next].worker_previous = n.worker_previous;
   --w.live;
@@ -185,18 +182,9 @@ std::vector<index> live_ledger::held_by(index worker) const {
   return held;
 }
 
-void live_ledger::set_status(index x, status to) {
-  operation_node& n = operations_[x];
-  if (n.now == to) return;
-  assert(may_move(n.now, to));
-  --live_count_of(n);
-  n.now = to;
-  ++live_count_of(n);
-}
-
 bool live_ledger::never_sent(index x) const {
   const operation_node& n = operations_[x];
-  return !n.is_held && !n.has_started && !n.has_self_status && !n.is_unsure;
+  return n.phase == phase::ready || n.phase == phase::behind_older;
 }
 
 std::uint32_t live_ledger::slots_of(index x) const {
@@ -211,8 +199,7 @@ requirement live_ledger::requirement_of(const task_spec& spec, const std::string
 
 void live_ledger::offer(index x) {
   const operation_node& n = operations_[x];
-  if (n.kind == quell::kind::task && never_sent(x) && !n.waits_for_older)
-    effects_.placeable.emplace_back(needs_[n.need], n.id);
+  if (n.kind == quell::kind::task && n.phase == phase::ready) effects_.placeable.emplace_back(needs_[n.need], n.id);
 }
 
 } // namespace quell::controller::live

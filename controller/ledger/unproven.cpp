@@ -62,15 +62,15 @@ unproven_operation live_ledger::unproven_of(const cancel_run& run, index x, mome
   if (n.worker != none) u.worker = workers_[n.worker];
   const auto* stop = n.details && n.details->stop ? &*n.details->stop : nullptr;
   if (stop != nullptr && stop->signalled_at) u.since = *stop->signalled_at;
-  if (n.is_unsure) {
+  if (n.phase == phase::in_doubt) {
     u.why = unproven_why::worker_unreachable;
     u.next = next_action::lease_expiry;
     u.next_at = now.wall + std::chrono::ceil<milliseconds>(doubted_until(x) - now.boot);
     return u;
   }
-  if (!n.is_held) {
-    if (n.kind == quell::kind::task || n.has_self_status) {
-      u.why = n.has_self_status ? unproven_why::in_grace : unproven_why::signal_in_flight;
+  if (!n.is_held()) {
+    if (n.kind == quell::kind::task || n.is_over()) {
+      u.why = n.is_over() ? unproven_why::in_grace : unproven_why::signal_in_flight;
       u.next = next_action::signal;
       return u;
     }

@@ -30,11 +30,11 @@ std::optional<live_view> live_ledger::view(const operation_id& id, moment now) c
     const auto& [what, detail] = reasons_[n.waiting];
     v.waiting = waiting_for{what, n.since, detail};
   }
-  if (v.hot.now == status::pending && n.worker != none && !n.is_unsure)
+  if (v.hot.now == status::pending && n.worker != none && n.phase != phase::in_doubt)
     v.waiting = waiting_for{"start", n.since, "its start is on the way to worker " + workers_[n.worker]};
-  if (n.external && n.external->lease.count() > 0 && !n.has_self_status)
+  if (n.external && n.external->lease.count() > 0 && !n.is_over())
     v.lease_expires_at = now.wall + std::chrono::floor<milliseconds>(lease_end(*n.external) - now.boot);
-  if (n.is_held && ask_) {
+  if (n.is_held() && ask_) {
     const reachability r = ask_(workers_[n.worker]);
     if (!r.reachable) {
       v.unreachable_since = r.since.value_or(now.wall);

@@ -115,3 +115,38 @@ TEST_CASE("an end is known from its order on until it is on disk, whatever the d
   w.commit();
   CHECK_FALSE(known());
 }
+
+TEST_CASE("nothing but a stop leaves for a worker whose own row waits for its retry", "[core]") {
+  one_task w;
+  const auto order = [&](auto what) {
+    w.c->execute({std::move(what), {}}, w.now);
+    w.c->end_transaction(w.now);
+  };
+  order(commands::drain_worker{"w1", "upgrade", {}, false, {}});
+  w.commit();
+  w.create("b"); // waits: no worker takes it
+  w.commit();
+  REQUIRE(w.edges.count<wire::start>() == 1);
+
+  order(commands::resume_worker{"w1"});
+  const auto row = w.edges.tickets;
+  w.c->end_burst(w.now); // the waiting task is placed, in a transaction of its own
+  REQUIRE(w.edges.tickets == row + 1);
+  w.cancel("a");
+  w.refuse(row);
+  w.c->committed({w.edges.tickets, {}}, w.now);
+  CHECK(w.edges.count<wire::start>() == 1);
+  CHECK(w.edges.count<wire::stop>() == 1);
+  REQUIRE(*w.cancel_answer);
+  CHECK((**w.cancel_answer)->record.durable);
+  CHECK_FALSE(w.edges.failure);
+
+  // Its session is over, since a numbered frame is missing. Its next hello writes the row and gets the task.
+  w.c->tick(w.now);
+  w.commit();
+  w.session = session_id::fresh();
+  w.worker_number = 0;
+  w.worker_joins();
+  w.commit();
+  CHECK(w.edges.count<wire::start>() == 2);
+}

@@ -29,14 +29,8 @@ TEST_CASE("a START whose operation is declared dead while it waits for the disk 
   w.commit();
   w.create();
   const std::uint64_t creates = w.edges.tickets;
-  std::size_t declared = 0;
-  w.c->step(
-      [&](ledger& l, fleet&, moment now) -> std::function<void()> {
-        declared = l.declare_worker_dead("w1", "it burnt down", now);
-        return [] {};
-      },
-      w.now);
-  w.c->end_transaction(w.now);
+  const auto declared = w.c->operations().declare_worker_dead("w1", "it burnt down", w.now);
+  w.c->end_burst(w.now);
   REQUIRE(declared == 1);
   REQUIRE(w.edges.tickets > creates);
   w.commit();
@@ -133,4 +127,24 @@ TEST_CASE("after a stall no owner's lease is over, whatever message comes first"
     w.commit();
   }
   CHECK(is_over());
+}
+
+TEST_CASE("a forbidden move is named with its asker, and ends its operation, not the process", "[core]") {
+  world w;
+  w.worker_joins();
+  w.commit();
+  w.create();
+  w.commit();
+  REQUIRE(w.edges.count<wire::start>() == 1);
+  wire::task_ended end; // a good exit of something that, by the same report, never started
+  end.operation = (*w.created_answer)->value().id;
+  end.exit.emplace();
+  end.ended_at = w.now.wall;
+  w.c->frame("route", w.key, {w.session, 1, 0, end}, w.now);
+  w.c->end_burst(w.now);
+  w.commit();
+  CHECK(w.edges.forbidden == std::vector<std::string>{"pending>completed by a frame of a worker"});
+  CHECK(w.edges.ends[end.operation] == 1);
+  CHECK(std::find(w.edges.published.begin(), w.edges.published.end(), "operation_failed") != w.edges.published.end());
+  CHECK_FALSE(w.edges.failure);
 }

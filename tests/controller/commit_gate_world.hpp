@@ -28,6 +28,7 @@ class recording_edges final : public commit_gate_edges {
   std::optional<fault> failure;
   bool low = false;
   command_counts counts;
+  std::vector<std::string> forbidden; ///< `from>to by WHOM`
 
   std::uint64_t submit(std::vector<records::entry> batch) override {
     batches.push_back(std::move(batch));
@@ -46,6 +47,14 @@ class recording_edges final : public commit_gate_edges {
   bool storage_low() const override { return low; }
   void ticked(moment) override {}
   void command_given(const command& what) override { counts.count(what); }
+  void move_forbidden(const forbidden_move& move, std::string_view asked_by) override {
+    forbidden.push_back(std::string(move.from) + ">" + std::string(move.to) + " by " + std::string(asked_by));
+  }
+  void refusal_known(std::uint64_t) override {}
+  void output_counted(const operation_id&, const std::string&, const output_counts&) override {}
+  void signal(const actor_signal&) override {}
+  void tell_owner(const external_signal&) override {}
+  void ended(const ended_operation&) override {}
   void fail_stop(const fault& why) override { failure = why; }
 
   template <class Message>
@@ -60,6 +69,7 @@ struct world {
   moment now{wall_time{1'800'000'000'000ms}, boot_time{1'000'000'000}};
   std::string key = std::string(40, 'a');
   session_id session = session_id::fresh();
+  incarnation_id incarnation = incarnation_id::fresh();
   std::unique_ptr<commit_gate> c;
   std::uint64_t worker_number = 0;
 
@@ -91,7 +101,7 @@ struct world {
     wire::hello h;
     h.boot_id = "boot";
     h.state_id = "state";
-    h.incarnation = incarnation_id::fresh();
+    h.incarnation = incarnation;
     h.proposed = session;
     h.slots = 4;
     h.level = containment::cgroup_pidns;

@@ -71,6 +71,15 @@ struct books final : ledger {
     stopped_workers.emplace_back(worker, cause);
     return 0;
   }
+  std::size_t stop_worker_for(const std::string& worker, stop_cause cause, const stop_words&, moment now) override {
+    return stop_worker(worker, cause, now);
+  }
+  void stop_forbidden(const forbidden_move&, moment) override { throw std::logic_error("not played"); }
+  local_operations* actors() override { return nullptr; }
+  external_operations* externals() override { return nullptr; }
+  tree_page branches(const tree_question&) const override { return {}; }
+  std::map<std::pair<std::string, std::string>, std::uint64_t> live_by_kind() const override { return {}; }
+  void forget(const std::vector<operation_id>&, const std::vector<cancel_id>&) override {}
   std::optional<wire::start> assign(const operation_id& id, const std::string& worker, moment) override {
     task& t = tasks.at(id);
     if (!t.pending) return {};

@@ -27,6 +27,15 @@ class recorder final : public controller::commit_gate_edges {
   void output_closes(const operation_id&) override {}
   bool storage_low() const override { return false; }
   void ticked(moment) override {}
+  void refusal_known(std::uint64_t) override {}
+  void output_counted(const operation_id& id, const std::string& worker, const output_counts& counts) override {
+    counted[id][worker] = counts;
+  }
+  void signal(const controller::actor_signal&) override {}
+  void tell_owner(const controller::external_signal&) override {}
+  void ended(const controller::ended_operation&) override {}
+  void command_given(const controller::command&) override {}
+  void move_forbidden(const controller::forbidden_move&, std::string_view) override {} // the hostile worker lies
   void fail_stop(const fault& why) override { broken(why.detail); }
 };
 

@@ -67,9 +67,31 @@ class fake_controller : public service {
   void audit(std::string action, std::string target, caller by, std::string via) override;
   void drop_old(old_things what, reply<bool> done) override;
   void on_event(std::function<void(const committed_event&)> listener) override;
+  // Not played: there are no external operations, and nothing is created in bulk.
+  void create_many(std::vector<create_order> orders, reply<std::vector<outcome<created>>> done) override {
+    done(std::vector<outcome<created>>(orders.size(), tl::unexpected(none_here())));
+  }
+  void start_external(operation_id, caller, reply<outcome<operation_id>> done) override {
+    done(tl::unexpected(none_here()));
+  }
+  void end_externals(std::vector<owner_report> reports, caller,
+                     reply<std::vector<outcome<operation_id>>> done) override {
+    done(std::vector<outcome<operation_id>>(reports.size(), tl::unexpected(none_here())));
+  }
+  void note_late_report(owner_report) override {}
+  void heartbeat(heartbeat_order order, reply<heartbeat_answer> done) override {
+    done({0, {}, {}, std::move(order.operations)});
+  }
+  void signal_of(operation_id, caller, reply<outcome<std::optional<external_signal>>> done) override {
+    done(tl::unexpected(none_here()));
+  }
+  void signals_of(std::string, caller, reply<std::vector<external_signal>> done) override { done({}); }
+  void on_signal(std::function<void(const external_signal&)>) override {}
+  void branches(tree_question, reply<tree_page> done) override { done({}); }
   bool storage_low() const override;
 
  private:
+  static refusal none_here() { return {{"operation_not_found", "there are no external operations here", {}}, {}, {}}; }
   void post(std::function<void()> work);
   void commit(std::vector<records::entry> batch);
   void run();

@@ -91,6 +91,12 @@ TEST_CASE("metrics count commands by name") {
         std::string::npos);
 }
 
+TEST_CASE("metrics count the moves that the lifecycle forbids") {
+  gateway_world world([](gateway_options& options) { options.forbidden_moves = [] { return std::uint64_t{2}; }; });
+  const auto text = world.get("/metrics").body;
+  CHECK(text.find("# TYPE quell_forbidden_moves_total counter\nquell_forbidden_moves_total 2\n") != std::string::npos);
+}
+
 TEST_CASE("a settled cancel is in the histograms with the times of its report") {
   gateway_world world;
   world.controller->start_operation("team");

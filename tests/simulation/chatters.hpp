@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/turns/message_order.hpp"
+#include "controller/message_order.hpp"
 #include "tests/simulation/events.hpp"
 #include "tests/simulation/random.hpp"
 #include "tests/simulation/scenario.hpp"

@@ -337,28 +337,22 @@ void clients::declare(const scheduled& s) {
   if (s.what == act::declare_operation) {
     const auto id = some_operation(r);
     order([this, id](commit_gate& c, moment now) {
-      c.step(
-          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
-            caller admin;
-            admin.role = role::admin;
-            const auto done = l.declare_dead(id, "as scheduled", admin, at);
-            if (done) world_.truth.declared(id);
-            return [] {};
-          },
-          now);
+      caller admin;
+      admin.role = role::admin;
+      const auto declared = [this, id](const outcome<operation_id>& done) {
+        if (done) world_.truth.declared(id);
+      };
+      c.execute({commands::declare_dead{id, "as scheduled", std::move(admin)}, {}, declared}, now);
     });
     return;
   }
   order([this, s](commit_gate& c, moment now) {
-    c.step(
-        [&](ledger& l, fleet& f, moment at) -> std::function<void()> {
-          const auto view = f.worker(world_.name(s.worker), at);
-          if (!view || view->status == worker_status::ready || view->status == worker_status::draining) return [] {};
-          world_.truth.worker_declared(s.worker);
-          (void)l.declare_worker_dead(world_.name(s.worker), "as scheduled", at);
-          return [] {};
-        },
-        now);
+    const auto view = c.workers().worker(world_.name(s.worker), now);
+    if (!view || view->status == worker_status::ready || view->status == worker_status::draining) return;
+    world_.truth.worker_declared(s.worker);
+    caller admin;
+    admin.role = role::admin;
+    c.execute({commands::declare_worker_dead{world_.name(s.worker), "as scheduled", std::move(admin)}, {}}, now);
   });
 }
 

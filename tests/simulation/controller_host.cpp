@@ -110,6 +110,11 @@ void controller_host::tell_owner(const external_signal& signal) {
   if (acts()) world_.truth.owner_told(signal);
 }
 
+void controller_host::move_forbidden(const forbidden_move& move, std::string_view asked_by) {
+  world_.violate("forbidden_move", move.operation.text() + ": from " + std::string(move.from) + " to " +
+                                       std::string(move.to) + ", asked by " + std::string(asked_by));
+}
+
 bool controller_host::storage_low() const { return world_.disk.low(); }
 
 void controller_host::fail_stop(const fault& why) {

@@ -51,10 +51,13 @@ class controller_host final : public controller::commit_gate_edges {
   void publish(const records::event_record& event) override;
   void allow_keys(std::vector<std::string> public_keys) override;
   void output_expected(const operation_id&, const std::string&) override {}
+  void output_counted(const operation_id&, const std::string&, const output_counts&) override {}
   void tell_owner(const controller::external_signal& signal) override;
   void output_closes(const operation_id& id) override;
   void signal(const controller::actor_signal& s) override;
   void ended(const controller::ended_operation& e) override;
+  void command_given(const controller::command&) override {}
+  void move_forbidden(const controller::forbidden_move& move, std::string_view asked_by) override;
   bool storage_low() const override;
   void ticked(moment) override {}
   void fail_stop(const fault& why) override;

@@ -125,6 +125,8 @@ class virtual_output final : public controller::output_store {
                               bool) override {
     return offset + bytes.size();
   }
+  void drop(const operation_id&) override {}
+  input_progress input_reached(const operation_id&, std::uint64_t taken) override { return {taken, true, false}; }
 };
 
 } // namespace

@@ -75,47 +75,39 @@ void to_controller(const std::shared_ptr<swarm_life>& life, std::function<void(c
 core_link virtual_link(const std::shared_ptr<swarm_life>& life) {
   core_link link;
   // A continuation after the commit is an effect like others: the process can die just before it.
-  link.execute = [life](command_request&& what) {
+  link.execute_unless_withdrawn = [life](command_request&& what, std::shared_ptr<order_claim> claim) {
     what.only_if([life] { return life->at.controller.answers(); });
     const auto posted = std::make_shared<command_request>(std::move(what));
-    to_controller(life, [posted](commit_gate& c, moment now) { c.execute(std::move(*posted), now); });
+    to_controller(life, [posted, claim](commit_gate& c, moment now) {
+      if (!claim || claim->take()) c.execute(std::move(*posted), now);
+    });
   };
-  link.ask = [life](std::function<std::function<void()>(const ledger&, moment)> what) {
+  link.execute = [give = link.execute_unless_withdrawn](command_request&& what) { give(std::move(what), nullptr); };
+  const auto ask = [life](commit_gate::question what) {
     to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
-      c.step(
-          [&](ledger& l, fleet&, moment at) -> std::function<void()> {
-            return [life, then = what(l, at)] {
+      c.ask(
+          [&](const commit_gate& gate, moment at) -> std::function<void()> {
+            return [life, then = what(gate, at)] {
               if (life->at.controller.answers()) then();
             };
           },
           now);
     });
   };
-  link.judge = [life](std::function<core_link::cancel_result(ledger&, moment)> what) {
-    to_controller(life, [life, what = std::move(what)](commit_gate& c, moment now) {
-      c.order_cancel(
-          [&](ledger& l, moment at) {
-            auto answer = what(l, at);
-            return commit_gate::cancel_result{answer.fences, [life, then = std::move(answer.then)](bool durable) {
-                                                if (life->at.controller.answers()) then(durable);
-                                              }};
-          },
-          now);
+  link.ask = [ask](std::function<std::function<void()>(const ledger&, moment)> what) {
+    ask([what = std::move(what)](const commit_gate& c, moment now) { return what(c.operations(), now); });
+  };
+  link.knows_worker = [ask](std::string worker, std::function<void(bool)> answer) {
+    ask([worker = std::move(worker), answer = std::move(answer)](const commit_gate& c, moment) {
+      return [answer, known = c.workers().knows(worker)] { answer(known); };
     });
   };
-  link.knows_worker = [life](std::string worker, std::function<void(bool)> answer) {
-    to_controller(life, [life, worker = std::move(worker), answer = std::move(answer)](commit_gate& c, moment now) {
-      c.step([&](ledger&, fleet& f,
-                 moment) -> std::function<void()> { return [answer, known = f.knows(worker)] { answer(known); }; },
-             now);
-    });
-  };
-  link.beyond_disk = [life](std::vector<operation_id> ids, std::function<void(known_ends)> answer) {
-    to_controller(life, [life, ids = std::move(ids), answer = std::move(answer)](commit_gate& c, moment now) {
+  link.beyond_disk = [ask](std::vector<operation_id> ids, std::function<void(known_ends)> answer) {
+    ask([ids = std::move(ids), answer = std::move(answer)](const commit_gate& c, moment now) {
       known_ends known;
       for (const auto& id : ids)
         if (auto hot = c.beyond_disk(id, now)) known.emplace(id, std::move(*hot));
-      c.step([&](ledger&, fleet&, moment) -> std::function<void()> { return [answer, known] { answer(known); }; }, now);
+      return [answer, known = std::move(known)] { answer(known); };
     });
   };
   link.is_low = [life] { return life->at.disk.low(); };

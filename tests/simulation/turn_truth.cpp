@@ -92,6 +92,7 @@ void turn_truth::judge_new_operation(const records::operation_record& r) {
 
 void turn_truth::put(const records::event_record& e) {
   if (e.type == "acknowledgement") return judge_acknowledgement(e);
+  if (e.type == "message_decided") return judge_announcement(e);
   if (!e.operation) return;
   if (e.type == "turn_start") return judge_turn_start(*e.operation);
   if (e.type == "turn_complete" || e.type == "turn_abort") {
@@ -178,6 +179,8 @@ void turn_truth::judge_the_end() {
   if (world_.truth.writes_failed()) return;
   recovered(); // announced messages must be on disk
   for (const auto& [seq, m] : messages_) {
+    if (read_kept(m.decision).cancel && !announced_.contains(m.id.text()))
+      return world_.violate("announced", "no watcher was told of the stop by message " + std::to_string(seq));
     if (m.role != records::message_role::assistant) continue;
     std::vector<const call_truth*> mine;
     for (const auto& [id, call] : calls_)

@@ -68,6 +68,7 @@ class turn_truth {
   void judge_turn_start(const operation_id& turn);
   void judge_resolved(const records::event_record& e);
   void judge_acknowledgement(const records::event_record& e);
+  void judge_announcement(const records::event_record& e);
   void judge_stop_said(const said_message& m, const controller::turns::message_answer& a);
   void judge_same(const said_message& m, const controller::turns::message_answer& a);
   void judge_whole(const conversation& messages) const;
@@ -81,6 +82,7 @@ class turn_truth {
   std::map<std::pair<std::string, std::string>, message_id> by_client_id_;
   std::unordered_map<operation_id, std::vector<said_decision>> decisions_;
   std::map<int, controller::turns::message_answer> answers_;
+  std::set<std::string> announced_; ///< messages whose decision the watchers were told
 };
 
 } // namespace quell::simulation

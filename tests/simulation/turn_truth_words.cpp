@@ -111,6 +111,14 @@ void turn_truth::published(const records::event_record& e) {
   if (e.type == "approval_required" && e.operation) world_.chat.asked(*e.operation);
 }
 
+/// The decision about a message is told once.
+void turn_truth::judge_announcement(const records::event_record& e) {
+  const auto data = nlohmann::json::parse(e.data, nullptr, false);
+  const auto message = data.is_object() ? data.value("message", nlohmann::json()) : nlohmann::json();
+  if (!message.is_string() || announced_.insert(message.get<std::string>()).second) return;
+  world_.violate("announced", "the decision about message " + message.get<std::string>() + " is told twice");
+}
+
 /// "Stopped" is sent with proof only; a model's words claim the same.
 void turn_truth::judge_acknowledgement(const records::event_record& e) {
   const auto data = nlohmann::json::parse(e.data, nullptr, false);

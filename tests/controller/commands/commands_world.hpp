@@ -9,8 +9,11 @@ namespace quell::controller::core_tests {
 /// A world in which rows of applied commands are kept, and replies are caught.
 struct commands_world : world {
   std::vector<records::entry> rows;
+  turns::conversations talks; ///< for commands that are applied by themselves
 
-  commands::context with(bool storage_low = false) { return {c->operations(), c->workers(), rows, now, storage_low}; }
+  commands::context with(bool storage_low = false) {
+    return {c->operations(), c->workers(), talks, rows, now, storage_low};
+  }
 
   /// Gives the command to the gate; the answer is there once it has left.
   template <class Command>

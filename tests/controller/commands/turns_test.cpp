@@ -256,9 +256,9 @@ TEST_CASE("open turns are found after a restart, those that wait and those that 
   const auto second = w.add(kind::turn, {});
   const auto found = w.done(commands::pick_up_turns{});
   REQUIRE(found.open.size() == 2);
-  CHECK(found.open[0].id == w.turn);
-  CHECK(found.open[0].has_started);
-  CHECK(found.open[1].id == second);
+  CHECK(found.open[0].turn == w.turn);
+  CHECK(found.open[0].resumes);
+  CHECK(found.open[1].turn == second);
   CHECK(found.interrupted.empty());
 }
 

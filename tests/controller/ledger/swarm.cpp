@@ -47,6 +47,7 @@ void swarm::commit() {
   for (const auto& [worker, id] : e.stored) s_.workers[worker].results.erase(id);
   for (const auto& [worker, slots] : e.freed)
     if (s_.held[worker]-- == 0) fail("capacity was freed that nobody held");
+  for (const auto& move : e.forbidden) fail("forbidden move to " + std::string(move.to));
   past_.push_back(s_);
 }
 

@@ -180,6 +180,12 @@ void world::take() {
   told.insert(told.end(), e.owner_signals.begin(), e.owner_signals.end());
   freed.insert(freed.end(), e.freed.begin(), e.freed.end());
   stored.insert(stored.end(), e.stored.begin(), e.stored.end());
+  for (const auto& move : e.forbidden) {
+    if (!provokes) FAIL("forbidden move from " << move.from << " to " << move.to);
+    forbidden.push_back(std::string(move.from) + ">" + std::string(move.to));
+    core->stop_forbidden(move, now);
+  }
+  if (!e.forbidden.empty()) take();
 }
 
 std::string world::status_of(const std::string& name) const {

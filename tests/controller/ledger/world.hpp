@@ -106,6 +106,8 @@ class world {
   std::vector<external_signal> told; ///< owners
   std::vector<std::pair<std::string, std::uint32_t>> freed;
   std::vector<std::pair<std::string, operation_id>> stored;
+  std::vector<std::string> forbidden; ///< `from>to`
+  bool provokes = false;              ///< forbidden moves are expected
 
  private:
   void connect();

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "actors/turns/message_order.hpp"
+#include "controller/message_order.hpp"
 
 namespace quell::controller::turns {
 

@@ -1,11 +1,10 @@
 // The JSON of decisions, for clients and for the store.
-#include "actors/turns/message_order.hpp"
+#include "controller/message_order.hpp"
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-
-#include "actors/turns/json_text.hpp"
+#include <unordered_set>
 
 namespace quell::controller::turns {
 
@@ -16,6 +15,9 @@ using nlohmann::ordered_json;
 
 constexpr std::array standings{"text", "speaker_owns", "addressed", "only_human", "none"};
 constexpr std::array decisions{"cancel", "turn", "ignored"};
+
+/// One line. Invalid UTF-8 becomes U+FFFD.
+std::string json_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 template <class T>
 ordered_json or_null(const std::optional<T>& value) {
@@ -48,6 +50,31 @@ std::string decision_json(const message_order& order, const message_answer& a) {
                     {"turn", turn},
                     {"cancel", cancel},
                     {"acknowledgement", acknowledges ? "pending" : "none"}});
+}
+
+records::event_record decision_event(const message_order& order, const message_answer& answer) {
+  records::event_record e;
+  e.type = "message_decided";
+  e.scope = order.scope;
+  e.cancel = answer.cancel;
+  e.data = decision_json(order, answer);
+  return e;
+}
+
+message_answer answer_of(const kept_decision& kept, const message_id& message,
+                         const std::optional<operation_id>& turn) {
+  message_answer a;
+  a.decision = kept.cancel ? message_answer::decided::cancel : message_answer::decided::turn;
+  a.why = kept.why;
+  a.message = message;
+  a.cancel_word = kept.cancel_word;
+  a.standing = kept.standing;
+  a.turn = turn;
+  a.cancel = kept.cancel;
+  a.cancel_outcome = kept.cancel_outcome;
+  a.cancel_status = kept.cancel_status;
+  a.operations = kept.operations;
+  return a;
 }
 
 std::string kept_text(const kept_decision& d) {
@@ -94,6 +121,31 @@ kept_decision read_kept(const std::string& text) {
       if (one.is_string())
         if (const auto id = operation_id::parse(one.get<std::string>())) d.interrupted.push_back(*id);
   return d;
+}
+
+/// A call says more than its task, and a turn is named only if nothing runs below it.
+void choose_names(kept_decision& into, const std::vector<outlined>& live) {
+  std::unordered_set<operation_id> roots_at_work; ///< roots below which something was named
+  const auto choose = [&](const outlined& o) {
+    roots_at_work.insert(o.root);
+    if (into.interrupted.size() < most_named) into.interrupted.push_back(o.id);
+  };
+  std::unordered_set<operation_id> turns;
+  for (const auto& o : live)
+    if (o.kind == kind::turn) turns.insert(o.id);
+  for (const auto& o : live) {
+    const bool is_of_turn = turns.contains(o.root);
+    if (o.kind == kind::tool_call || (o.kind == kind::sub_agent && !is_of_turn)) choose(o);
+    // Operations outside of turns are named themselves.
+    if ((o.kind == kind::task || o.kind == kind::external || o.kind == kind::exchange) && !is_of_turn) choose(o);
+  }
+  for (const auto& o : live) {
+    if (o.kind != kind::turn || roots_at_work.contains(o.id)) continue;
+    if (o.now == status::pending)
+      ++into.queued;
+    else
+      choose(o);
+  }
 }
 
 bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/local_operations.hpp"
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
@@ -67,6 +68,9 @@ struct message_answer {
 /// The whole decision as JSON.
 std::string decision_json(const message_order& order, const message_answer& answer);
 
+/// The event that tells watchers of the decision.
+records::event_record decision_event(const message_order& order, const message_answer& answer);
+
 /// The part stored with a message, so that a repeat gets the same decision; "" for an ordinary turn.
 struct kept_decision {
   std::string why;
@@ -83,6 +87,10 @@ inline constexpr std::size_t most_named = 20;
 std::string kept_text(const kept_decision& d);
 /// A text not written by `kept_text` reads as an ordinary turn.
 kept_decision read_kept(const std::string& text);
+/// The stored decision about a message, as an answer.
+message_answer answer_of(const kept_decision& kept, const message_id& message, const std::optional<operation_id>& turn);
+/// Chooses the live operations that are worth naming, and counts the messages that wait for their turn.
+void choose_names(kept_decision& into, const std::vector<outlined>& live);
 /// Whether the turn began with a stop word that did not count, according to the stored decision.
 bool is_refused_stop(const operation_id& turn, const std::vector<records::kept_message>& kept);
 

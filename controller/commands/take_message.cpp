@@ -1,0 +1,172 @@
+// Gates that need the ledger, stop words, standing; then the stop, or the turn, with its message in one transaction.
+#include "controller/commands/take_message.hpp"
+
+#include "controller/commands/description.hpp"
+#include "controller/commands/message_standing.hpp"
+#include "controller/commands/order_cancel.hpp"
+#include "controller/conversations.hpp"
+#include "controller/ledger.hpp"
+#include "controller/refused_with.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::commands {
+
+using namespace turns;
+
+namespace {
+
+constexpr std::size_t most_waiting = 1000; ///< turns of one scope
+constexpr std::size_t title_bytes = 80, reason_bytes = 200;
+
+/// Why the message is a turn or a stop.
+struct decision_reason {
+  std::string why = "no_cancel_word";
+  std::optional<turns::standing> standing;
+};
+
+records::message_record record_of(const take_message& command) {
+  const auto& order = command.order;
+  records::message_record m;
+  m.id = command.message;
+  m.scope = order.scope;
+  m.author = order.author;
+  m.client_id = order.client_id;
+  m.text = order.text;
+  return m;
+}
+
+taken_message ignored(const context& with, std::string why) {
+  message_answer a;
+  a.why = std::move(why);
+  a.seq = with.operations.last_seq();
+  return {std::move(a)};
+}
+
+kept_decision kept_of(const take_message& command, const decision_reason& reason) {
+  kept_decision kept;
+  kept.why = reason.why;
+  kept.cancel_word = command.word;
+  kept.standing = reason.standing;
+  kept.modality = command.order.modality;
+  return kept;
+}
+
+order_cancel stop_by(const take_message& command) {
+  const auto& order = command.order;
+  cancel_order c;
+  c.by_token = order.by;
+  c.target = records::target_scope{order.scope};
+  c.reason = std::string(utf8_prefix(order.text, reason_bytes));
+  c.by = order.author;
+  c.via_channel = order.via_channel;
+  c.received = command.received;
+  return {std::move(c), command.cancel};
+}
+
+taken_message take_stop(const take_message& command, const context& with, const decision_reason& reason) {
+  const auto& order = command.order;
+  auto& local = *with.operations.actors();
+  auto kept = kept_of(command, {"cancel_word", reason.standing});
+  choose_names(kept, local.outline(order.scope, 1000));
+  if (order.exchange) { // the message has served its purpose
+    own_outcome said;
+    said.result = command.exchange_result;
+    local.finish_local(*order.exchange, said, with.now);
+  }
+  const auto stop = stop_by(command);
+  const auto view = accept(stop, with.operations, with.now);
+  if (!view) return {tl::unexpected(view.error())};
+  const bool joined = view->record.outcome == cancel_outcome::joined;
+  kept.cancel = view->record.id;
+  kept.cancel_outcome = std::string(name_of(view->record.outcome));
+  kept.cancel_status = std::string(name_of(joined ? view->record.status : cancel_status::fenced));
+  kept.operations = view->record.report.operations;
+  auto m = record_of(command);
+  m.decision = kept_text(kept);
+  m.acknowledged = false;
+  auto a = answer_of(kept, m.id, std::nullopt);
+  a.seq = local.add_message(std::move(m), with.now);
+  with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
+  taken_message taken{std::move(a), taken_message::then::stop, std::move(kept)};
+  if (must_be_fenced(stop, view)) taken.fences = taken.kept.cancel;
+  return taken;
+}
+
+create_order turn_for(const take_message& command, bool waits) {
+  const auto& order = command.order;
+  create_order turn;
+  turn.by = order.by;
+  turn.kind = kind::turn;
+  turn.parent = order.exchange;
+  turn.scope = order.scope;
+  turn.name = command.agent->name;
+  turn.title = std::string(utf8_prefix(order.text, title_bytes));
+  turn.owner = order.author;
+  turn.timeout = command.agent->timeout;
+  turn.later = waits;
+  turn.kind_data = command.agent->kind_data;
+  return turn;
+}
+
+taken_message take_turn(const take_message& command, const context& with, const decision_reason& reason) {
+  const auto& order = command.order;
+  if (!command.agent) return {tl::unexpected(command.agent.error())};
+  if (with.storage_low)
+    return {refused_with("storage_unavailable", "the state directory is low on space, so nothing new is begun")};
+  const auto before = with.talks.length(order.scope);
+  if (before >= most_waiting) return {refused_with("too_many_operations", "1,000 turns of this scope wait already")};
+  const auto kept = kept_of(command, reason);
+  auto m = record_of(command);
+  m.turn = command.turn;
+  m.decision = kept_text(kept);
+  const auto made = with.operations.create(turn_for(command, before > 0), command.turn, with.now);
+  if (!made) return {tl::unexpected(made.error())};
+  auto a = answer_of(kept, m.id, m.turn);
+  a.turn_status = before == 0 ? status::running : status::pending;
+  a.position = static_cast<std::uint32_t>(before);
+  a.seq = with.operations.actors()->add_message(std::move(m), with.now);
+  with.operations.add_event(decision_event(order, a), with.now);
+  if (before == 0)
+    with.talks.note_begun(command.turn, order.author.id, order.scope,
+                          reason.standing == standing::none ? turn_of::refused_stop : turn_of::message);
+  const bool is_first = with.talks.enter({command.turn, order.scope});
+  with.talks.recent.put(order.scope, order.client_id, a, with.now.boot);
+  return {std::move(a), is_first ? taken_message::then::begin_turn : taken_message::then::queue_turn};
+}
+
+} // namespace
+
+take_message::answer apply(const take_message& command, const context& with) {
+  const auto& order = command.order;
+  if (const auto* same = with.talks.recent.find(order.scope, order.client_id, with.now.boot)) return {*same};
+  const bool is_for_others = order.addressed == false;
+  if (!command.word && is_for_others && order.modality == modality::text) return ignored(with, "not_addressed");
+  decision_reason reason;
+  if (command.word) {
+    const bool has_passed = order.wants == message_order::wish::only_turn; // it was checked before and is not a stop
+    reason.standing = has_passed ? standing::none : standing_of(order, with);
+    const bool is_idle = is_idle_but_for(order, with);
+    if (is_idle && is_for_others) return ignored(with, "nothing_active");
+    if (is_idle)
+      reason.why = "nothing_active";
+    else if (reason.standing == standing::none)
+      reason.why = "no_standing";
+    else
+      return take_stop(command, with, reason);
+  }
+  if (order.wants != message_order::wish::only_stop) return take_turn(command, with, reason);
+  auto passed = ignored(with, reason.why);
+  passed.said->decision = message_answer::decided::turn;
+  return passed;
+}
+
+std::string describe(const take_message& command) {
+  const auto& o = command.order;
+  description text(take_message::name);
+  text.shown("message", command.message.text()).shown("scope", o.scope.text()).redacted("text", o.text);
+  text.shown("author", o.author.id).shown("client_id", o.client_id).shown("via", o.via_channel);
+  text.flag("voice", o.modality == modality::voice).flag("stop_word", command.word.has_value());
+  return text.by(o.by).done();
+}
+
+} // namespace quell::controller::commands

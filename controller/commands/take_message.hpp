@@ -1,0 +1,46 @@
+// Decides about a message at one instant: a stop, a turn, or neither. A stop covers exactly the messages before it. Its
+// cancel is accepted here by the same code as that of `order_cancel`, and fenced with it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/commands/context.hpp"
+#include "controller/message_order.hpp"
+
+namespace quell::controller::commands {
+
+/// The agent that would answer the message, and what its turn's row says.
+struct answering_agent {
+  std::string name;
+  milliseconds timeout{0};
+  std::string kind_data;
+};
+
+struct taken_message {
+  outcome<turns::message_answer> said;
+  /// `begin_turn`: its turn is the first of its scope; `queue_turn`: it waits. `stop`: a cancel was accepted or joined.
+  enum class then : std::uint8_t { answer, stop, begin_turn, queue_turn } next = then::answer;
+  turns::kept_decision kept{};          ///< of a stop
+  std::optional<cancel_id> fences = {}; ///< the cancel that this message accepted
+};
+
+struct take_message {
+  using answer = taken_message;
+  static constexpr std::string_view name = "take_message";
+
+  turns::message_order order;      ///< without a claim
+  std::optional<std::string> word; ///< the stop word that it is
+  tl::expected<answering_agent, refusal> agent;
+  std::string exchange_result; ///< JSON text, of the exchange that a stop ends
+  boot_time received{};        ///< fenced_ms of a stop counts from here
+  message_id message;          ///< fresh, like the next two
+  operation_id turn;
+  cancel_id cancel;
+};
+
+take_message::answer apply(const take_message& command, const context& with);
+std::string describe(const take_message& command);
+
+} // namespace quell::controller::commands

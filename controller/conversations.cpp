@@ -1,0 +1,49 @@
+// The queues of turns, and the authors of those that have begun.
+#include "controller/conversations.hpp"
+
+#include <utility>
+
+namespace quell::controller::turns {
+
+std::size_t conversations::length(const scope_path& scope) const {
+  const auto at = scopes_.find(scope.text());
+  return at == scopes_.end() ? std::size_t{0} : at->second.size();
+}
+
+bool conversations::enter(queued_turn which) {
+  auto& queue = scopes_[which.scope.text()];
+  queue.push_back(std::move(which));
+  return queue.size() == 1;
+}
+
+std::optional<queued_turn> conversations::leave(const operation_id& turn, const scope_path& scope) {
+  const auto at = scopes_.find(scope.text());
+  if (at == scopes_.end()) return std::nullopt;
+  auto& queue = at->second;
+  const bool was_first = !queue.empty() && queue.front().turn == turn;
+  std::erase_if(queue, [&](const queued_turn& q) { return q.turn == turn; });
+  if (queue.empty()) {
+    scopes_.erase(at);
+    return std::nullopt;
+  }
+  return was_first ? std::optional(queue.front()) : std::nullopt;
+}
+
+void conversations::note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope,
+                               turn_of what) {
+  begun_.insert_or_assign(turn, begun_turn{owner, scope, what});
+}
+
+conversations::ownership conversations::of(const std::string& owner, const scope_path& scope) const {
+  auto found = ownership::unknown;
+  for (const auto& [id, turn] : begun_) {
+    if (turn.owner != owner) continue;
+    if (turn.what == turn_of::refused_stop)
+      found = ownership::was_refused;
+    else if (turn.scope.is_at_or_below(scope))
+      return ownership::has_turn;
+  }
+  return found;
+}
+
+} // namespace quell::controller::turns

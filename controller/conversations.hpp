@@ -1,0 +1,54 @@
+// What the core knows of conversations beyond the ledger: the turns of each scope in their order, who began what, and
+// the decisions of the last minute. Pure; not stored. After a restart the turns enter their queues again
+// (`pick_up_turns`), and each one that goes on names its author again (`note_turn_begun`).
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "controller/recent_messages.hpp"
+
+namespace quell::controller::turns {
+
+/// A turn in the queue of its scope.
+struct queued_turn {
+  operation_id turn;
+  scope_path scope;
+  bool resumes = false; ///< it had begun before the restart
+};
+
+/// The kind of message that a turn answers: the author of a refused stop does not become an owner of running work.
+enum class turn_of : std::uint8_t { message, refused_stop };
+
+class conversations {
+ public:
+  /// The turns of exactly this scope that have not left, the first one included.
+  std::size_t length(const scope_path& scope) const;
+  /// True: the turn is the first of its scope, so it may begin.
+  bool enter(queued_turn which);
+  /// Its own work is over. The turn that may begin now: the next one, if this one was the first. Idempotent.
+  std::optional<queued_turn> leave(const operation_id& turn, const scope_path& scope);
+
+  /// The turn of this author has begun; `ended` forgets it.
+  void note_begun(const operation_id& turn, const std::string& owner, const scope_path& scope, turn_of what);
+  void ended(const operation_id& operation) { begun_.erase(operation); }
+  /// What this author's turns say about whether he owns the work in a scope: a turn there, only refused stops, nothing.
+  enum class ownership : std::uint8_t { has_turn, was_refused, unknown };
+  ownership of(const std::string& owner, const scope_path& scope) const;
+
+  recent_messages recent;
+
+ private:
+  struct begun_turn {
+    std::string owner;
+    scope_path scope;
+    turn_of what;
+  };
+  std::unordered_map<std::string, std::deque<queued_turn>> scopes_; ///< the front runs
+  std::unordered_map<operation_id, begun_turn> begun_;              ///< live turns
+};
+
+} // namespace quell::controller::turns
