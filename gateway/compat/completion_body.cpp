@@ -27,8 +27,10 @@ std::string text_of_content(const json& message, const std::string& pointer, std
     const auto said = part.is_object() ? part.find("text") : part.end();
     if ((type == "text" || type == "refusal") && said != part.end() && said->is_string())
       text += said->get_ref<const std::string&>();
-    else
+    else {
       errors.push_back({"invalid_field", pointer + "/content", "only parts of type text are taken"});
+      break;
+    }
   }
   return text;
 }

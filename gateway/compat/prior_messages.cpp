@@ -68,7 +68,7 @@ sent_conversation read_conversation(const nlohmann::json* messages, message_text
   if (found.text.size() > max_message_bytes) errors.push_back({"invalid_field", last, "is larger than 64 KiB"});
   if (total - found.text.size() > max_prior_bytes)
     errors.push_back({"too_large", "/messages",
-                      "the earlier messages have more than 512 KiB: send fewer, or let quell keep the conversation "
+                      "the earlier messages have more than 256 KiB: send fewer, or let quell keep the conversation "
                       "(name its scope)"});
   return found;
 }

@@ -18,7 +18,7 @@ struct prior_message {
 };
 
 /// The most bytes of the earlier messages of one request; nothing of them is dropped silently.
-inline constexpr std::size_t max_prior_bytes = 512 * 1024;
+inline constexpr std::size_t max_prior_bytes = 256 * 1024;
 inline constexpr std::size_t max_message_bytes = 64 * 1024;
 
 /// What the model reads before the newest message; "" if there is nothing.

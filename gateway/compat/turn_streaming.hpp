@@ -14,7 +14,7 @@ response streamed_turn(exchange& x, const client_turn& begun, std::shared_ptr<tu
                        std::shared_ptr<void> held);
 
 /// The caller holds a ticket. Waits for the end of the turn, or of the client: then the turn is stopped, and the
-/// problem thrown reaches nobody.
+/// answer reaches nobody.
 awaitable<turn_end> whole_turn(exchange& x, const client_turn& begun);
 
 } // namespace quell::controller::http

@@ -13,7 +13,7 @@ json data_of(const rendered_event& event) {
   auto envelope = json::parse(*event.json, nullptr, false);
   if (!envelope.is_object()) return json::object();
   const auto at = envelope.find("data");
-  return at == envelope.end() ? json::object() : std::move(*at);
+  return at == envelope.end() || !at->is_object() ? json::object() : std::move(*at);
 }
 
 /// `operation`: as the API shows it.

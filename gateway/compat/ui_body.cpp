@@ -21,7 +21,9 @@ std::string text_of_parts(const json& message, const std::string& pointer, std::
     const auto type = part.find("type"), said = part.find("text");
     if (type == part.end() || !type->is_string()) continue;
     if (*type == "text" && said != part.end() && said->is_string()) text += said->get_ref<const std::string&>();
-    if (*type == "file") errors.push_back({"invalid_field", pointer + "/parts", "files are not taken"});
+    if (*type != "file") continue;
+    errors.push_back({"invalid_field", pointer + "/parts", "files are not taken"});
+    break;
   }
   return text;
 }
