@@ -62,10 +62,10 @@ event_loop::handle prompt::keep(event_loop::handle call) {
 void prompt::take(const json& event) {
   if (is_over_) return;
   for (auto& update : updates_->take(event)) tell_.update(std::move(update));
-  if (text_of(event, "type") == "approval_required" && !is_cancelled_) asked(event);
+  if (text_of(event, "type") == "approval_required" && !is_cancelled_) ask_person(event);
 }
 
-void prompt::asked(const json& event) {
+void prompt::ask_person(const json& event) {
   auto q = updates_->question(event);
   if (!questions_.insert(q.operation + " " + q.question).second) return;
   auto params = q.params;

@@ -41,7 +41,7 @@ class prompt {
 
  private:
   void take(const json& event);
-  void asked(const json& event);
+  void ask_person(const json& event);
   void decide(const permission_question& q, const json& outcome);
   void stopping(const json& cancel);
   void answer_late();

@@ -65,7 +65,7 @@ std::string turn_updates::call_key(const json& event) const {
   return text_of(event, "operation") + " " + text_of(member(event, "data"), "call");
 }
 
-std::vector<json> turn_updates::said(std::uint64_t offset, const std::string& text) {
+std::vector<json> turn_updates::text_update(std::uint64_t offset, const std::string& text) {
   const auto length = code_points(text);
   if (offset + length <= shown_) return {};
   const auto fresh = offset < shown_ ? behind(text, shown_ - offset) : text;
@@ -73,15 +73,15 @@ std::vector<json> turn_updates::said(std::uint64_t offset, const std::string& te
   return {chunk("agent_message_chunk", fresh)};
 }
 
-std::vector<json> turn_updates::rest(const std::string& whole_text) { return said(0, whole_text); }
+std::vector<json> turn_updates::rest(const std::string& whole_text) { return text_update(0, whole_text); }
 
 permission_question turn_updates::question(const json& event) const {
   const auto& data = member(event, "data");
-  const auto& asked = member(data, "question");
-  permission_question q{text_of(data, "operation"), asked.is_object() ? text_of(asked, "id") : "", {}};
+  const auto& question = member(data, "question");
+  permission_question q{text_of(data, "operation"), question.is_object() ? text_of(question, "id") : "", {}};
   auto call = call_shown(q.operation, text_of(data, "name"), member(data, "input"), "pending");
   call.erase("sessionUpdate");
-  if (asked.is_object()) call["title"] = text_of(asked, "message");
+  if (question.is_object()) call["title"] = text_of(question, "message");
   q.params = {{"toolCall", std::move(call)},
               {"options", json::array({{{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}},
                                        {{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}}})}};
@@ -113,7 +113,8 @@ std::vector<json> turn_updates::take(const json& event) {
   if (type == "acknowledgement" && !text_of(data, "text").empty())
     return {chunk("agent_message_chunk", text_of(data, "text"))};
   if (text_of(event, "operation") != turn_) return {};
-  if (type == "text_delta") return said(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if (type == "text_delta")
+    return text_update(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
   if (type == "thinking_delta") return {chunk("agent_thought_chunk", text_of(data, "text"))};
   if (type == "turn_resumed") { // what was shown cannot be taken back: the replacement begins a paragraph of its own
     const auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));

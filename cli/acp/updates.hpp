@@ -33,7 +33,7 @@ class turn_updates {
   permission_question question(const json& event) const;
 
  private:
-  std::vector<json> said(std::uint64_t offset, const std::string& text);
+  std::vector<json> text_update(std::uint64_t offset, const std::string& text);
   std::string call_key(const json& event) const;
 
   std::string turn_;

@@ -26,14 +26,14 @@ std::optional<scope_path> scope_named(const exchange& x) {
   return *scope;
 }
 
-client_wish wish_of(const exchange& x, completion_request& request) {
-  client_wish wish;
-  wish.agent = request.agent;
-  wish.scope = scope_named(x);
-  wish.said = std::move(request.said);
-  if (request.user) wish.author = records::person{*request.user, *request.user};
-  wish.channel = openai_channel;
-  return wish;
+client_request request_of(const exchange& x, completion_request& request) {
+  client_request wanted;
+  wanted.agent = request.agent;
+  wanted.scope = scope_named(x);
+  wanted.conversation = std::move(request.conversation);
+  if (request.user) wanted.author = records::person{*request.user, *request.user};
+  wanted.channel = openai_channel;
+  return wanted;
 }
 
 /// The answer to a message that was a stop, in a scope that somebody named.
@@ -62,16 +62,16 @@ awaitable<response> post_completion(exchange& x) {
   need_turns(x);
   auto request = co_await checked_body(x, read_completion);
   auto held = x.hold();
-  auto wish = wish_of(x, request);
-  auto begun = co_await begin_client_turn(x, std::move(wish));
+  auto wanted = request_of(x, request);
+  auto begun = co_await begin_client_turn(x, std::move(wanted));
   completion_head head{"chatcmpl-" + (begun.decided.turn ? *begun.decided.turn : operation_id::fresh()).text(),
                        seconds_now(), request.agent};
   response answer;
   if (!begun.owned) {
-    turn_end said;
-    said.text = begun.decided.cancel ? words_about_stop(begun.decided) : std::string();
+    turn_end words;
+    words.text = begun.decided.cancel ? words_about_stop(begun.decided) : std::string();
     const completion_chunks chunks(operation_id{}, head, false);
-    answer = json_answer(request.streams ? chunks.only(said.text) : whole_completion(head, said));
+    answer = json_answer(request.streams ? chunks.only(words.text) : whole_completion(head, words));
     if (request.streams) answer.content_type = "text/event-stream";
   } else if (request.streams) {
     auto chunks = std::make_shared<completion_chunks>(*begun.decided.turn, std::move(head), request.wants_usage);

@@ -1,4 +1,4 @@
-// From the wish of a foreign client to a turn that it owns.
+// From the wanted of a foreign client to a turn that it owns.
 #include "gateway/compat/client_turn.hpp"
 
 #include <spdlog/spdlog.h>
@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view disconnect_reason = "the client closed its connection";
 
-const turns::agent_settings& agent_named(exchange& x, const client_wish& wish) {
-  const auto& name = wish.agent;
-  const auto* pointer = wish.channel == openai_channel ? "/model" : "/agent";
+const turns::agent_settings& agent_named(exchange& x, const client_request& wanted) {
+  const auto& name = wanted.agent;
+  const auto* pointer = wanted.channel == openai_channel ? "/model" : "/agent";
   const auto* agent = x.gw.options.turns->parts()->settings.agent(name);
   if (!agent || agent->is_command() || !base_for(*agent, x.who))
     throw problem{.code = "not_found",
@@ -24,10 +24,10 @@ const turns::agent_settings& agent_named(exchange& x, const client_wish& wish) {
 }
 
 /// Each request without a scope of its own is a conversation of its own, so that its stop can meet no other work.
-scope_path fresh_scope(exchange& x, const client_wish& wish) {
+scope_path fresh_scope(exchange& x, const client_request& wanted) {
   auto base = x.who.prefix ? x.who.prefix->text() : std::string();
-  if (!wish.agent.empty()) base = *base_for(agent_named(x, wish), x.who);
-  const auto text = (base.empty() ? "" : base + "/") + wish.channel + "/" + x.req.id.text();
+  if (!wanted.agent.empty()) base = *base_for(agent_named(x, wanted), x.who);
+  const auto text = (base.empty() ? "" : base + "/") + wanted.channel + "/" + x.req.id.text();
   auto scope = scope_path::parse(text);
   if (!scope)
     throw problem{.code = "bad_scope",
@@ -75,24 +75,24 @@ std::optional<std::string> base_for(const turns::agent_settings& agent, const ca
   return std::nullopt;
 }
 
-awaitable<client_turn> begin_client_turn(exchange& x, client_wish wish) {
+awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
   auto& gw = x.gw;
-  if (wish.scope && !wish.agent.empty()) agent_named(x, wish);
+  if (wanted.scope && !wanted.agent.empty()) agent_named(x, wanted);
   client_turn begun;
   auto& order = begun.order;
-  order.scope = wish.scope ? *wish.scope : fresh_scope(x, wish);
+  order.scope = wanted.scope ? *wanted.scope : fresh_scope(x, wanted);
   check_scope(x, order.scope);
-  order.text = std::move(wish.said.text);
+  order.text = std::move(wanted.conversation.text);
   // In a fresh scope there is nothing to stop.
   const auto& is_stop = gw.options.is_stop_word;
-  if (x.too_often && !(wish.scope && is_stop && is_stop(order.scope, order.text, {}))) throw *x.too_often;
-  if (wish.author) need_to_act_for_others(x, "user");
-  order.author = wish.author.value_or(x.who.owner);
+  if (x.too_often && !(wanted.scope && is_stop && is_stop(order.scope, order.text, {}))) throw *x.too_often;
+  if (wanted.author) need_to_act_for_others(x, "user");
+  order.author = wanted.author.value_or(x.who.owner);
   order.by = x.who;
-  order.via_channel = wish.channel;
-  if (!wish.agent.empty()) order.agent = std::move(wish.agent);
+  order.via_channel = wanted.channel;
+  if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
   // A conversation that quell keeps has its history already.
-  if (!wish.scope) order.context = context_text(wish.said.before);
+  if (!wanted.scope) order.context = context_text(wanted.conversation.before);
   const auto newest = [](store_reader& q) { return q.newest_event(); };
   begun.after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
   order.claim = std::make_shared<order_claim>();

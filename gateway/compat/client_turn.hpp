@@ -11,10 +11,10 @@
 
 namespace quell::controller::http {
 
-struct client_wish {
+struct client_request {
   std::string agent;               ///< "" = the one that serves the scope
   std::optional<scope_path> scope; ///< of a conversation that quell keeps; absent: a fresh one for this request
-  sent_conversation said;
+  sent_conversation conversation;
   std::optional<records::person> author;
   std::string channel; ///< recorded with the cancel: one of these
 };
@@ -30,7 +30,7 @@ struct client_turn {
 
 /// Checks rights and limits as `POST /v1/messages` does, and returns once the decision is durable. From then on the
 /// client owns the turn: its disconnect is a cancel of the turn with everything below it, by its author, in the ledger.
-awaitable<client_turn> begin_client_turn(exchange& x, client_wish wish);
+awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted);
 
 /// The scope below which an agent answers this caller's fresh conversations: the token's, or the first below it that
 /// the agent serves. Nullopt: the caller reaches none of the agent's scopes. An empty text: any scope.

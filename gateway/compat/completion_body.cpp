@@ -24,9 +24,9 @@ std::string text_of_content(const json& message, const std::string& pointer, std
   std::string text;
   for (const auto& part : *at) {
     const auto type = part.is_object() ? part.value("type", json()) : json();
-    const auto said = part.is_object() ? part.find("text") : part.end();
-    if ((type == "text" || type == "refusal") && said != part.end() && said->is_string())
-      text += said->get_ref<const std::string&>();
+    const auto words = part.is_object() ? part.find("text") : part.end();
+    if ((type == "text" || type == "refusal") && words != part.end() && words->is_string())
+      text += words->get_ref<const std::string&>();
     else {
       errors.push_back({"invalid_field", pointer + "/content", "only parts of type text are taken"});
       break;
@@ -95,7 +95,7 @@ tl::expected<completion_request, problem> read_completion(std::string_view text)
   }
   check_refused(*body, errors);
   const auto messages = body->find("messages");
-  found.said = read_conversation(messages == body->end() ? nullptr : &*messages, text_of_content, errors);
+  found.conversation = read_conversation(messages == body->end() ? nullptr : &*messages, text_of_content, errors);
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return found;
 }

@@ -12,7 +12,7 @@ namespace quell::controller::http {
 
 struct completion_request {
   std::string agent; ///< the member `model`
-  sent_conversation said;
+  sent_conversation conversation;
   bool streams = false;
   bool wants_usage = false;        ///< `stream_options.include_usage`
   std::optional<std::string> user; ///< the human behind the request

@@ -20,18 +20,18 @@ std::string role_of(const nlohmann::json& message) {
 } // namespace
 
 std::string context_text(const std::vector<prior_message>& before) {
-  std::string instructions, said;
+  std::string instructions, earlier;
   for (const auto& m : before) {
     if (m.text.empty()) continue;
     if (is_instruction(m))
       instructions += m.text + "\n";
     else
-      said += "<message role=\"" + m.role + "\">\n" + m.text + "\n</message>\n";
+      earlier += "<message role=\"" + m.role + "\">\n" + m.text + "\n</message>\n";
   }
   std::string text;
   if (!instructions.empty()) text += "<client_instructions>\n" + instructions + "</client_instructions>\n";
-  if (!said.empty()) text += "<earlier_messages>\n" + said + "</earlier_messages>\n";
-  if (!said.empty()) text += "The newest message of this conversation follows.";
+  if (!earlier.empty()) text += "<earlier_messages>\n" + earlier + "</earlier_messages>\n";
+  if (!earlier.empty()) text += "The newest message of this conversation follows.";
   return text;
 }
 

@@ -16,7 +16,7 @@ using translator_ref = std::shared_ptr<turn_translator>;
 
 /// What to read of one turn.
 struct followed_turn {
-  events_request asked;
+  events_request events;
   std::uint64_t after = 0;
   operation_id turn;
   std::shared_ptr<owned_turn> owned;
@@ -25,8 +25,8 @@ struct followed_turn {
 followed_turn followed(exchange& x, const client_turn& begun) {
   followed_turn what;
   what.turn = *begun.decided.turn;
-  what.asked.who = x.share_key();
-  what.asked.filter.below = what.turn;
+  what.events.who = x.share_key();
+  what.events.filter.below = what.turn;
   what.after = begun.decided.is_duplicate ? 0 : begun.after;
   what.owned = begun.owned;
   return what;
@@ -36,12 +36,12 @@ followed_turn followed(exchange& x, const client_turn& begun) {
 awaitable<> follow(thread_context& here, followed_turn what, translator_ref to, stream_writer& into) {
   ++here.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
-  auto watcher = here.hub.watch(what.asked.filter, false);
+  auto watcher = here.hub.watch(what.events.filter, false);
   watcher->shows_live = true;
   stream_manner manner;
   manner.until_end = what.turn;
   manner.as_frame = [to](const rendered_event& event) { return to->frame(event); };
-  event_stream events(here, what.asked, what.after, std::move(watcher), into, std::move(manner));
+  event_stream events(here, what.events, what.after, std::move(watcher), into, std::move(manner));
   try {
     co_await events.run();
   } catch (...) {
@@ -59,8 +59,8 @@ class end_reader final : public turn_translator {
  private:
   std::string on_text(const std::string&) override { return {}; }
   std::string on_thinking(const std::string&) override { return {}; }
-  std::string on_call(const told_call&) override { return {}; }
-  std::string on_result(const told_call&) override { return {}; }
+  std::string on_call(const shown_call&) override { return {}; }
+  std::string on_result(const shown_call&) override { return {}; }
   std::string on_approval(const std::string&, const nlohmann::json&) override { return {}; }
   std::string on_end(const turn_end&) override { return {}; }
 };

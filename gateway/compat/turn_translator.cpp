@@ -65,7 +65,7 @@ std::string turn_translator::frame(const rendered_event& event) {
   }
   if (type == "tool_start" || type == "tool_result") {
     auto data = data_of(event);
-    told_call call;
+    shown_call call;
     call.id = value_at<std::string>(data, "call");
     call.name = value_at<std::string>(data, "name");
     call.ok = value_at<bool>(data, "ok", true);

@@ -22,7 +22,7 @@ struct turn_end {
 };
 
 /// A call of a tool by the turn.
-struct told_call {
+struct shown_call {
   std::string id, name;
   nlohmann::json input;  ///< at its start
   nlohmann::json result; ///< at its end
@@ -42,8 +42,8 @@ class turn_translator {
  protected:
   virtual std::string on_text(const std::string& text) = 0;
   virtual std::string on_thinking(const std::string& text) = 0;
-  virtual std::string on_call(const told_call& call) = 0;
-  virtual std::string on_result(const told_call& call) = 0;
+  virtual std::string on_call(const shown_call& call) = 0;
+  virtual std::string on_result(const shown_call& call) = 0;
   virtual std::string on_approval(const std::string& type, const nlohmann::json& data) = 0;
   virtual std::string on_end(const turn_end& end) = 0;
 

@@ -18,9 +18,9 @@ std::string text_of_parts(const json& message, const std::string& pointer, std::
   std::string text;
   for (const auto& part : *parts) {
     if (!part.is_object()) continue;
-    const auto type = part.find("type"), said = part.find("text");
+    const auto type = part.find("type"), words = part.find("text");
     if (type == part.end() || !type->is_string()) continue;
-    if (*type == "text" && said != part.end() && said->is_string()) text += said->get_ref<const std::string&>();
+    if (*type == "text" && words != part.end() && words->is_string()) text += words->get_ref<const std::string&>();
     if (*type != "file") continue;
     errors.push_back({"invalid_field", pointer + "/parts", "files are not taken"});
     break;
@@ -40,7 +40,7 @@ tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
   found.scope = fields.scope("scope");
   found.author = fields.person("author");
   for (const auto* sent_by_use_chat : {"id", "trigger", "messageId"}) fields.take(sent_by_use_chat);
-  found.said = read_conversation(fields.take("messages"), text_of_parts, errors);
+  found.conversation = read_conversation(fields.take("messages"), text_of_parts, errors);
   fields.finish();
   if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
   return found;

@@ -16,7 +16,7 @@ struct ui_request {
   std::string agent; ///< "" = the one that serves the scope
   std::optional<scope_path> scope;
   std::optional<records::person> author;
-  sent_conversation said;
+  sent_conversation conversation;
 };
 
 tl::expected<ui_request, problem> read_ui_chat(std::string_view text);

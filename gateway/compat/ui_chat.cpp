@@ -10,13 +10,13 @@ awaitable<response> post_ui_chat(exchange& x) {
   need_turns(x);
   auto request = co_await checked_body(x, read_ui_chat);
   auto held = x.hold();
-  client_wish wish;
-  wish.agent = std::move(request.agent);
-  wish.scope = std::move(request.scope);
-  wish.author = std::move(request.author);
-  wish.said = std::move(request.said);
-  wish.channel = ui_channel;
-  auto begun = co_await begin_client_turn(x, std::move(wish));
+  client_request wanted;
+  wanted.agent = std::move(request.agent);
+  wanted.scope = std::move(request.scope);
+  wanted.author = std::move(request.author);
+  wanted.conversation = std::move(request.conversation);
+  wanted.channel = ui_channel;
+  auto begun = co_await begin_client_turn(x, std::move(wanted));
   response answer;
   if (begun.owned) {
     auto first = ui_parts::first(begun.decided.turn->text());

@@ -48,7 +48,7 @@ std::string ui_parts::piece(block kind, const std::string& text) {
   return frames + data_frame({{"type", name + "-delta"}, {"id", std::to_string(blocks_)}, {"delta", text}});
 }
 
-std::string ui_parts::on_call(const told_call& call) {
+std::string ui_parts::on_call(const shown_call& call) {
   return close() + data_frame({{"type", "tool-input-available"},
                                {"toolCallId", call.id},
                                {"toolName", call.name},
@@ -57,7 +57,7 @@ std::string ui_parts::on_call(const told_call& call) {
                                {"dynamic", true}});
 }
 
-std::string ui_parts::on_result(const told_call& call) {
+std::string ui_parts::on_result(const shown_call& call) {
   if (call.ok)
     return data_frame({{"type", "tool-output-available"},
                        {"toolCallId", call.id},

@@ -20,8 +20,8 @@ class ui_parts final : public turn_translator {
   enum class block : std::uint8_t { none, text, reasoning };
   std::string on_text(const std::string& text) override { return piece(block::text, text); }
   std::string on_thinking(const std::string& text) override { return piece(block::reasoning, text); }
-  std::string on_call(const told_call& call) override;
-  std::string on_result(const told_call& call) override;
+  std::string on_call(const shown_call& call) override;
+  std::string on_result(const shown_call& call) override;
   std::string on_approval(const std::string& type, const nlohmann::json& data) override;
   std::string on_end(const turn_end& end) override;
   std::string piece(block kind, const std::string& text);

@@ -25,7 +25,7 @@ rendered_event event(const std::string& type, const json& data, const operation_
   return e;
 }
 
-rendered_event text(const std::string& said) { return event("text_delta", {{"offset", 0}, {"text", said}}); }
+rendered_event text(const std::string& words) { return event("text_delta", {{"offset", 0}, {"text", words}}); }
 
 /// The documents of the frames, without the last word.
 std::vector<json> frames(const std::string& bytes) {
@@ -46,22 +46,22 @@ std::string completion(const json& messages, const json& more = json::object()) 
   return body.dump();
 }
 
-json said(const std::string& role, const json& content) { return {{"role", role}, {"content", content}}; }
+json message(const std::string& role, const json& content) { return {{"role", role}, {"content", content}}; }
 
 } // namespace
 
 TEST_CASE("the newest message of a completion is answered, and the earlier ones go before it") {
   const auto read = read_completion(
-      completion({said("system", "be brief"), said("user", "one"), said("assistant", "two"),
-                  said("user", {{{"type", "text"}, {"text", "thr"}}, {{"type", "text"}, {"text", "ee"}}})},
+      completion({message("system", "be brief"), message("user", "one"), message("assistant", "two"),
+                  message("user", {{{"type", "text"}, {"text", "thr"}}, {{"type", "text"}, {"text", "ee"}}})},
                  {{"temperature", 0.5},
                   {"stream", true},
                   {"stream_options", {{"include_usage", true}}},
                   {"tools", json::array()}}));
   REQUIRE(read);
   CHECK((read->agent == "main" && read->streams && read->wants_usage));
-  CHECK(read->said.text == "three");
-  const auto context = context_text(read->said.before);
+  CHECK(read->conversation.text == "three");
+  const auto context = context_text(read->conversation.before);
   CHECK(context.find("be brief") < context.find("one"));
   CHECK(context.find("one") < context.find("<message role=\"assistant\">\ntwo"));
   CHECK(context_text({}).empty());
@@ -69,16 +69,16 @@ TEST_CASE("the newest message of a completion is answered, and the earlier ones 
 
 TEST_CASE("what would change the meaning of a completion is refused, every fault at once") {
   const auto read = read_completion(
-      completion({said("user", "x")}, {{"n", 2}, {"tools", {{{"type", "function"}}}}, {"stop", "x"}, {"user", ""}}));
+      completion({message("user", "x")}, {{"n", 2}, {"tools", {{{"type", "function"}}}}, {"stop", "x"}, {"user", ""}}));
   REQUIRE_FALSE(read);
   CHECK(read.error().errors.size() == 4);
   CHECK_FALSE(read_completion(completion(json::array())));
-  CHECK_FALSE(read_completion(completion({said("assistant", "x")})));
-  CHECK_FALSE(read_completion(completion({said("user", "  ")})));
-  CHECK_FALSE(read_completion(completion({said("user", {{{"type", "image_url"}}})})));
-  CHECK_FALSE(read_completion(completion({said("user", std::string(max_message_bytes + 1, 'x'))})));
+  CHECK_FALSE(read_completion(completion({message("assistant", "x")})));
+  CHECK_FALSE(read_completion(completion({message("user", "  ")})));
+  CHECK_FALSE(read_completion(completion({message("user", {{{"type", "image_url"}}})})));
+  CHECK_FALSE(read_completion(completion({message("user", std::string(max_message_bytes + 1, 'x'))})));
   const auto much =
-      read_completion(completion({said("user", std::string(max_prior_bytes + 1, 'x')), said("user", "x")}));
+      read_completion(completion({message("user", std::string(max_prior_bytes + 1, 'x')), message("user", "x")}));
   REQUIRE_FALSE(much);
   const auto answer = openai_error_answer(much.error(), request_id::fresh());
   CHECK(answer.status == 413);
@@ -134,7 +134,7 @@ TEST_CASE("a page's messages are read, and an unknown member is refused") {
   const json message = {{"id", "1"}, {"role", "user"}, {"parts", {{{"type", "text"}, {"text", "hello"}}}}};
   const auto read = read_ui_chat(json{{"id", "chat"}, {"trigger", "submit-message"}, {"messages", {message}}}.dump());
   REQUIRE(read);
-  CHECK(read->said.text == "hello");
+  CHECK(read->conversation.text == "hello");
   CHECK_FALSE(read_ui_chat(json{{"model", "x"}, {"messages", {message}}}.dump()));
   CHECK_FALSE(read_ui_chat("{}"));
 }
