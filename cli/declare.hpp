@@ -43,7 +43,7 @@ class declaration {
 };
 
 void declare_work(declaration& d);    ///< run ps show logs wait
-void declare_talk(declaration& d);    ///< say chat approve deny mcp
+void declare_talk(declaration& d);    ///< say chat approve deny mcp acp
 void declare_stop(declaration& d);    ///< cancel cancels why resolve scopes
 void declare_cluster(declaration& d); ///< up status worker events audit token doctor completion help version
 

@@ -1,4 +1,4 @@
-// The flags of say, chat, approve, deny and mcp.
+// The flags of say, chat, approve, deny, mcp and acp.
 #include "cli/declare.hpp"
 
 namespace quell::cli {
@@ -52,6 +52,14 @@ void mcp_fields(CLI::App& app, mcp_options& o) {
                "what it started is cancelled when the controller hears nothing from it for so long (default 30s)");
 }
 
+void acp_fields(CLI::App& app, acp_options& o) {
+  add_scope(app, "--scope", o.scope, "sessions lie below SCOPE/acp (default: QUELL_SCOPE, chat/USER)");
+  add_text(app, "--agent", o.agent, "the first mode of a session (default: the agent that serves the scope)")
+      ->type_name("NAME");
+  add_duration(app, "--reconnect", o.reconnect,
+               "how long to try when contact with the controller is lost (default 60s)");
+}
+
 } // namespace
 
 void declare_talk(declaration& d) {
@@ -66,6 +74,7 @@ void declare_talk(declaration& d) {
                              });
   auto* mcp =
       d.command<mcp_options>(d.app, "mcp", "Serve an AI agent over MCP on standard input and output", mcp_fields);
+  d.command<acp_options>(d.app, "acp", "Serve an editor over ACP on standard input and output", acp_fields);
   const auto add_server = [](CLI::App& app, std::string& name) {
     app.add_option("NAME", name, "MCP server: quell mcp list")->required();
   };

@@ -99,6 +99,10 @@ struct mcp_options {
   text_option scope, parent;
   milliseconds lease{30'000};
 };
+struct acp_options {
+  text_option scope, agent;
+  milliseconds reconnect{60'000};
+};
 struct mcp_login_options {
   std::string name;
   bool no_browser = false;
@@ -182,12 +186,12 @@ struct version_options {};
 
 using command_options =
     std::variant<up_options, status_options, console_options, run_options, ps_options, show_options, logs_options,
-                 wait_options, say_options, chat_options, talk_options, approve_options, mcp_options, mcp_login_options,
-                 mcp_logout_options, mcp_list_options, cancel_options, cancels_options, why_options, resolve_options,
-                 scopes_options, events_options, audit_list_options, audit_export_options, audit_verify_options,
-                 worker_add_options, worker_list_options, worker_show_options, worker_drain_options,
-                 worker_resume_options, worker_remove_options, token_create_options, token_list_options,
-                 token_revoke_options, reload_options, doctor_options, completion_options, help_options,
+                 wait_options, say_options, chat_options, talk_options, approve_options, mcp_options, acp_options,
+                 mcp_login_options, mcp_logout_options, mcp_list_options, cancel_options, cancels_options, why_options,
+                 resolve_options, scopes_options, events_options, audit_list_options, audit_export_options,
+                 audit_verify_options, worker_add_options, worker_list_options, worker_show_options,
+                 worker_drain_options, worker_resume_options, worker_remove_options, token_create_options,
+                 token_list_options, token_revoke_options, reload_options, doctor_options, completion_options, help_options,
                  version_options>;
 
 } // namespace quell::cli

@@ -36,7 +36,7 @@ bool is_terminal_event(const std::string& type) {
 turn_stream::turn_stream(api& controller, json message, milliseconds reconnect, callbacks c)
     : api_(controller), message_(std::move(message)), callbacks_(std::move(c)), contact_(reconnect) {
   message_["id"] = "cli:" + operation_id::fresh().text();
-  message_["on_disconnect"] = "continue";
+  message_.emplace("on_disconnect", "continue");
 }
 
 turn_stream::~turn_stream() {

@@ -2,8 +2,8 @@
 // contact, stopped on request.
 //
 // Every step can be repeated: the message carries its own id, so that a post whose answer was lost is the same message
-// when it is sent again; the cancel has a client-chosen id. The turn is never bound to the connection (`on_disconnect:
-// continue`): only an explicit cancel stops it.
+// when it is sent again; the cancel has a client-chosen id. Unless the message says otherwise, the turn is not bound to the
+// connection (`on_disconnect: continue`): only an explicit cancel stops it.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,8 @@ class turn_stream {
     std::function<void(const problem&)> failed;
   };
 
-  /// `message` is the body of POST /v1/messages without `id` and `on_disconnect`.
+  /// `message` is the body of POST /v1/messages without `id`. With `on_disconnect` as `cancel`, the turn is stopped as
+  /// soon as the controller sees that this process has gone.
   turn_stream(api& controller, nlohmann::json message, milliseconds reconnect, callbacks c);
   ~turn_stream();
   turn_stream(const turn_stream&) = delete;

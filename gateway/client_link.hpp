@@ -16,6 +16,8 @@ class client_link {
   virtual std::shared_ptr<const std::atomic<bool>> watch() = 0;
   /// Sets the signal that is notified then.
   virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
+  /// True if we closed the connection, to make room for others.
+  virtual bool made_room() const = 0;
   /// From now on the connection only watches, on behalf of this token.
   virtual void watches_for(const std::string& token) = 0;
   /// True for one of the few connections that are reserved for cancels while all others are at work.

@@ -88,8 +88,8 @@ bool connection_table::make_room(instant now, instant::duration at_least) {
 }
 
 bool connection_table::make_room_in_reserve() {
-  if (idle_reserved_.empty()) return false;
-  drop(idle_reserved_.begin()->second);
+  if (waiting_reserved_.empty()) return false;
+  drop(waiting_reserved_.begin()->second);
   return true;
 }
 
@@ -110,21 +110,20 @@ std::string connection_table::summary() const {
 }
 
 void connection_table::enlist(id which, const entry& e) {
-  if (e.now == phase::watching)
+  if (e.now == phase::at_work) return;
+  if (e.where == place::reserved)
+    waiting_reserved_.emplace(e.since, which);
+  else if (e.now == phase::watching)
     watching_.add(e.token, e.since, which);
-  else if (e.now == phase::at_work)
-    return;
-  else if (e.where == place::reserved)
-    idle_reserved_.emplace(e.since, which);
   else
     idle_.add(e.peer, e.since, which);
 }
 
 void connection_table::unlist(id which, const entry& e) {
-  if (e.now == phase::watching)
+  if (e.where == place::reserved)
+    waiting_reserved_.erase({e.since, which});
+  else if (e.now == phase::watching)
     watching_.remove(e.token, e.since, which);
-  else if (e.where == place::reserved)
-    idle_reserved_.erase({e.since, which});
   else
     idle_.remove(e.peer, e.since, which);
 }

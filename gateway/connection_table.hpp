@@ -65,6 +65,7 @@ class connection_table {
   /// if one token watches with more than its share, its oldest stream. False if all are at work, or have been idle for
   /// less than `at_least`.
   bool make_room(instant now, instant::duration at_least = {});
+  /// The oldest of those in the reserve that wait or watch makes room there; a cancel that it watches goes on.
   bool make_room_in_reserve();
   /// Closes all connections that wait for a request.
   void close_idle();
@@ -87,7 +88,7 @@ class connection_table {
   std::size_t most_, most_reserved_;
   std::map<id, entry> entries_;
   owned_groups idle_, watching_;
-  std::set<std::pair<instant, id>> idle_reserved_;
+  std::set<std::pair<instant, id>> waiting_reserved_; ///< idle ones and streams
   std::set<id> reserved_;
   id next_ = 1;
   std::uint64_t dropped_ = 0;

@@ -12,6 +12,12 @@ bool is_allowed(const gateway_options& options, const std::string& origin) {
          std::find(options.cors_origins.begin(), options.cors_origins.end(), origin) != options.cors_origins.end();
 }
 
+/// Those of our API, and those that the clients of OpenAI and of the AI SDK add in a page.
+constexpr const char* allowed_headers =
+    "Authorization, Content-Type, Last-Event-ID, Quell-Channel, X-Quell-Scope, User-Agent, X-Stainless-Arch, "
+    "X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, X-Stainless-Runtime, "
+    "X-Stainless-Runtime-Version, X-Stainless-Timeout, X-Stainless-Helper-Method";
+
 } // namespace
 
 std::optional<response> preflight_answer(const gateway_options& options, const request& req) {
@@ -20,7 +26,7 @@ std::optional<response> preflight_answer(const gateway_options& options, const r
   answer.status = 204;
   answer.content_type.clear();
   answer.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
-                    {"Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Quell-Channel"},
+                    {"Access-Control-Allow-Headers", allowed_headers},
                     {"Access-Control-Max-Age", "600"}};
   return answer;
 }
@@ -31,7 +37,8 @@ void add_cors_headers(const gateway_options& options, const request& req, respon
   if (!is_allowed(options, req.origin)) return;
   to.headers.emplace_back("Access-Control-Allow-Origin", req.origin);
   to.headers.emplace_back("Access-Control-Expose-Headers",
-                          "Quell-Offset, Quell-End, Quell-Dropped, Retry-After, Location, Allow, WWW-Authenticate");
+                          "Quell-Offset, Quell-End, Quell-Dropped, Retry-After, Location, Allow, WWW-Authenticate, "
+                          "X-Quell-Turn, X-Quell-Scope, X-Request-Id");
 }
 
 } // namespace quell::controller::http

@@ -88,7 +88,7 @@ patience event_stream::wake_up() const {
 
 awaitable<> event_stream::run() {
   to_.wake_on_close(std::shared_ptr<signal>(watcher_, &watcher_->arrived));
-  bool alive = co_await to_.write("retry: 1000\n\n");
+  bool alive = co_await to_.write(how_.as_frame ? ": quell\n\n" : "retry: 1000\n\n");
   if (alive) alive = co_await replay();
   while (alive && !to_.closed() && !gw_.stopping) {
     if (has_ended_) co_return;
@@ -191,7 +191,10 @@ void event_stream::append(std::string& frames, const rendered_event& event) {
     }
     frames += merged_.take();
   }
-  frames += event.frame.empty() ? frame_of(event.record.id, event.record.type, *event.json) : event.frame;
+  if (how_.as_frame)
+    frames += how_.as_frame(event);
+  else
+    frames += event.frame.empty() ? frame_of(event.record.id, event.record.type, *event.json) : event.frame;
   has_ended_ = how_.until_end && is_end_of(event.record, *how_.until_end);
   if (how_.until_stopped) note_story(event.record);
 }

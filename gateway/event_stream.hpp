@@ -58,6 +58,8 @@ struct stream_manner {
   /// Streams only these follow-ups, and ends when both were sent.
   std::optional<stopped_story> until_stopped;
   milliseconds merge_text{0}; ///< how long text is held back; 0 = not at all
+  /// Writes an event in another protocol than our own; "" = not at all. Comments are written as in ours.
+  std::function<std::string(const rendered_event&)> as_frame{};
 };
 
 class event_stream {
@@ -93,5 +95,8 @@ class event_stream {
   bool is_acknowledged_ = false, is_settled_ = false;
   std::unordered_map<operation_id, bool> is_below_;
 };
+
+/// After the stream: what becomes of the turn that its client owns.
+void settle(owned_turn& owned, const event_stream& events, const stream_writer& to);
 
 } // namespace quell::controller::http

@@ -12,6 +12,7 @@
 #include "controller/orders.hpp"
 #include "gateway/client_link.hpp"
 #include "gateway/gateway_context.hpp"
+#include "gateway/owned_turn.hpp"
 #include "gateway/request.hpp"
 
 namespace quell::controller::http {
@@ -24,6 +25,8 @@ class stream_writer {
   virtual awaitable<bool> write(std::string bytes) = 0;
   /// True once the client has closed its side, which also notifies `wake_on_close`.
   virtual bool closed() const = 0;
+  /// True if we closed it, to make room for other connections.
+  virtual bool made_room() const { return false; }
   virtual void wake_on_close(std::shared_ptr<signal> wake) = 0;
   /// A field after the last chunk, for a value known only at the end. Its name is in the head's `Trailer`.
   virtual void end_with(std::string name, std::string value) = 0;
@@ -37,6 +40,8 @@ struct response {
   /// If set, the head and `body` are sent at once, and this function writes the rest in chunks, on the thread of this
   /// context. It is destroyed on the requests' thread, once the stream has ended.
   std::function<awaitable<>(thread_context&, stream_writer&)> stream = {};
+  /// The turn that this stream's client owns. The answer is its last owner but for the stream.
+  std::shared_ptr<owned_turn> owned = {};
   stream_kind kind = stream_kind::watching;
   std::string holder = {}; ///< the token that it belongs to; "" = it needs none
 };

@@ -83,6 +83,7 @@ class guarded_writer final : public stream_writer {
     co_return alive;
   }
   bool closed() const override { return guard_.has_ended() || to_.closed(); }
+  bool made_room() const override { return to_.made_room(); }
   void wake_on_close(std::shared_ptr<signal> wake) override {
     guard_.wake_on_end(here_, wake);
     to_.wake_on_close(std::move(wake));

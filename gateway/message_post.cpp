@@ -11,18 +11,31 @@ namespace {
 
 /// The client that streams a turn owns it: `owned` is stopped if the client disconnects before its end.
 awaitable<> stream_events(thread_context& here, events_request asked, std::uint64_t after, stream_manner manner,
-                          std::optional<operation_id> owned, stream_writer& to) {
+                          std::shared_ptr<owned_turn> owned, stream_writer& to) {
   ++here.event_streams;
   const std::shared_ptr<void> counted(nullptr, [&here](void*) { --here.event_streams; });
   auto watcher = here.hub.watch(asked.filter, false);
   watcher->shows_live = true;
   event_stream events(here, asked, after, std::move(watcher), to, std::move(manner));
-  co_await events.run();
-  // A stream that ends because quelld ends is not a disconnect.
-  if (owned && !events.has_ended() && !here.stopping) here.options.turns->disconnected(*owned);
+  try {
+    co_await events.run();
+  } catch (...) { // the store, for example: no fault of the client
+    if (owned) owned->goes_on(owned_turn::broke_off);
+    throw;
+  }
+  if (owned) settle(*owned, events, to);
 }
 
 } // namespace
+
+void settle(owned_turn& owned, const event_stream& events, const stream_writer& to) {
+  if (events.has_ended())
+    owned.ended();
+  else if (to.made_room())
+    owned.goes_on(owned_turn::made_room);
+  else
+    owned.client_gone();
+}
 
 awaitable<response> post_message(exchange& x) {
   auto& gw = x.gw;
@@ -75,8 +88,11 @@ awaitable<response> post_message(exchange& x) {
   }
   asked.filter.below = decided->turn;
   manner.until_end = decided->turn;
-  const auto owned = request.cancel_on_disconnect && !decided->is_duplicate ? decided->turn : std::nullopt;
-  answer.stream = [asked, after, manner = std::move(manner), owned](thread_context& here, stream_writer& to) {
+  if (request.cancel_on_disconnect && !decided->is_duplicate)
+    answer.owned = std::make_shared<owned_turn>(
+        gw.shared, *decided->turn, [turns = gw.options.turns, turn = *decided->turn] { turns->disconnected(turn); });
+  answer.stream = [asked, after, manner = std::move(manner), owned = answer.owned](thread_context& here,
+                                                                                   stream_writer& to) {
     return stream_events(here, asked, after, manner, owned, to);
   };
   co_return answer;

@@ -15,6 +15,37 @@ using records::cancel_record;
 constexpr std::uint64_t may_be_pruned_bytes = 1 << 20;
 using records::operation_record;
 
+/// The row gets the size of a task's output when the task ends; until then the files have it. Of a large output they
+/// can have dropped old parts. The files are looked at by a reader's thread, since a disk can be slow.
+awaitable<> measure_outputs(thread_context& gw, std::vector<shown_operation>& shown) {
+  std::vector<operation_id> sought;
+  const auto needs_files = [](const operation_record& row) {
+    const auto& known = row.hot.output;
+    return row.kind == kind::task && row.hot.started_at &&
+           (!is_terminal(row.hot.now) || known.stdout_bytes + known.stderr_bytes >= may_be_pruned_bytes);
+  };
+  for (const auto& op : shown)
+    if (needs_files(op.row)) sought.push_back(op.row.id);
+  if (sought.empty()) co_return;
+  auto job = [&files = gw.output, sought](store_reader&) -> result<std::vector<output_counts>> {
+    std::vector<output_counts> found;
+    for (const auto& id : sought) found.push_back(files.counts(id));
+    return found;
+  };
+  const auto counts = co_await gw.read<std::vector<output_counts>>(job);
+  std::size_t next = 0;
+  for (auto& op : shown) {
+    if (next == counts.size()) break;
+    if (op.row.id != sought[next]) continue;
+    auto& output = op.row.hot.output;
+    if (is_terminal(op.row.hot.now))
+      output.dropped_bytes = std::max(output.dropped_bytes, counts[next].dropped_bytes);
+    else
+      output = counts[next];
+    ++next;
+  }
+}
+
 /// Reads reason and author of the cancels that stop these operations.
 awaitable<> learn_reasons(thread_context& gw, const std::vector<shown_operation>& shown) {
   std::vector<cancel_id> unknown;
@@ -98,16 +129,7 @@ awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<
     }
   }
   co_await learn_reasons(gw, shown);
-  // The row gets the size of a task's output when the task ends; until then the files have it. Of a large output they
-  // can have dropped old parts.
-  for (auto& op : shown) {
-    auto& output = op.row.hot.output;
-    if (op.row.kind != kind::task || !op.row.hot.started_at) continue;
-    if (!is_terminal(op.row.hot.now))
-      output = gw.output.counts(op.row.id);
-    else if (output.stdout_bytes + output.stderr_bytes >= may_be_pruned_bytes)
-      output.dropped_bytes = std::max(output.dropped_bytes, gw.output.counts(op.row.id).dropped_bytes);
-  }
+  co_await measure_outputs(gw, shown);
   for (auto& op : shown)
     if (op.row.kind == kind::turn)
       op.kind_data = turns::shown_turn_block(op.row.kind_data, op.row.hot.result,

@@ -40,6 +40,8 @@ std::string_view reason_phrase(unsigned status) {
     return "Unsupported Media Type";
   case 422:
     return "Unprocessable Content";
+  case 424:
+    return "Failed Dependency";
   case 429:
     return "Too Many Requests";
   case 500:

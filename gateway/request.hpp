@@ -25,6 +25,7 @@ struct request {
   std::string accept, authorization, content_type, last_event_id, channel, user_agent;
   std::string origin, asked_method; ///< of a web page: Origin, Access-Control-Request-Method
   std::string host, cookie, accept_encoding, if_none_match;
+  std::string quell_scope; ///< X-Quell-Scope: where OpenAI's clients, which have no field for it, name a scope
   std::string body;
   // Only for requests to `/v1/chat/…`, which chat services sign as a whole:
   std::string raw_query;           ///< after `?`, undecoded

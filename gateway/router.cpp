@@ -9,6 +9,8 @@
 #include <spdlog/spdlog.h>
 
 #include "gateway/audit_list.hpp"
+#include "gateway/compat/handlers.hpp"
+#include "gateway/compat/openai_error.hpp"
 #include "gateway/console.hpp"
 #include "gateway/cors.hpp"
 #include "gateway/guarded_stream.hpp"
@@ -63,6 +65,9 @@ constexpr auto routes = std::to_array<route>({
     {"POST", "/v1/operations/*/deny", deny, access::token, body_kind::small},
     {"POST", "/v1/messages", post_message, access::token, body_kind::json, load::may_be_cancel},
     {"GET", "/v1/messages", list_messages},
+    {"POST", "/v1/ui/chat", post_ui_chat, access::token, body_kind::json, load::may_be_cancel},
+    {"POST", "/openai/v1/chat/completions", post_completion, access::token, body_kind::json, load::may_be_cancel},
+    {"GET", "/openai/v1/models", list_models},
     {"POST", "/v1/chat/*/*", chat_call, access::open, body_kind::bytes},
     {"GET", "/v1/chat/*/*", chat_call, access::open},
     {"GET", "/v1/events", get_events},
@@ -249,6 +254,10 @@ response json_answer(std::string body, unsigned status) {
   return answer;
 }
 
+static response refused_with(const problem& p, const request& req) {
+  return speaks_openai(req.path) ? openai_error_answer(p, req.id) : problem_answer(p, req.id);
+}
+
 response problem_answer(const problem& p, const request_id& id) {
   response answer;
   answer.status = kind_of_problem(p.code).status;
@@ -268,14 +277,14 @@ awaitable<response> answer_request(gateway_context& gw, request req) {
     else
       answer = co_await handle(x);
   } catch (const problem& p) {
-    answer = problem_answer(p, x.req.id);
+    answer = refused_with(p, x.req);
     log_problem(x, p, answer.status);
   } catch (const std::exception& e) {
     spdlog::error("request {} ({} {}) broke off: {}", x.req.id.text(), x.req.method, x.req.path.substr(0, 200),
                   e.what());
-    answer = problem_answer(
+    answer = refused_with(
         {.code = "internal", .detail = "an unexpected error; the log of quelld says more under the id in /request"},
-        x.req.id);
+        x.req);
   }
   add_cors_headers(gw.options, x.req, answer);
   ++gw.metrics.answers_by_status[answer.status];

@@ -76,10 +76,14 @@ class session_loop final : public client_link {
       req.client = this;
       place_->move(connection::phase::at_work);
       auto answer = co_await answer_request(*gw_, std::move(req));
-      if (place_->must_go) co_return;
+      if (place_->must_go) {
+        if (answer.owned) answer.owned->goes_on(owned_turn::made_room);
+        co_return;
+      }
       bool go_on = false;
-      if (answer.stream && !head_only)
-        go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible, chunks_possible);
+      if (answer.stream && !head_only) // a reserved place is for one request, so that streams do not fill the reserve
+        go_on = co_await write_stream(std::move(answer), keep_alive && chunks_possible && !place_->is_reserved,
+                                      chunks_possible);
       else
         go_on = co_await write_answer(std::move(answer), keep_alive && !place_->is_reserved, head_only);
       end_watch();
@@ -97,6 +101,7 @@ class session_loop final : public client_link {
     watch_->wake = std::move(wake);
   }
   void watches_for(const std::string& token) override { place_->watches_for(token); }
+  bool made_room() const override { return place_->must_go; }
   bool is_reserved() const override { return place_->is_reserved; }
 
  private:
@@ -130,6 +135,7 @@ class session_loop final : public client_link {
     req.content_type = header(beast::http::field::content_type);
     req.last_event_id = header("Last-Event-ID");
     req.channel = header("Quell-Channel");
+    req.quell_scope = header("X-Quell-Scope");
     req.user_agent = header(beast::http::field::user_agent);
     req.origin = header(beast::http::field::origin);
     req.asked_method = header(beast::http::field::access_control_request_method);
@@ -273,6 +279,7 @@ class session_loop final : public client_link {
       co_return alive;
     }
     bool closed() const override { return end_->gone; }
+    bool made_room() const override { return end_->made_room; }
     void wake_on_close(std::shared_ptr<signal> wake) override { end_->wake = std::move(wake); }
     void end_with(std::string name, std::string value) override { trailer_ += name + ": " + value + "\r\n"; }
     const std::string& trailer() const { return trailer_; }
@@ -285,7 +292,8 @@ class session_loop final : public client_link {
   };
 
   std::shared_ptr<hangup> start_watch(io_context& here) {
-    return watch_for_hangup(here, beast::get_lowest_layer(stream_).socket().native_handle());
+    constexpr bool is_tls = !std::is_same_v<Stream, movable_stream>;
+    return watch_for_hangup(here, beast::get_lowest_layer(stream_).socket().native_handle(), is_tls);
   }
 
   /// Streams on another thread: the connection moves there, and back for its next request. This coroutine waits on the
@@ -299,6 +307,7 @@ class session_loop final : public client_link {
     const bool alive = co_await write_all(std::move(first));
     end_watch();
     auto& there = gw_->thread_of(answer.kind);
+    if (place_->must_go && answer.owned) answer.owned->goes_on(owned_turn::made_room);
     if (!alive || !layer().move_to(*there.io)) co_return false;
     away_ = std::make_shared<stay>(stay{there.io, {}});
     auto work = stream_there(there, answer, chunked, away_);
@@ -312,6 +321,7 @@ class session_loop final : public client_link {
   awaitable<bool> stream_there(thread_context& here, const response& answer, bool chunked, std::shared_ptr<stay> at) {
     const auto end = start_watch(*here.io);
     at->close = [this, end] {
+      end->made_room = true;
       shut();
       end->tell();
       end->finish();

@@ -19,6 +19,7 @@ int execute(session& s, const chat_options& o);
 int execute(session& s, const talk_options& o);
 int execute(session& s, const approve_options& o);
 int execute(session& s, const mcp_options& o);
+int execute(session& s, const acp_options& o);
 int execute(session& s, const mcp_login_options& o); ///< mcp_login.cpp
 int execute(session& s, const mcp_logout_options& o);
 int execute(session& s, const mcp_list_options& o);

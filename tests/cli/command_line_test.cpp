@@ -111,6 +111,7 @@ TEST_CASE("a command below another one is not taken for that one") {
   CHECK(parsed<mcp_logout_options>({"mcp", "logout", "web"}).name == "web");
   parsed<mcp_list_options>({"mcp", "list"});
   CHECK(parsed<mcp_options>({"mcp", "--scope", "a"}).scope == "a");
+  CHECK(parsed<acp_options>({"acp", "--agent", "a"}).agent == "a");
 }
 
 TEST_CASE("aliases are the commands that they stand for") {

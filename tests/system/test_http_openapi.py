@@ -102,6 +102,19 @@ def test_turns_messages_and_their_aliases(world):
     assert c.operation(turn)["turn"]["agent"] == "main"
 
 
+def test_turns_in_the_shapes_of_others(world):
+    c, document = world
+    said = {"model": "main", "messages": [{"role": "user", "content": "hello"}]}
+    assert c.api("POST", "/openai/v1/chat/completions", said).json["choices"][0]["message"]["content"] == "You said hello."
+    assert c.api("POST", "/openai/v1/chat/completions", {**said, "stream": True}).body.endswith(b"data: [DONE]\n\n")
+    assert c.api("POST", "/openai/v1/chat/completions", {**said, "model": "nobody"}).status == 404
+    assert "main" in [m["id"] for m in c.api("GET", "/openai/v1/models").json["data"]]
+    page = {"agent": "main", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}]}
+    answer = c.api("POST", "/v1/ui/chat", page)
+    assert answer.status == 200 and b'"finish"' in answer.body and answer.body.endswith(b"data: [DONE]\n\n"), answer.body
+    assert c.api("POST", "/v1/ui/chat", {**page, "model": "main"}).json["code"] == "unknown_field"
+
+
 def test_workers_and_tokens(world):
     c, _ = world
     assert c.api("POST", "/v1/workers", {"name": "w9", "key": None, "labels": {"os": "linux"}}).status == 201

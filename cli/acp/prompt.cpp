@@ -1,0 +1,156 @@
+// From a prompt to its result.
+#include "cli/acp/prompt.hpp"
+
+#include <algorithm>
+
+#include "cli/fields.hpp"
+#include "cli/instant.hpp"
+
+namespace quell::cli::acp {
+namespace {
+
+constexpr milliseconds default_grace{2'000};
+constexpr milliseconds beyond_grace{10'000}; ///< DESIGN 3.5: from then on it is unproven
+constexpr milliseconds last_look{3'000};
+constexpr milliseconds decision_timeout{30'000};
+
+/// How long until the last of its work that is not proven is killed.
+milliseconds until_killed(const json& cancel) {
+  auto longest = default_grace;
+  const auto now = wall_now();
+  if (const auto& open = member(member(cancel, "report"), "unproven"); open.is_array())
+    for (const auto& one : open)
+      if (const auto at = instant_of(member(one, "next"), "at"))
+        longest = std::max(longest, std::chrono::duration_cast<milliseconds>(*at - now));
+  return longest;
+}
+
+} // namespace
+
+prompt::prompt(api& controller, json message, milliseconds reconnect, callbacks c)
+    : api_(controller), tell_(std::move(c)), updates_(std::make_unique<turn_updates>("")),
+      scope_(text_of(message, "scope")) {
+  message["on_disconnect"] = "cancel";
+  turn_stream::callbacks from;
+  from.decided = [this](const json& decision) {
+    updates_ = std::make_unique<turn_updates>(text_of(member(decision, "turn"), "id"));
+  };
+  from.event = [this](const json& event) { take(event); };
+  from.contact = [this](const std::string& lost) { tell_.warn(lost.empty() ? "the controller answers again" : lost); };
+  from.stopping = [this](const json& cancel) { stopping(cancel); };
+  from.ended = [this](const json& operation) { ended(operation); };
+  from.failed = [this](const problem& p) {
+    if (is_over_) return;
+    is_over_ = true;
+    api_.loop().forget(bound_);
+    tell_.failed(p.detail, {{"code", p.code}, {"turn", stream_->turn()}});
+  };
+  stream_ = std::make_unique<turn_stream>(controller, std::move(message), reconnect, std::move(from));
+}
+
+prompt::~prompt() {
+  auto& loop = api_.loop();
+  for (const auto call : calls_) loop.abandon(call);
+  loop.forget(bound_);
+}
+
+event_loop::handle prompt::keep(event_loop::handle call) {
+  calls_.push_back(call);
+  return call;
+}
+
+void prompt::take(const json& event) {
+  if (is_over_) return;
+  for (auto& update : updates_->take(event)) tell_.update(std::move(update));
+  if (text_of(event, "type") == "approval_required" && !is_cancelled_) ask_person(event);
+}
+
+void prompt::ask_person(const json& event) {
+  auto q = updates_->question(event);
+  if (!questions_.insert(q.operation + " " + q.question).second) return;
+  auto params = q.params;
+  tell_.ask(std::move(params), [this, alive = std::weak_ptr(alive_), q = std::move(q)](const json& outcome) {
+    if (!alive.expired() && !is_over_ && !is_cancelled_) decide(q, outcome);
+  });
+}
+
+/// The person's answer. Somebody else can have decided meanwhile: then it is refused, and nothing changes.
+void prompt::decide(const permission_question& q, const json& outcome) {
+  const bool is_allowed = text_of(outcome, "optionId") == "allow";
+  json body = {{"reason", is_allowed ? "allowed in the editor" : "rejected in the editor"}};
+  if (!q.question.empty()) body["question"] = q.question;
+  if (!q.question.empty() && is_allowed) body["values"] = json::object();
+  const auto path = "/v1/operations/" + q.operation + (is_allowed ? "/approve" : "/deny");
+  keep(api_.call("POST", path, body, decision_timeout, [this](answer<json> a) {
+    if (!a && a.error().code != "not_paused") tell_.warn("the decision was not taken: " + a.error().detail);
+  }));
+}
+
+void prompt::cancel(const std::string& reason) {
+  if (is_over_ || is_cancelled_) return;
+  is_cancelled_ = true;
+  stream_->stop(reason);
+  bound_by(default_grace + beyond_grace);
+}
+
+void prompt::bound_by(milliseconds limit) {
+  auto& loop = api_.loop();
+  loop.forget(bound_);
+  bound_ = loop.after(limit, [this] { answer_late(); });
+}
+
+void prompt::stopping(const json& cancel) {
+  cancel_ = cancel;
+  if (!is_over_) bound_by(until_killed(cancel) + beyond_grace);
+}
+
+/// The time is over: the answer says what is known, and what is not.
+void prompt::answer_late() {
+  if (is_over_) return;
+  const auto id = text_of(cancel_, "id");
+  if (id.empty()) return answer_cancelled(cancel_);
+  keep(api_.call("GET", "/v1/cancels/" + id, nullptr, last_look, [this](answer<json> a) {
+    if (a) cancel_ = std::move(*a);
+    answer_cancelled(cancel_);
+  }));
+}
+
+void prompt::respond(json result) {
+  if (is_over_) return;
+  is_over_ = true;
+  api_.loop().forget(bound_);
+  result["_meta"]["quell"]["turn"] = stream_->turn().empty() ? json() : json(stream_->turn());
+  result["_meta"]["quell"]["scope"] = scope_;
+  tell_.answered(std::move(result));
+}
+
+void prompt::answer_cancelled(const json& cancel) {
+  const bool is_proven = member(member(cancel, "report"), "proven") == true;
+  respond({{"stopReason", "cancelled"}, {"_meta", {{"quell", {{"cancel", cancel}, {"proven", is_proven}}}}}});
+}
+
+void prompt::ended(const json& operation) {
+  if (is_over_) return;
+  const auto status = text_of(operation, "status");
+  const auto& turn = member(operation, "turn");
+  if (operation.is_object())
+    for (auto& update : updates_->rest(text_of(turn, "text"))) tell_.update(std::move(update));
+  if (status == "failed") {
+    const auto& error = member(operation, "error");
+    is_over_ = true;
+    api_.loop().forget(bound_);
+    return tell_.failed(text_of(error, "message"), {{"code", text_of(error, "code")}, {"turn", stream_->turn()}});
+  }
+  if (status != "cancelled") return respond({{"stopReason", stop_reason_of(text_of(turn, "stop_reason"))}});
+  if (!stream_->cancel().is_null()) return answer_cancelled(stream_->cancel());
+  const auto id = text_of(member(operation, "stop"), "cancel");
+  if (id.empty()) { // a closed connection, a time limit: it has no cancel of its own
+    json result = {{"stopReason", "cancelled"}};
+    result["_meta"]["quell"]["stop"] = member(operation, "stop");
+    return respond(std::move(result));
+  }
+  cancel_ = {{"id", id}}; // somebody else's
+  answer_late();
+}
+
+} // namespace quell::cli::acp

@@ -1,0 +1,67 @@
+// One prompt of an ACP session: the turn that answers it, its updates, its questions, and its cancel.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cli/acp/updates.hpp"
+#include "cli/api.hpp"
+#include "cli/turn_stream.hpp"
+
+namespace quell::cli::acp {
+
+/// Its turn belongs to this process: if it dies, the controller sees the closed connection and stops the turn.
+class prompt {
+ public:
+  struct callbacks {
+    std::function<void(json update)> update;
+    /// Asks the person in the editor; the outcome of `session/request_permission`, or null if there is none.
+    std::function<void(json params, std::function<void(const json& outcome)>)> ask;
+    /// The result of the request. Once; the prompt is over.
+    std::function<void(json result)> answered;
+    /// Its error. Once; the prompt is over.
+    std::function<void(const std::string& why, json data)> failed;
+    std::function<void(const std::string& words)> warn;
+  };
+
+  /// `message`: body of POST /v1/messages.
+  prompt(api& controller, json message, milliseconds reconnect, callbacks c);
+  ~prompt();
+  prompt(const prompt&) = delete;
+  prompt& operator=(const prompt&) = delete;
+
+  void start() { stream_->start(); }
+  /// Stops the turn with everything below it. It answers `cancelled` when the cancel settles, at the latest 10 s after
+  /// the last grace: then with what is not proven.
+  void cancel(const std::string& reason);
+  bool is_over() const { return is_over_; }
+
+ private:
+  void take(const json& event);
+  void ask_person(const json& event);
+  void decide(const permission_question& q, const json& outcome);
+  void stopping(const json& cancel);
+  void answer_late();
+  void ended(const json& operation);
+  void answer_cancelled(const json& cancel);
+  void respond(json result);
+  void bound_by(milliseconds limit);
+  event_loop::handle keep(event_loop::handle call);
+
+  api& api_;
+  callbacks tell_;
+  std::unique_ptr<turn_stream> stream_;
+  std::unique_ptr<turn_updates> updates_;
+  std::string scope_;
+  json cancel_;                     ///< the last known state of our cancel
+  std::set<std::string> questions_; ///< asked already
+  std::vector<event_loop::handle> calls_;
+  event_loop::handle bound_ = 0;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0); ///< for answers that come after the end
+  bool is_cancelled_ = false, is_over_ = false;
+};
+
+} // namespace quell::cli::acp

@@ -1,0 +1,144 @@
+// The life of the ACP agent and its messages.
+#include "cli/acp/server.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/columns.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/fields.hpp"
+#include "cli/signals.hpp"
+#include "cli/terminal.hpp"
+
+namespace quell::cli::acp {
+namespace {
+
+constexpr int protocol_version = 1;
+constexpr std::size_t most_line_bytes = 4 * 1024 * 1024;
+constexpr milliseconds goodbye_within{15'000}; ///< grace + 10 s, and a little for the way
+constexpr milliseconds flush_within{1'000};
+
+json who_we_are() { return {{"name", "quell"}, {"title", "quell"}, {"version", QUELL_VERSION}}; }
+
+json abilities() {
+  return {{"loadSession", true},
+          {"promptCapabilities", {{"image", false}, {"audio", false}, {"embeddedContext", true}}},
+          {"mcpCapabilities", {{"http", false}, {"sse", false}}},
+          {"sessionCapabilities", {{"resume", json::object()}, {"close", json::object()}}}};
+}
+
+} // namespace
+
+server::server(session& s, api& controller, std::string below, std::optional<std::string> agent, milliseconds reconnect)
+    : s_(s), api_(controller), below_(std::move(below)), agent_(std::move(agent)), reconnect_(reconnect) {}
+
+server::~server() {
+  for (const auto call : calls_) s_.loop.abandon(call);
+  sessions_.clear();
+  over_.clear();
+}
+
+int server::serve() {
+  ::signal(SIGPIPE, SIG_IGN);
+  signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { cancel_all("a signal"); });
+  channel_.emplace(s_.loop, STDIN_FILENO, STDOUT_FILENO, most_line_bytes,
+                   mcp::stdio_channel::callbacks{
+                       [this](std::string_view line) { take_line(line); },
+                       [this] { refuse(nullptr, mcp::parse_error, "the line is longer than 4 MiB; it was not read"); },
+                       [this] { cancel_all("the end of the input"); }});
+  if (::isatty(STDIN_FILENO) == 1)
+    s_.hint("acp: this speaks ACP on standard input and output; put it into an editor's configuration");
+  s_.loop.run_until([this] {
+    over_.clear();
+    if (is_leaving_ && !has_open_prompts() && !code_) code_ = exit_code::done;
+    return code_.has_value();
+  });
+  bool is_late = false;
+  const auto limit = s_.loop.after(flush_within, [&is_late] { is_late = true; });
+  s_.loop.run_until([&] { return channel_->is_flushed() || is_late; });
+  s_.loop.forget(limit);
+  channel_.reset();
+  return *code_;
+}
+
+/// The editor has gone: what it left open is stopped, and awaited for as long as a stop may take.
+void server::cancel_all(const char* why) {
+  if (std::exchange(is_leaving_, true)) {
+    code_ = exit_code::unproven; // a second signal leaves at once
+    return;
+  }
+  channel_->stop_reading();
+  s_.warn(std::string("acp: ends after ") + why);
+  for (auto& [id, one] : sessions_)
+    if (one.work) one.work->cancel("the editor closed the connection");
+  s_.loop.after(goodbye_within, [this] {
+    if (!code_) code_ = exit_code::unproven;
+  });
+}
+
+bool server::has_open_prompts() const {
+  for (const auto& [id, one] : sessions_)
+    if (one.work) return true;
+  return false;
+}
+
+void server::notify(const char* method, json params) {
+  channel_->send(to_line({{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}}) + "\n");
+}
+
+void server::take_line(std::string_view line) {
+  auto whole = json::parse(line, nullptr, false);
+  if (whole.is_discarded()) return refuse(nullptr, mcp::parse_error, "the line is not valid JSON");
+  if (whole.is_object() && !whole.contains("method") && whole.contains("id")) return take_reply(whole);
+  auto m = mcp::read_message(std::move(whole));
+  switch (m.what) {
+  case mcp::message::kind::invalid:
+    return refuse(m.id, mcp::invalid_request, m.why);
+  case mcp::message::kind::reply:
+    return;
+  case mcp::message::kind::notification:
+    return take_notification(m);
+  case mcp::message::kind::request:
+    return take_request(std::move(m));
+  }
+}
+
+/// The outcome of a question; an error counts as none.
+void server::take_reply(const json& whole) {
+  if (!whole.at("id").is_number_integer()) return;
+  const auto found = questions_.find(whole.at("id").get<std::int64_t>());
+  if (found == questions_.end()) return;
+  const auto answered = std::move(found->second.answered);
+  questions_.erase(found);
+  answered(member(member(whole, "result"), "outcome"));
+}
+
+void server::take_request(mcp::message m) {
+  if (m.method == "initialize")
+    return reply(m.id, {{"protocolVersion", protocol_version},
+                        {"agentCapabilities", abilities()},
+                        {"agentInfo", who_we_are()},
+                        {"authMethods", json::array()}});
+  if (m.method == "authenticate") return reply(m.id, json::object()); // the token is that of quell
+  if (m.method == "session/new") return begin_session(m.id);
+  if (m.method == "session/load") return open_again(m, true);
+  if (m.method == "session/resume") return open_again(m, false);
+  if (m.method == "session/close") return close_session(m);
+  if (m.method == "session/set_mode") return set_mode(m);
+  if (m.method == "session/prompt") return begin_prompt(std::move(m));
+  refuse(m.id, mcp::method_not_found, "quell has no method " + cut(one_line(m.method), 80, true));
+}
+
+void server::take_notification(const mcp::message& m) {
+  if (m.method == "session/cancel") {
+    auto* one = find(m.params);
+    if (one && one->work) one->work->cancel("cancelled in the editor");
+    return;
+  }
+  if (m.method != "$/cancel_request") return;
+  const auto& id = member(m.params, "requestId");
+  for (auto& [name, one] : sessions_)
+    if (one.work && one.request == id) one.work->cancel("cancelled in the editor");
+}
+
+} // namespace quell::cli::acp

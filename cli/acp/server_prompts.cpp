@@ -1,0 +1,73 @@
+// Prompts, and the questions that their turns ask.
+#include "cli/acp/server.hpp"
+#include "cli/fields.hpp"
+
+namespace quell::cli::acp {
+
+void server::begin_prompt(mcp::message m) {
+  auto* one = find(m.params);
+  if (!one) return refuse(m.id, not_found, "there is no such session here: begin or load one");
+  if (one->work) return refuse(m.id, mcp::invalid_request, "a prompt of this session is open: cancel it, or wait");
+  if (is_leaving_) return refuse(m.id, mcp::invalid_request, "quell acp is ending");
+  std::string why;
+  const auto text = prompt_text(member(m.params, "prompt"), why);
+  if (!text) return refuse(m.id, mcp::invalid_params, why);
+  if (text->find_first_not_of(" \t\r\n") == std::string::npos || text->size() > most_message_text)
+    return refuse(m.id, mcp::invalid_params, "a prompt has 1 byte to 64 KiB of text");
+  const bool is_automatic = one->mode == "auto";
+  auto message = message_body(one->scope, *text, is_automatic ? std::nullopt : std::optional(one->mode), s_.env);
+  const auto session = one->scope;
+  one->request = m.id;
+  prompt::callbacks to;
+  to.update = [this, session](json update) {
+    notify("session/update", {{"sessionId", session}, {"update", std::move(update)}});
+  };
+  to.ask = [this, session](json params, std::function<void(const json&)> answered) {
+    ask(session, std::move(params), std::move(answered));
+  };
+  to.answered = [this, session, id = m.id](json result) {
+    reply(id, std::move(result));
+    end_prompt(session);
+  };
+  to.failed = [this, session, id = m.id](const std::string& what, json data) {
+    channel_->send(to_line({{"jsonrpc", "2.0"},
+                            {"id", id},
+                            {"error", {{"code", internal_error}, {"message", what}, {"data", std::move(data)}}}}) +
+                   "\n");
+    end_prompt(session);
+  };
+  to.warn = [this](const std::string& words) { s_.warn("acp: " + words); };
+  one->work = std::make_unique<prompt>(api_, std::move(message), reconnect_, std::move(to));
+  one->work->start();
+}
+
+void server::ask(const std::string& session, json params, std::function<void(const json&)> answered) {
+  const auto id = next_request_++;
+  questions_.emplace(id, open_question{session, std::move(answered)});
+  params["sessionId"] = session;
+  channel_->send(
+      to_line(
+          {{"jsonrpc", "2.0"}, {"id", id}, {"method", "session/request_permission"}, {"params", std::move(params)}}) +
+      "\n");
+}
+
+/// Called from inside the prompt, which is destroyed later.
+void server::end_prompt(const std::string& session) {
+  drop_questions(session);
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end() && found->second.work) over_.push_back(std::move(found->second.work));
+}
+
+/// Their turn is over: an editor that still shows them may take them away.
+void server::drop_questions(const std::string& session) {
+  for (auto it = questions_.begin(); it != questions_.end();) {
+    if (it->second.session == session) {
+      notify("$/cancel_request", {{"requestId", it->first}});
+      it = questions_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+} // namespace quell::cli::acp

@@ -1,0 +1,174 @@
+// Events, stored messages and prompts in the shapes of ACP.
+#include "cli/acp/updates.hpp"
+
+#include <array>
+#include <optional>
+
+#include "cli/fields.hpp"
+#include "cli/turn_view.hpp"
+#include "protocol/utf8.hpp"
+
+namespace quell::cli::acp {
+namespace {
+
+constexpr std::size_t most_shown_bytes = 8 * 1024;
+
+json text_block(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
+
+json chunk(const char* kind, std::string_view text) { return {{"sessionUpdate", kind}, {"content", text_block(text)}}; }
+
+struct kind_of_tool {
+  std::string_view name, kind;
+};
+constexpr auto kinds = std::to_array<kind_of_tool>({{"read", "read"},
+                                                    {"list", "read"},
+                                                    {"find", "search"},
+                                                    {"grep", "search"},
+                                                    {"write", "edit"},
+                                                    {"edit", "edit"},
+                                                    {"exec", "execute"},
+                                                    {"browser", "fetch"},
+                                                    {"web_fetch", "fetch"},
+                                                    {"web_search", "search"}});
+
+std::string_view kind_of(std::string_view tool) {
+  for (const auto& one : kinds)
+    if (one.name == tool) return one.kind;
+  return "other";
+}
+
+json call_shown(const std::string& id, const std::string& name, const json& input, const char* status) {
+  return {{"sessionUpdate", "tool_call"}, {"toolCallId", id}, {"title", call_text(name, input)},
+          {"kind", kind_of(name)},        {"status", status}, {"rawInput", input}};
+}
+
+json call_ended(const std::string& id, bool ok, const json& result) {
+  auto text = result.is_string() ? result.get<std::string>() : to_line(result);
+  text = std::string(utf8_prefix(text, most_shown_bytes));
+  return {{"sessionUpdate", "tool_call_update"},
+          {"toolCallId", id},
+          {"status", ok ? "completed" : "failed"},
+          {"content", json::array({{{"type", "content"}, {"content", text_block(text)}}})},
+          {"rawOutput", result}};
+}
+
+std::string behind(const std::string& text, std::uint64_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && count-- == 0) break;
+  return text.substr(at);
+}
+
+} // namespace
+
+std::string turn_updates::call_key(const json& event) const {
+  return text_of(event, "operation") + " " + text_of(member(event, "data"), "call");
+}
+
+std::vector<json> turn_updates::text_update(std::uint64_t offset, const std::string& text) {
+  const auto length = code_points(text);
+  if (offset + length <= shown_) return {};
+  const auto fresh = offset < shown_ ? behind(text, shown_ - offset) : text;
+  shown_ = offset + length;
+  return {chunk("agent_message_chunk", fresh)};
+}
+
+std::vector<json> turn_updates::rest(const std::string& whole_text) { return text_update(0, whole_text); }
+
+permission_question turn_updates::question(const json& event) const {
+  const auto& data = member(event, "data");
+  const auto& question = member(data, "question");
+  permission_question q{text_of(data, "operation"), question.is_object() ? text_of(question, "id") : "", {}};
+  auto call = call_shown(q.operation, text_of(data, "name"), member(data, "input"), "pending");
+  call.erase("sessionUpdate");
+  if (question.is_object()) call["title"] = text_of(question, "message");
+  q.params = {{"toolCall", std::move(call)},
+              {"options", json::array({{{"optionId", "allow"}, {"name", "Allow"}, {"kind", "allow_once"}},
+                                       {{"optionId", "reject"}, {"name", "Reject"}, {"kind", "reject_once"}}})}};
+  return q;
+}
+
+std::vector<json> turn_updates::take(const json& event) {
+  const auto type = text_of(event, "type");
+  const auto& data = member(event, "data");
+  if (type == "approval_required") {
+    const auto id = text_of(data, "operation");
+    if (!member(data, "question").is_null() || !pending_.emplace(id, true).second) return {};
+    return {call_shown(id, text_of(data, "name"), member(data, "input"), "pending")};
+  }
+  if (type == "tool_start") {
+    const auto id = text_of(data, "operation");
+    if (!calls_.emplace(call_key(event), id).second) return {};
+    if (pending_.contains(id))
+      return {{{"sessionUpdate", "tool_call_update"}, {"toolCallId", id}, {"status", "in_progress"}}};
+    return {call_shown(id, text_of(data, "name"), member(data, "input"), "in_progress")};
+  }
+  if (type == "tool_result") {
+    const auto known = calls_.find(call_key(event));
+    if (known == calls_.end()) return {}; // it never began: a denial or a stop, which its own update tells
+    return {call_ended(known->second, member(data, "ok") == true, member(data, "result"))};
+  }
+  if ((type == "operation_cancelled" || type == "operation_failed") && pending_.contains(text_of(event, "operation")))
+    return {{{"sessionUpdate", "tool_call_update"}, {"toolCallId", text_of(event, "operation")}, {"status", "failed"}}};
+  if (type == "acknowledgement" && !text_of(data, "text").empty())
+    return {chunk("agent_message_chunk", text_of(data, "text"))};
+  if (text_of(event, "operation") != turn_) return {};
+  if (type == "text_delta")
+    return text_update(static_cast<std::uint64_t>(number_of(data, "offset")), text_of(data, "text"));
+  if (type == "thinking_delta") return {chunk("agent_thought_chunk", text_of(data, "text"))};
+  if (type == "turn_resumed") { // what was shown cannot be taken back: the replacement begins a paragraph of its own
+    const auto offset = static_cast<std::uint64_t>(number_of(data, "offset"));
+    if (offset >= shown_) return {};
+    shown_ = offset;
+    return {chunk("agent_message_chunk", "\n\n")};
+  }
+  return {};
+}
+
+std::vector<json> replayed(const json& message) {
+  const auto role = text_of(message, "role"), text = text_of(message, "text");
+  const auto turn = text_of(message, "turn");
+  std::vector<json> updates;
+  if (role == "user") updates.push_back(chunk("user_message_chunk", text));
+  if (role == "assistant" && !text.empty()) updates.push_back(chunk("agent_message_chunk", text));
+  if (const auto& calls = member(message, "tool_calls"); calls.is_array())
+    for (const auto& call : calls)
+      updates.push_back(
+          call_shown(turn + "/" + text_of(call, "call"), text_of(call, "name"), member(call, "input"), "in_progress"));
+  if (const auto& results = member(message, "results"); results.is_array())
+    for (const auto& one : results)
+      updates.push_back(
+          call_ended(turn + "/" + text_of(one, "call"), member(one, "ok") == true, member(one, "result")));
+  return updates;
+}
+
+std::optional<std::string> prompt_text(const json& blocks, std::string& why) {
+  std::string text;
+  const auto part = [&text](const std::string& more) { text += (text.empty() ? "" : "\n") + more; };
+  if (!blocks.is_array()) {
+    why = "prompt must be a list of content blocks";
+    return std::nullopt;
+  }
+  for (const auto& block : blocks) {
+    const auto type = text_of(block, "type");
+    const auto& resource = member(block, "resource");
+    if (type == "text")
+      part(text_of(block, "text"));
+    else if (type == "resource_link")
+      part("[" + text_of(block, "name") + "](" + text_of(block, "uri") + ")");
+    else if (type == "resource" && member(resource, "text").is_string())
+      part("<file uri=\"" + text_of(resource, "uri") + "\">\n" + text_of(resource, "text") + "\n</file>");
+    else {
+      why = "a prompt may hold text, links and embedded texts, not " + (type.empty() ? "that" : type.substr(0, 32));
+      return std::nullopt;
+    }
+  }
+  return text;
+}
+
+std::string stop_reason_of(const std::string& ours) {
+  if (ours == "length") return "max_tokens";
+  return ours == "refusal" || ours == "content_filter" ? "refusal" : "end_turn";
+}
+
+} // namespace quell::cli::acp

@@ -1,0 +1,54 @@
+// What an editor reads of a turn: our events and stored messages as updates of an ACP session. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace quell::cli::acp {
+
+using nlohmann::json;
+
+/// A call of a tool that waits for a human.
+struct permission_question {
+  std::string operation; ///< of the call
+  std::string question;  ///< the id of what a call asks that has begun; "" = it waits to begin
+  json params;           ///< of `session/request_permission`, without the session's id
+};
+
+/// One turn, event by event. Events can come twice after lost contact: text counts by its offset.
+class turn_updates {
+ public:
+  explicit turn_updates(std::string turn) : turn_(std::move(turn)) {}
+
+  /// The updates for this event, in order.
+  std::vector<json> take(const json& event);
+  /// The text that no event has shown.
+  std::vector<json> rest(const std::string& whole_text);
+  /// The question in an event `approval_required`.
+  permission_question question(const json& event) const;
+
+ private:
+  std::vector<json> text_update(std::uint64_t offset, const std::string& text);
+  std::string call_key(const json& event) const;
+
+  std::string turn_;
+  std::uint64_t shown_ = 0;                  ///< code points of the turn's text
+  std::map<std::string, std::string> calls_; ///< id of a call's operation, by agent and call; those that were shown
+  std::map<std::string, bool> pending_;      ///< calls shown because they wait for a human
+};
+
+/// A stored message (GET /v1/messages) as updates, for a session that is loaded.
+std::vector<json> replayed(const json& message);
+
+/// The text of a prompt. Links are named, embedded texts are part of it; nullopt for what cannot be sent, with `why`.
+std::optional<std::string> prompt_text(const json& blocks, std::string& why);
+
+/// `end_turn`, `max_tokens` or `refusal`.
+std::string stop_reason_of(const std::string& ours);
+
+} // namespace quell::cli::acp

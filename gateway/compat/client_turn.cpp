@@ -1,0 +1,114 @@
+// From the wanted of a foreign client to a turn that it owns.
+#include "gateway/compat/client_turn.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "gateway/rights.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+constexpr std::string_view disconnect_reason = "the client closed its connection";
+
+turns::agent_settings agent_named(exchange& x, const client_request& wanted) {
+  const auto& name = wanted.agent;
+  const auto* pointer = wanted.channel == openai_channel ? "/model" : "/agent";
+  const auto settings = x.gw.options.turns->parts()->settings.get();
+  const auto* agent = settings->agent(name);
+  if (!agent || agent->is_command() || !base_for(*agent, x.who))
+    throw problem{.code = "not_found",
+                  .detail = "there is no agent " + name.substr(0, 64) +
+                            " that this token may use; GET /openai/v1/models lists those that there are",
+                  .errors = {{"not_found", pointer, "is not the name of an agent"}}};
+  return *agent;
+}
+
+/// Each request without a scope of its own is a conversation of its own, so that its stop can meet no other work.
+scope_path fresh_scope(exchange& x, const client_request& wanted) {
+  auto base = x.who.prefix ? x.who.prefix->text() : std::string();
+  if (!wanted.agent.empty()) base = *base_for(agent_named(x, wanted), x.who);
+  const auto text = (base.empty() ? "" : base + "/") + wanted.channel + "/" + x.req.id.text();
+  auto scope = scope_path::parse(text);
+  if (!scope)
+    throw problem{.code = "bad_scope",
+                  .detail = "the token's scope leaves no room for a conversation of this request below it (" +
+                            scope.error().detail + "); name a scope"};
+  return *scope;
+}
+
+/// Stops the turn as its author would, from any thread.
+void cancel_for(const std::shared_ptr<shared_state>& state, const turns::message_order& order,
+                const operation_id& turn) {
+  cancel_order c;
+  c.by_token = order.by;
+  c.target = records::target_operation{turn};
+  c.must_exist = true;
+  c.reason = std::string(disconnect_reason);
+  c.by = order.author;
+  c.via_channel = order.via_channel;
+  state->controller.cancel_claimed(std::move(c), service::may_target::live_target, std::make_shared<order_claim>(),
+                                   [turn](const outcome<cancel_view>& done) {
+                                     if (!done &&
+                                         done.error().error.code != "operation_not_found") // it has ended meanwhile
+                                       spdlog::error("turn {} was not stopped although its client has disconnected: {}",
+                                                     turn.text(), done.error().error.detail);
+                                   });
+}
+
+void check_scope(exchange& x, const scope_path& scope) {
+  need_scope(x, scope);
+  const auto& text = scope.text();
+  if (text == "quell" || text.starts_with("quell/"))
+    throw from_errors({{"bad_scope", "/scope", "is reserved for quell's own work; choose one outside of quell/"}});
+}
+
+} // namespace
+
+std::optional<std::string> base_for(const turns::agent_settings& agent, const caller& who) {
+  if (agent.is_only_spawned) return std::nullopt;
+  const auto own = who.prefix ? who.prefix->text() : std::string();
+  if (agent.scopes.empty()) return own;
+  for (const auto& served : agent.scopes)
+    if (who.prefix && who.prefix->is_at_or_below(served)) return own;
+  for (const auto& served : agent.scopes)
+    if (!who.prefix || served.is_at_or_below(*who.prefix)) return served.text();
+  return std::nullopt;
+}
+
+awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted) {
+  auto& gw = x.gw;
+  if (wanted.scope && !wanted.agent.empty()) agent_named(x, wanted);
+  client_turn begun;
+  auto& order = begun.order;
+  order.scope = wanted.scope ? *wanted.scope : fresh_scope(x, wanted);
+  check_scope(x, order.scope);
+  order.text = std::move(wanted.conversation.text);
+  // In a fresh scope there is nothing to stop.
+  const auto& is_stop = gw.options.is_stop_word;
+  if (x.too_often && !(wanted.scope && is_stop && is_stop(order.scope, order.text, {}))) throw *x.too_often;
+  if (wanted.author) need_to_act_for_others(x, "user");
+  order.author = wanted.author.value_or(x.who.owner);
+  order.by = x.who;
+  order.via_channel = wanted.channel;
+  if (!wanted.agent.empty()) order.agent = std::move(wanted.agent);
+  // A conversation that quell keeps has its history already.
+  if (!wanted.scope) order.context = context_text(wanted.conversation.before);
+  const auto newest = [](store_reader& q) { return q.newest_event(); };
+  begun.after = co_await gw.read<std::uint64_t>(newest, lane::urgent);
+  order.claim = std::make_shared<order_claim>();
+  using decision = outcome<turns::message_answer>;
+  std::function<void(std::function<void(decision)>)> call = [&gw, &order](auto reply) {
+    gw.options.turns->take(order, std::move(reply));
+  };
+  auto decided = co_await ask_for_sure<decision>(gw.io, order.claim, call);
+  if (!decided) throw from_refusal(decided.error());
+  begun.decided = std::move(*decided);
+  if (begun.decided.decision != turns::message_answer::decided::turn || !begun.decided.turn) co_return begun;
+  const auto turn = *begun.decided.turn;
+  begun.owned = std::make_shared<owned_turn>(gw.shared, turn,
+                                             [state = gw.shared, order, turn] { cancel_for(state, order, turn); });
+  co_return begun;
+}
+
+} // namespace quell::controller::http

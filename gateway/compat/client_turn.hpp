@@ -1,0 +1,39 @@
+// A turn for a client that speaks another protocol than ours: its scope, its message, and who stops it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/turns/turn_scheduler.hpp"
+#include "gateway/compat/prior_messages.hpp"
+#include "gateway/exchange.hpp"
+
+namespace quell::controller::http {
+
+struct client_request {
+  std::string agent;               ///< "" = the one that serves the scope
+  std::optional<scope_path> scope; ///< of a conversation that quell keeps; absent: a fresh one for this request
+  sent_conversation conversation;
+  std::optional<records::person> author;
+  std::string channel; ///< recorded with the cancel: one of these
+};
+inline constexpr const char* openai_channel = "openai";
+inline constexpr const char* ui_channel = "ui";
+
+struct client_turn {
+  turns::message_order order;
+  turns::message_answer decided;
+  std::uint64_t after = 0;           ///< events of the turn are newer than this
+  std::shared_ptr<owned_turn> owned; ///< null: there is no turn, for example because the message was a stop
+};
+
+/// Checks rights and limits as `POST /v1/messages` does, and returns once the decision is durable. From then on the
+/// client owns the turn: its disconnect is a cancel of the turn with everything below it, by its author, in the ledger.
+awaitable<client_turn> begin_client_turn(exchange& x, client_request wanted);
+
+/// The scope below which an agent answers this caller's fresh conversations: the token's, or the first below it that
+/// the agent serves. Nullopt: the caller reaches none of the agent's scopes. An empty text: any scope.
+std::optional<std::string> base_for(const turns::agent_settings& agent, const caller& who);
+
+} // namespace quell::controller::http

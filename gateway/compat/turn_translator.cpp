@@ -1,0 +1,85 @@
+// Picks what matters from the events of a turn.
+#include "gateway/compat/turn_translator.hpp"
+
+#include "protocol/utf8.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+using nlohmann::json;
+
+json data_of(const rendered_event& event) {
+  auto envelope = json::parse(*event.json, nullptr, false);
+  if (!envelope.is_object()) return json::object();
+  const auto at = envelope.find("data");
+  return at == envelope.end() || !at->is_object() ? json::object() : std::move(*at);
+}
+
+/// `operation`: as the API shows it.
+turn_end end_of(const std::string& type, const json& operation) {
+  turn_end end;
+  const auto turn = operation.value("turn", json::object());
+  end.text = value_at<std::string>(turn, "text");
+  end.stop_reason = value_at<std::string>(turn, "stop_reason", "end");
+  const auto usage = turn.is_object() ? turn.value("usage", json::object()) : json::object();
+  end.input_tokens = value_at<std::uint64_t>(usage, "input_tokens");
+  end.output_tokens = value_at<std::uint64_t>(usage, "output_tokens");
+  end.cached_tokens = value_at<std::uint64_t>(usage, "cached_input_tokens");
+  if (type == "operation_completed") {
+    end.as = turn_end::how::completed;
+    return end;
+  }
+  const auto error = operation.value("error", json());
+  if (type == "operation_failed") {
+    end.code = value_at<std::string>(error, "code", "error");
+    end.message = value_at<std::string>(error, "message", "the turn failed");
+    return end;
+  }
+  end.as = turn_end::how::cancelled;
+  end.code = "cancelled";
+  const auto stop = operation.value("stop", json());
+  const auto reason = value_at<std::string>(stop, "reason");
+  end.message = "This turn was cancelled" + (reason.empty() ? "" : ": " + reason) + ". Do not repeat it by yourself.";
+  return end;
+}
+
+} // namespace
+
+std::string turn_translator::frame(const rendered_event& event) {
+  const auto& type = event.record.type;
+  if (type == "approval_required" || type == "approval_resolved") return on_approval(type, data_of(event));
+  if (event.record.operation != turn_) return {};
+  if (type == "text_delta") {
+    auto text = value_at<std::string>(data_of(event), "text");
+    shown_ += code_points(text);
+    return text.empty() ? std::string() : on_text(text);
+  }
+  if (type == "thinking_delta") {
+    const auto text = value_at<std::string>(data_of(event), "text");
+    return text.empty() ? std::string() : on_thinking(text);
+  }
+  if (type == "turn_resumed") { // what was shown cannot be taken back: the replacement begins a paragraph of its own
+    const auto offset = value_at<std::uint64_t>(data_of(event), "offset", shown_);
+    return offset < std::exchange(shown_, offset) ? on_text("\n\n") : std::string();
+  }
+  if (type == "tool_start" || type == "tool_result") {
+    auto data = data_of(event);
+    shown_call call;
+    call.id = value_at<std::string>(data, "call");
+    call.name = value_at<std::string>(data, "name");
+    call.ok = value_at<bool>(data, "ok", true);
+    call.input = data.value("input", json());
+    call.result = data.value("result", json());
+    return type == "tool_start" ? on_call(call) : on_result(call);
+  }
+  if (type != "operation_completed" && type != "operation_failed" && type != "operation_cancelled") return {};
+  end_ = end_of(type, data_of(event));
+  return on_end(*end_);
+}
+
+std::string data_frame(const nlohmann::ordered_json& data) {
+  return "data: " + data.dump(-1, ' ', false, json::error_handler_t::replace) + "\n\n";
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,75 @@
+// The events of one turn, told in another protocol. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+#include "gateway/event_hub.hpp"
+
+namespace quell::controller::http {
+
+/// How a turn ended.
+struct turn_end {
+  enum class how : std::uint8_t { completed, failed, cancelled } as = how::failed;
+  std::string text;        ///< its whole text
+  std::string stop_reason; ///< of a completed one: end, length, refusal, content_filter
+  std::uint64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
+  std::string code, message; ///< of one that did not complete: its error
+};
+
+/// A call of a tool by the turn.
+struct shown_call {
+  std::string id, name;
+  nlohmann::json input;  ///< at its start
+  nlohmann::json result; ///< at its end
+  bool ok = true;
+};
+
+/// Subclasses write the pieces. Events of operations below the turn are skipped.
+class turn_translator {
+ public:
+  explicit turn_translator(const operation_id& turn) : turn_(turn) {}
+  virtual ~turn_translator() = default;
+
+  /// What the client gets for this event; "" = nothing.
+  std::string frame(const rendered_event& event);
+  const std::optional<turn_end>& end() const { return end_; }
+
+ protected:
+  virtual std::string on_text(const std::string& text) = 0;
+  virtual std::string on_thinking(const std::string& text) = 0;
+  virtual std::string on_call(const shown_call& call) = 0;
+  virtual std::string on_result(const shown_call& call) = 0;
+  virtual std::string on_approval(const std::string& type, const nlohmann::json& data) = 0;
+  virtual std::string on_end(const turn_end& end) = 0;
+
+ private:
+  operation_id turn_;
+  std::uint64_t shown_ = 0; ///< code points of text
+  std::optional<turn_end> end_;
+};
+
+/// As a number, a string or whatever `key` is; the default if it is absent or of another type.
+template <class T>
+T value_at(const nlohmann::json& from, const char* key, T otherwise = {}) {
+  if (!from.is_object()) return otherwise;
+  const auto at = from.find(key);
+  if (at == from.end()) return otherwise;
+  if constexpr (std::is_same_v<T, std::string>)
+    return at->is_string() ? at->template get<std::string>() : otherwise;
+  else if constexpr (std::is_same_v<T, bool>)
+    return at->is_boolean() ? at->template get<bool>() : otherwise;
+  else
+    return at->is_number() ? at->template get<T>() : otherwise;
+}
+
+/// The last frame of an answer, in both protocols.
+inline constexpr const char* done_frame = "data: [DONE]\n\n";
+/// `data: JSON` and an empty line.
+std::string data_frame(const nlohmann::ordered_json& data);
+
+} // namespace quell::controller::http

@@ -1,0 +1,49 @@
+// Reads UI messages: the text of their parts. What tools and reasoning have shown is not sent to a model again.
+#include "gateway/compat/ui_body.hpp"
+
+#include "gateway/body.hpp"
+
+namespace quell::controller::http {
+
+namespace {
+
+using nlohmann::json;
+
+std::string text_of_parts(const json& message, const std::string& pointer, std::vector<field_error>& errors) {
+  const auto parts = message.find("parts");
+  if (parts == message.end() || !parts->is_array()) {
+    errors.push_back({"invalid_field", pointer + "/parts", "must be a list of parts"});
+    return {};
+  }
+  std::string text;
+  for (const auto& part : *parts) {
+    if (!part.is_object()) continue;
+    const auto type = part.find("type"), words = part.find("text");
+    if (type == part.end() || !type->is_string()) continue;
+    if (*type == "text" && words != part.end() && words->is_string()) text += words->get_ref<const std::string&>();
+    if (*type != "file") continue;
+    errors.push_back({"invalid_field", pointer + "/parts", "files are not taken"});
+    break;
+  }
+  return text;
+}
+
+} // namespace
+
+tl::expected<ui_request, problem> read_ui_chat(std::string_view text) {
+  const auto body = parse_body(text);
+  if (!body) return tl::unexpected(body.error());
+  std::vector<field_error> errors;
+  body_reader fields(*body, "", errors);
+  ui_request found;
+  found.agent = fields.text("agent", 1, 64).value_or("");
+  found.scope = fields.scope("scope");
+  found.author = fields.person("author");
+  for (const auto* sent_by_use_chat : {"id", "trigger", "messageId"}) fields.take(sent_by_use_chat);
+  found.conversation = read_conversation(fields.take("messages"), text_of_parts, errors);
+  fields.finish();
+  if (!errors.empty()) return tl::unexpected(from_errors(std::move(errors)));
+  return found;
+}
+
+} // namespace quell::controller::http

@@ -1,0 +1,187 @@
+"""`quell acp` under an editor on the official ACP SDK (npm): sessions, modes, permissions, cancels with their proof, and editors that vanish."""
+import json
+import os
+
+import pytest
+
+from harness import processes
+from harness.cluster import BIN, marker
+from harness.peers import Program, installed
+from harness.turns import TurnCluster
+from harness.waiting import until
+
+EDITOR = os.path.join(os.path.dirname(__file__), "harness", "acp_editor.mjs")
+PACKAGES = ["@agentclientprotocol/sdk@2.4.0", "zod@4"]
+SECOND_AGENT = """
+[[agents]]
+name = "other"
+model = "script"
+workspace = "WORKSPACE"
+instructions = "other"
+[[approval]]
+tool = "write"
+"""
+
+
+def script(m):
+    run = "trap '' TERM; while :; do sleep 1000; done #" + m
+    return [
+        {"when": {"user": "endless"}, "steps": [{"endless": "on and on ", "chunk": 5, "delay_ms": 10}]},
+        {"when": {"user": "never begins"}, "steps": [{"delay_ms": 600000}]},
+        {"when": {"user": "runs"}, "steps": [{"calls": [{"name": "exec", "input": {"command": run}}]}]},
+        {"when": {"user": "writes"}, "steps": [{"calls": [{"name": "write", "input": {"path": "a.txt", "content": "x"}}]}]},
+        {"when": {"result": ""}, "text": "Done: {{results}}"},
+        {"text": "You said {{text}}."},
+    ]
+
+
+class Editor(Program):
+    def __init__(self, cluster, *arguments):
+        home = installed("acp-2.4.0", PACKAGES)
+        super().__init__("env", f"QUELL_URL={cluster.url}", f"QUELL_TOKEN={cluster.token}", "node", EDITOR, home, f"{BIN}/quell",
+                         "--scope", "edit", *arguments)
+        self.line('{"step":"ready"')
+        self.asked = 0
+
+    def steps(self, step, **fields):
+        found = [json.loads(line) for line in self.all(f'{{"step":"{step}"')]
+        return [s for s in found if all(s.get(k) == v for k, v in fields.items())]
+
+    def step(self, step, count=1, **fields):
+        return until(lambda: (self.steps(step, **fields)[count - 1:count] or [None])[0],
+                     f"{count} steps {step} {fields}; there are {self.lines[-8:]}", 30)
+
+    def begin(self, run, **fields):
+        """Sends a command; returns the name under which it will be answered."""
+        self.asked += 1
+        self.say(json.dumps({"run": run, "name": str(self.asked), **fields}))
+        return str(self.asked)
+
+    def done(self, name):
+        return self.step("done", name=name)["result"]
+
+    def call(self, run, **fields):
+        return self.done(self.begin(run, **fields))
+
+    def texts(self, kind="agent_message_chunk"):
+        return "".join(u["update"]["content"]["text"] for u in self.steps("update") if u["update"]["sessionUpdate"] == kind)
+
+    def tools(self):
+        return [u["update"] for u in self.steps("update") if u["update"]["sessionUpdate"].startswith("tool_call")]
+
+
+@pytest.fixture
+def world():
+    m = marker()
+    installed("acp-2.4.0", PACKAGES)
+    with TurnCluster(script(m), SECOND_AGENT) as c, Editor(c) as e:
+        assert e.call("initialize")["agentCapabilities"]["loadSession"]
+        yield c, e, m
+
+
+def running_turn(c):
+    return until(lambda: c.operations(kind="turn", status="running"), "the turn to run")[0]["id"]
+
+
+def test_a_prompt_is_a_turn_and_a_session_can_be_loaded_or_resumed(world):
+    c, e, _ = world
+    session = e.call("new")
+    assert session["sessionId"].startswith("edit/acp/")
+    assert {"auto", "main", "other"} <= {m["id"] for m in session["modes"]["availableModes"]}
+    sid = session["sessionId"]
+    done = e.call("prompt", sessionId=sid, text="hello")
+    assert done["stopReason"] == "end_turn" and e.texts() == "You said hello."
+    assert c.operation(done["_meta"]["quell"]["turn"])["scope"] == sid
+    e.call("mode", sessionId=sid, modeId="other")
+    done = e.call("prompt", sessionId=sid, text="again")
+    assert c.operation(done["_meta"]["quell"]["turn"])["name"] == "other"
+    wrong = e.begin("mode", sessionId=sid, modeId="nobody")
+    assert "nobody" in e.step("failed", name=wrong)["message"]
+    with Editor(c) as later:
+        later.call("initialize")
+        later.call("load", sessionId=sid)
+        assert later.texts("user_message_chunk") == "helloagain" and later.texts() == "You said hello.You said again."
+        assert later.call("prompt", sessionId=sid, text="third")["stopReason"] == "end_turn"
+        missing = later.begin("load", sessionId="edit/acp/nothing")
+        assert later.step("failed", name=missing)["code"] == -32002
+    with Editor(c) as later:
+        later.call("initialize")
+        later.call("resume", sessionId=sid)
+        assert not later.steps("update")
+        assert later.call("prompt", sessionId=sid, text="fourth")["stopReason"] == "end_turn"
+    c.check_scope(sid)
+
+
+def test_a_permission_is_an_approval(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    for n, (option, status) in enumerate([("allow", "completed"), ("reject", "failed")]):
+        name = e.begin("prompt", sessionId=sid, text="writes")
+        asked = e.step("permission", count=n + 1)
+        assert {o["kind"] for o in asked["options"]} == {"allow_once", "reject_once"}
+        assert asked["toolCall"]["rawInput"]["path"] == "a.txt" and c.operation(asked["toolCall"]["toolCallId"])["status"] == "paused"
+        e.call("answer", index=n, outcome={"outcome": "selected", "optionId": option})
+        assert e.done(name)["stopReason"] == "end_turn"
+        of_call = [t for t in e.tools() if t["toolCallId"] == asked["toolCall"]["toolCallId"]]
+        assert of_call[0]["status"] == "pending" and of_call[-1]["status"] == status, of_call
+        assert os.path.exists(os.path.join(c.workspace, "a.txt"))
+    c.check_scope(sid)
+
+
+@pytest.mark.parametrize("what", ["never begins", "endless", "runs", "writes"])
+def test_a_cancelled_prompt_answers_with_the_proof(world, what):
+    c, e, m = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text=what)
+    turn = running_turn(c)
+    if what == "runs":
+        until(lambda: processes.marked(m), "the command to run")
+    if what == "endless":
+        e.step("update")
+    if what == "writes":
+        e.step("permission")
+    e.begin("cancel", sessionId=sid)
+    done = e.done(name)
+    assert done["stopReason"] == "cancelled", done
+    told = done["_meta"]["quell"]
+    assert told["turn"] == turn and told["proven"] is True and told["cancel"]["status"] == "settled", told
+    assert not processes.marked(m), "answered before the processes were gone"
+    assert c.ended(turn)["status"] == "cancelled"
+    c.check_turn(turn)
+    assert e.call("prompt", sessionId=sid, text="hello")["stopReason"] == "end_turn"
+    c.check_scope(sid)
+
+
+def test_a_cancel_by_somebody_else_answers_cancelled_too(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="endless")
+    running_turn(c)
+    e.step("update")
+    c.cancel(scope="edit", reason="enough")
+    done = e.done(name)
+    assert done["stopReason"] == "cancelled" and done["_meta"]["quell"]["cancel"]["reason"] == "enough", done
+
+
+def test_closing_a_session_stops_its_prompt(world):
+    c, e, _ = world
+    sid = e.call("new")["sessionId"]
+    name = e.begin("prompt", sessionId=sid, text="endless")
+    turn = running_turn(c)
+    e.call("close", sessionId=sid)
+    assert e.done(name)["stopReason"] == "cancelled"
+    assert c.ended(turn)["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("how", ["hang_up", "kill"])
+def test_an_editor_that_vanishes_leaves_nothing_running(world, how):
+    c, e, m = world
+    sid = e.call("new")["sessionId"]
+    e.begin("prompt", sessionId=sid, text="runs")
+    turn = running_turn(c)
+    until(lambda: processes.marked(m), "the command to run")
+    e.begin(how)
+    gone = e.step("exit")
+    assert gone["code"] == 0 if how == "hang_up" else gone["signal"] == "SIGKILL", gone
+    assert c.ended(turn)["status"] == "cancelled"
+    until(lambda: not processes.marked(m), "the command to be gone")
