@@ -38,8 +38,11 @@ void talk_fields(CLI::App& app, talk_options& o) {
   add_text(app, "--out", o.out, "what reached the speaker, with --file")->type_name("OUT.wav");
   auto* push = app.add_flag("--push-to-talk", o.push_to_talk, "a key begins and ends talking (default)");
   app.add_flag("--open", o.open, "the microphone is always on")->excludes(push);
-  add_text(app, "--talk-key", o.talk_key, "begins and ends talking (default space)")->type_name("KEY");
-  add_text(app, "--cancel-key", o.cancel_key, "cancels beside Esc and 4; keys are read from standard input")
+  add_text(app, "--talk-key", o.talk_key,
+           "begins and ends talking (default space); KEY_F9, or KEY_F9@DEVICE: a key of the keyboard, talks while it "
+           "is held")
+      ->type_name("KEY");
+  add_text(app, "--cancel-key", o.cancel_key, "cancels beside Esc and 4, for example x, KEY_F10 or KEY_F10@DEVICE")
       ->type_name("KEY");
   add_duration(app, "--timeout", o.timeout, "how long to wait for the answer, with --file (default 2m)");
 }

@@ -295,7 +295,7 @@ result<void> process::start_voice() {
       {options_.configuration.voice,
        [directory = s.store_dir](const std::string& secret) { return conversing_caller(secret, directory); },
        s.http_tls_cert, s.http_tls_key, s.http_insecure},
-      *service_, *scheduler_);
+      *scheduler_);
   if (!started) return tl::unexpected(started.error());
   edges_.voice = (voice_ = std::move(*started)).get();
   return {};

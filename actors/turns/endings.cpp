@@ -81,11 +81,11 @@ history_facts facts_of(const std::vector<records::kept_message>& kept, const ope
     if (const auto newer = known.find(id); row && *row && newer != known.end()) (*row)->hot = newer->second;
     return row;
   };
-  // A turn that completed counts as cancelled if its voice exchange was: nobody heard the answer to its end. A lost
+  // If its voice exchange was cancelled, a turn counts as cancelled, and nobody heard its answer to the end. A lost
   // connection takes nothing back.
   const auto ending = [&](const records::operation_record& turn) {
     auto e = ending_of(turn);
-    if (e.as != turn_ending::how::completed || !turn.parent) return e;
+    if (e.as == turn_ending::how::unfinished || !turn.parent) return e;
     const auto above = row_of(*turn.parent);
     if (!above || !*above || (*above)->kind != kind::exchange) return e;
     const auto& stop = (*above)->hot.stop;

@@ -67,14 +67,15 @@ void exchange_table::cancel(const operation_id& id, const speaker& who, std::fun
   c.by = who.author;
   c.via_channel = "voice";
   c.received = house->work->core.now().boot;
-  house->controller.cancel(std::move(c), [loop = house->loop, self = weak_from_this(), id,
-                                          fenced = std::move(fenced)](const outcome<cancel_view>& v) {
+  const auto answered = [loop = house->loop, self = weak_from_this(), id,
+                         fenced = std::move(fenced)](const outcome<cancel_view>& v) {
     loop->post([self, id, fenced, failed = !v] {
-      // It has ended, or its begin is still queued behind this and must not stay.
+      // It has ended, or its begin was refused.
       if (const auto table = self.lock(); table && failed) table->leave(id);
       fenced();
     });
-  });
+  };
+  house->work->core.execute({commands::order_cancel{std::move(c), cancel_id::fresh()}, answered});
 }
 
 void exchange_table::leave(const operation_id& id) {

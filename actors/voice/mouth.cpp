@@ -79,7 +79,7 @@ void mouth::give_up() {
 
 void mouth::pump() {
   if (is_pumping_ || is_hushed_) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = context_->work->core.now().boot;
   if (!waiting_.empty() && !std::exchange(has_spoken_, true)) began_ = now;
   const auto heard = has_spoken_ ? std::chrono::duration_cast<milliseconds>(now - began_).count() : 0;
   const auto due = ahead_bytes + static_cast<std::size_t>(heard) * bytes_per_ms;

@@ -2,7 +2,6 @@
 // second ahead, so that a stop never leaves minutes of it buffered elsewhere. On the loop's thread.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,7 +36,7 @@ class mouth : public std::enable_shared_from_this<mouth> {
   std::string waiting_;            ///< samples
   std::size_t sent_ = 0;           ///< bytes
   std::optional<std::string> end_; ///< of the task: the reason of its failure, or ""
-  std::chrono::steady_clock::time_point began_{};
+  boot_time began_{};
   bool is_pumping_ = false, is_hushed_ = false, has_spoken_ = false;
 };
 

@@ -1,6 +1,7 @@
 // Sends prompts to the turn scheduler and takes answers from its events.
 #include "actors/voice/own_brain.hpp"
 
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "integrations/voice/brain_side.hpp"
@@ -27,6 +28,11 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   void begin(hooks h) override { hooks_ = std::move(h); }
 
   void take(const said_by::frame& f) override {
+    // An answer that the gateway has not seen yet would be taken for one to the next words.
+    if (f.tag == said_by::tag::brain_cancel)
+      std::erase_if(outgoing_, [](const said_by::frame& waits) {
+        return waits.tag == said_by::tag::answer || waits.tag == said_by::tag::question;
+      });
     brain_.gateway_said(f);
     perform();
   }
@@ -57,13 +63,21 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
 
   void perform() {
     for (auto& e : brain_.take()) {
-      if (const auto* f = std::get_if<said_by::brain_effects::to_gateway>(&e))
-        context_->loop->post([weak = weak_from_this(), what = f->what] {
-          if (const auto self = weak.lock(); self && self->hooks_.said) self->hooks_.said(what);
-        });
+      if (const auto* f = std::get_if<said_by::brain_effects::to_gateway>(&e)) send_soon(f->what);
       if (const auto* q = std::get_if<said_by::brain_effects::ask>(&e)) ask(*q);
       if (const auto* q = std::get_if<said_by::brain_effects::drop>(&e); q && open_ && open_->n == q->n) open_.reset();
     }
+  }
+
+  void send_soon(said_by::frame f) {
+    outgoing_.push_back(std::move(f));
+    context_->loop->post([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self || self->outgoing_.empty()) return;
+      const auto what = std::move(self->outgoing_.front());
+      self->outgoing_.pop_front();
+      if (self->hooks_.said) self->hooks_.said(what);
+    });
   }
 
   void ask(const said_by::brain_effects::ask& q) {
@@ -89,6 +103,7 @@ class agent_brain final : public brain_port, public std::enable_shared_from_this
   hooks hooks_;
   said_by::brain_side brain_;
   std::optional<query> open_;
+  std::deque<said_by::frame> outgoing_; ///< posted, one call each
 };
 
 } // namespace

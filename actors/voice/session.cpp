@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto linger_time = 250ms;
+constexpr auto rest_time = 50ms;     ///< much longer than a frame of a brain is on its way
 constexpr auto words_patience = 15s; ///< for a recogniser that possibly has to start first
 constexpr std::size_t most_stops = 64;
 
@@ -236,6 +237,15 @@ void session::perform(const does::linger& e) {
     const auto self = weak.lock();
     if (!self || self->is_over_) return;
     self->gateway_.lingered(n);
+    self->perform();
+  });
+}
+
+void session::perform(const does::rest&) {
+  context_->loop->after(rest_time, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    self->gateway_.rested();
     self->perform();
   });
 }

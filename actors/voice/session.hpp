@@ -51,6 +51,7 @@ class session : public std::enable_shared_from_this<session> {
   void perform(const integrations::voice::gateway_effects::speak& e);
   void perform(const integrations::voice::gateway_effects::hush& e);
   void perform(const integrations::voice::gateway_effects::linger& e);
+  void perform(const integrations::voice::gateway_effects::rest& e);
   void perform(const integrations::voice::gateway_effects::close& e);
   /// Runs later on the loop's thread, if this session still exists.
   template <class Work>

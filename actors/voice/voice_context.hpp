@@ -8,7 +8,6 @@
 #include "actors/turns/turn_scheduler.hpp"
 #include "actors/voice/callers.hpp"
 #include "actors/voice/settings.hpp"
-#include "controller/service.hpp"
 #include "integrations/voice/loop.hpp"
 
 namespace quell::controller::voice {
@@ -18,7 +17,6 @@ class exchange_table;
 struct voice_context {
   voice_settings settings;
   caller_lookup caller_of;
-  service& controller;
   turns::turn_scheduler& turn_scheduler;
   std::shared_ptr<turns::agent_runtime> work;
   std::shared_ptr<integrations::voice::voice_loop> loop;

@@ -132,15 +132,18 @@ void real_voice_host::first_frame(const std::shared_ptr<guest>& g, const voices:
 
 } // namespace
 
-result<std::unique_ptr<voice_host>> voice_host::start(voice_options o, service& controller,
-                                                      turns::turn_scheduler& turn_scheduler) {
+result<std::unique_ptr<voice_host>> voice_host::start(voice_options o, turns::turn_scheduler& turn_scheduler) {
   if (o.tls_cert.empty() && !o.insecure && !is_loopback_address(o.settings.listen))
     return failure("insecure_listen", "voice.listen " + o.settings.listen +
                                           " is reachable from other machines and has no TLS; set http.tls_cert and "
                                           "http.tls_key, or allow it with --insecure");
-  auto house = std::make_shared<voice_context>(voice_context{o.settings, o.caller_of, controller, turn_scheduler,
-                                                             turn_scheduler.parts(),
-                                                             std::shared_ptr(voices::voice_loop::start()), nullptr});
+  return start_on(voices::voice_loop::start(), std::move(o), turn_scheduler);
+}
+
+result<std::unique_ptr<voice_host>> voice_host::start_on(std::shared_ptr<voices::voice_loop> loop, voice_options o,
+                                                         turns::turn_scheduler& turn_scheduler) {
+  auto house = std::make_shared<voice_context>(
+      voice_context{o.settings, o.caller_of, turn_scheduler, turn_scheduler.parts(), std::move(loop), nullptr});
   house->exchanges = std::make_shared<exchange_table>(house);
   auto made = std::make_unique<real_voice_host>(std::move(house));
   if (auto opened = made->open(o); !opened) return tl::unexpected(opened.error());

@@ -8,7 +8,7 @@
 #include "actors/voice/callers.hpp"
 #include "actors/voice/settings.hpp"
 #include "controller/local_operations.hpp"
-#include "controller/service.hpp"
+#include "integrations/voice/loop.hpp"
 
 namespace quell::controller::turns {
 class turn_scheduler;
@@ -26,9 +26,12 @@ struct voice_options {
 /// Any thread.
 class voice_host {
  public:
-  /// Both must outlive it. Faults: `address_in_use`, `bad_address`, `bad_tls`, `insecure_listen`, `invalid_field`.
-  static result<std::unique_ptr<voice_host>> start(voice_options options, service& controller,
-                                                   turns::turn_scheduler& turn_scheduler);
+  /// `turn_scheduler` must outlive it. Faults: `address_in_use`, `bad_address`, `bad_tls`, `insecure_listen`,
+  /// `invalid_field`.
+  static result<std::unique_ptr<voice_host>> start(voice_options options, turns::turn_scheduler& turn_scheduler);
+  /// The same on an existing loop.
+  static result<std::unique_ptr<voice_host>> start_on(std::shared_ptr<integrations::voice::voice_loop> loop,
+                                                      voice_options options, turns::turn_scheduler& turn_scheduler);
   virtual ~voice_host() = default;
 
   /// HOST:PORT in use.

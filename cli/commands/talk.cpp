@@ -38,6 +38,26 @@ answer<voice_address> gateway_address(session& s, const talk_options& o, const a
   return refuse("unreachable", "no quelld is known on this machine; name its voice gateway with --voice HOST:PORT");
 }
 
+/// Why these keys cannot be used together; "" = they can. A key of the keyboard is also the terminal's of the same
+/// name.
+std::string wrong_hotkeys(const live_settings& how, char talk, char cancel, bool is_file) {
+  constexpr std::string_view taken = "1234q";
+  const auto character = [](const std::optional<hotkey>& key) {
+    return key ? character_of(key->key) : std::optional<char>();
+  };
+  const auto far_talk = character(how.held_talk_key), far_cancel = character(how.far_cancel_key);
+  if (is_file && (how.held_talk_key || how.far_cancel_key))
+    return "with --file keys are read from standard input, so a key of the keyboard (KEY_…) has no use";
+  for (const auto& key : {how.held_talk_key, how.far_cancel_key})
+    if (key && character(key) && taken.find(*character(key)) != std::string_view::npos)
+      return name_of_key(key->key) + " is not a free key: 1 to 4 and q are in use";
+  const bool is_same_key = how.held_talk_key && how.far_cancel_key && how.held_talk_key->key == how.far_cancel_key->key;
+  if (is_same_key || talk == cancel || talk == escape_key || far_talk == cancel || far_talk == escape_key ||
+      far_cancel == talk)
+    return "one key cannot both talk and cancel; give --talk-key and --cancel-key different ones";
+  return {};
+}
+
 answer<live_settings> live_settings_of(const talk_options& o) {
   live_settings how;
   how.how = o.open ? microphone::open : microphone::while_talking;
@@ -48,16 +68,18 @@ answer<live_settings> live_settings_of(const talk_options& o) {
     constexpr std::string_view taken = "1234q";
     if (!key || taken.find(*key) != std::string_view::npos)
       return refuse("usage", std::string(flag) + " " + *given +
-                                 " is not a free key: give one character, space, tab, enter or esc; 1 to 4 and q are "
-                                 "in use");
+                                 " is not a free key: give one character, space, tab, enter or esc (1 to 4 and q are "
+                                 "in use), or a key of the keyboard like KEY_F9");
     return *key;
   };
-  const auto talk = read("--talk-key", o.talk_key, how.talk_key);
+  how.held_talk_key = o.talk_key ? hotkey_named(*o.talk_key) : std::nullopt;
+  how.far_cancel_key = o.cancel_key ? hotkey_named(*o.cancel_key) : std::nullopt;
+  const auto talk = read("--talk-key", how.held_talk_key ? text_option() : o.talk_key, how.talk_key);
   if (!talk) return tl::unexpected(talk.error());
-  const auto cancel = read("--cancel-key", o.cancel_key, how.cancel_key);
+  const auto cancel = read("--cancel-key", how.far_cancel_key ? text_option() : o.cancel_key, how.cancel_key);
   if (!cancel) return tl::unexpected(cancel.error());
-  if (*talk == *cancel || *talk == escape_key)
-    return refuse("usage", "one key cannot both talk and cancel; give --talk-key and --cancel-key different ones");
+  if (auto wrong = wrong_hotkeys(how, *talk, *cancel, o.file.has_value()); !wrong.empty())
+    return refuse("usage", std::move(wrong));
   how.talk_key = *talk;
   how.cancel_key = *cancel;
   return how;

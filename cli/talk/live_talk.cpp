@@ -11,12 +11,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "cli/exit_code.hpp"
 #include "cli/fields.hpp"
 #include "cli/raw_terminal.hpp"
 #include "cli/signals.hpp"
 #include "cli/talk/conversation.hpp"
+#include "cli/talk/evdev_keyboard.hpp"
 #include "cli/talk/level_meter.hpp"
 #include "cli/talk/open_microphone.hpp"
 
@@ -51,6 +53,8 @@ class live_talk {
   void read_keys();
   void press(char key);
   void leave(int code);
+  bool open_keyboard();
+  void keyboard_said(const key_event& e);
   void toggle_talking();
   void recorded(const std::string& samples);
   void tell_about_echo();
@@ -65,6 +69,7 @@ class live_talk {
   const live_settings how_;
   conversation talk_;
   std::unique_ptr<sound_device> device_;
+  std::unique_ptr<evdev_keyboard> keyboard_;
   half_duplex gate_;
   std::optional<bool> had_canceller_;
   std::string heard_; ///< the transcript on the way
@@ -84,6 +89,7 @@ int live_talk::execute(const std::string& hello) {
                                     }});
   if (!device) return s_.fail(device.error());
   device_ = std::move(*device);
+  if (!open_keyboard()) return talk_.code();
   const raw_terminal keys(terminal_mode::single_keys);
   const signal_watch signals(s_.loop, {SIGINT, SIGTERM, SIGHUP}, [this](int) { leave(exit_code::run_cancelled); });
   if (!talk_.begin(hello, how_.patience)) return talk_.code();
@@ -97,7 +103,10 @@ int live_talk::execute(const std::string& hello) {
 
 std::string live_talk::help() const {
   std::string text = is_open() ? "the microphone is open" : name_of_key(how_.talk_key) + " begins and ends talking";
+  if (keyboard_ && how_.held_talk_key && !is_open())
+    text += ", " + name_of_key(how_.held_talk_key->key) + " talks while it is held";
   text += ", esc";
+  if (keyboard_ && how_.far_cancel_key) text += " or " + name_of_key(how_.far_cancel_key->key);
   if (how_.cancel_key != escape_key) text += " or " + name_of_key(how_.cancel_key);
   return text + " cancels, q leaves";
 }
@@ -131,6 +140,33 @@ void live_talk::press(char key) {
   }
   talk_.perform();
   show_status();
+}
+
+/// False: the talk is over.
+bool live_talk::open_keyboard() {
+  std::vector<hotkey> keys;
+  for (const auto& key : {how_.held_talk_key, how_.far_cancel_key})
+    if (key) keys.push_back(*key);
+  if (keys.empty()) return true;
+  auto opened = evdev_keyboard::open(s_.loop, keys, [this](const key_event& e) { keyboard_said(e); });
+  if (opened) {
+    keyboard_ = std::move(*opened);
+    return true;
+  }
+  if (opened.error().code == "local") {
+    talk_.note(opened.error().detail + ". The keys of the terminal work");
+    return true;
+  }
+  talk_.end(s_.fail(opened.error()));
+  return false;
+}
+
+void live_talk::keyboard_said(const key_event& e) {
+  if (talk_.is_over()) return;
+  if (how_.far_cancel_key && e.key == how_.far_cancel_key->key) return e.is_down ? press(escape_key) : void();
+  if (!how_.held_talk_key || e.key != how_.held_talk_key->key || is_open()) return;
+  if (e.is_down == talk_.client().is_talking()) return; // the terminal's key has begun or ended it already
+  press(how_.talk_key);
 }
 
 void live_talk::toggle_talking() {

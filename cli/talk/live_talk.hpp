@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/session.hpp"
+#include "cli/talk/evdev_keys.hpp"
 #include "cli/talk/frame_stream.hpp"
 #include "cli/talk/sound_device.hpp"
 #include "cli/talk/talk_keys.hpp"
@@ -15,7 +17,9 @@ struct live_settings {
   microphone how = microphone::while_talking;
   char talk_key = ' ';
   char cancel_key = escape_key; ///< beside Esc and 4
-  milliseconds patience{0};     ///< for the gateway to be ready
+  /// Keys of a keyboard, beside those of the terminal: one talks while it is held, the other cancels.
+  std::optional<hotkey> held_talk_key{}, far_cancel_key{};
+  milliseconds patience{0}; ///< for the gateway to be ready
 };
 
 /// Talks until the user leaves. Returns the exit code.

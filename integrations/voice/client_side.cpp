@@ -53,11 +53,13 @@ void client_side::end_talking() {
 
 void client_side::cancel() {
   const bool was_speech = is_playing_;
+  const bool was_answer = has_answered_ && !has_spoken_ && !is_asked_ && menu_ != menu::before_speech;
   const bool is_anything = has_spoken_ || is_asked_ || is_playing_ || has_answered_ || menu_ == menu::before_speech;
   const bool was_talking = is_talking_ && !is_open_;
   is_talking_ = is_open_;
   forget();
   if (!is_anything) return;
+  if (was_speech || was_answer) answer_.clear(); // nor can it be replayed
   if (was_talking) send(tag::pause);
   if (was_speech) send(tag::interrupt_speech);
   send(tag::cancel);
@@ -95,7 +97,10 @@ void client_side::noticed(const std::string& text) {
     if (owed_ > 0) --owed_;
     return;
   }
-  if (text == stopped_notice && owed_ == 0) forget();
+  if (text == stopped_notice && owed_ == 0) {
+    if (is_playing_) answer_.clear();
+    forget();
+  }
   if (text.starts_with(hearing_prefix) && owed_ == 0 && is_open_) has_spoken_ = true;
   if (text.starts_with(nothing_heard_notice) && owed_ == 0) has_spoken_ = is_asked_ = false;
   effect(client_effects::show{text});

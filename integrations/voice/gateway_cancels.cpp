@@ -21,8 +21,10 @@ void gateway_side::cancel_all() {
   effect(does::to_brain{{tag::brain_cancel}});
   discard_utterance();
   is_brain_late_ = true;
+  rest();
   std::vector<exchange_number> all;
   for (auto& e : live_) {
+    drop_held(e.n);
     silence(e);
     all.push_back(e.n);
     effect(does::cancel{e.n});
@@ -45,7 +47,7 @@ void gateway_side::tell_cancelled() {
     show_at_once(tag::notice, std::string(cancelled_notice));
   }
   if (!owed_.empty()) return;
-  for (auto& f : std::exchange(held_, {})) effect(does::to_client{std::move(f)});
+  for (auto& h : std::exchange(held_, {})) effect(does::to_client{std::move(h.what)});
 }
 
 /// A brain has one exchange at a time: it is notified if that is the cancelled one, or if it has none.
@@ -57,7 +59,9 @@ void gateway_side::stopped(exchange_number n) {
   if (other == live_.end() || other == at) {
     effect(does::to_brain{{tag::brain_cancel}});
     is_brain_late_ = true;
+    rest();
   }
+  drop_held(at->n);
   silence(*at);
   live_.erase(at);
   show(tag::notice, std::string(stopped_notice));

@@ -7,11 +7,21 @@ namespace quell::integrations::voice {
 
 namespace does = gateway_effects;
 
-void gateway_side::show(tag t, std::string payload) {
+void gateway_side::show(tag t, std::string payload, exchange_number n) {
   if (owed_.empty())
     show_at_once(t, std::move(payload));
   else
-    held_.push_back({t, std::move(payload)});
+    held_.push_back({n, {t, std::move(payload)}});
+}
+
+/// What waits of an answer that is not wanted any more. Its ends of speech leave at once: behind `cancelled` the client
+/// would take them for those of a newer answer.
+void gateway_side::drop_held(exchange_number n) {
+  std::erase_if(held_, [&](const held_frame& h) {
+    if (h.n != n) return false;
+    if (h.what.tag == tag::speech_end) show_at_once(tag::speech_end);
+    return true;
+  });
 }
 
 void gateway_side::show_at_once(tag t, std::string payload) { effect(does::to_client{{t, std::move(payload)}}); }
@@ -80,7 +90,7 @@ void gateway_side::brain_said(const frame& f) {
     const auto at = at_brain();
     if (is_brain_late_ || at == live_.end() || (at->phase != phase::asked && at->phase != phase::questioned)) return;
     at->phase = phase::questioned;
-    return show(tag::feedback, f.payload);
+    return show(tag::feedback, f.payload, at->n);
   }
   case tag::brain_summary:
     return show(tag::summary, f.payload);
@@ -177,7 +187,7 @@ void gateway_side::refused(exchange_number n, const std::string& why) {
 }
 
 void gateway_side::ask_next() {
-  if (at_brain() != live_.end()) return;
+  if (resting_ > 0 || at_brain() != live_.end()) return;
   const auto next =
       std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.phase == phase::waiting; });
   if (next == live_.end()) return;
@@ -196,14 +206,15 @@ void gateway_side::speak_next() {
   auto words = std::move(next->answers.front());
   next->answers.pop_front();
   next->open = ++last_speech_;
-  show(tag::text, std::string(ai_prefix) + words.text);
+  show(tag::text, std::string(ai_prefix) + words.text, next->n);
   effect(does::speak{next->n, last_speech_, std::move(words.text), words.speed});
 }
 
 void gateway_side::chunk(speech_number speech, std::string_view samples) {
   if (is_over_ || speaking() != speech) return;
+  const auto n = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); })->n;
   for (; !samples.empty(); samples.remove_prefix(std::min(samples.size(), most_speech_bytes)))
-    show(tag::speech, std::string(samples.substr(0, most_speech_bytes)));
+    show(tag::speech, std::string(samples.substr(0, most_speech_bytes)), n);
 }
 
 void gateway_side::speech_over(speech_number speech, const std::string& failure) {
@@ -211,7 +222,7 @@ void gateway_side::speech_over(speech_number speech, const std::string& failure)
   const auto at = std::find_if(live_.begin(), live_.end(), [](const exchange& e) { return e.open.has_value(); });
   at->open.reset();
   at->was_spoken = failure.empty();
-  show(tag::speech_end);
+  show(tag::speech_end, {}, at->n);
   if (!failure.empty()) show(tag::notice, "this could not be spoken: " + failure);
   if (at->answers.empty()) finish(at);
   speak_next();
@@ -228,10 +239,11 @@ void gateway_side::finish(place at, const std::string& failure) {
 /// Sends exactly one 84 for every answer that was accepted, spoken or not.
 void gateway_side::silence(exchange& e) {
   if (e.open) {
+    drop_held(e.n);
     effect(does::hush{*e.open});
-    show(tag::speech_end);
+    show_at_once(tag::speech_end);
   }
-  for (; !e.answers.empty(); e.answers.pop_front()) show(tag::speech_end);
+  for (; !e.answers.empty(); e.answers.pop_front()) show_at_once(tag::speech_end);
   e.open.reset();
 }
 
@@ -266,7 +278,18 @@ void gateway_side::choose(bool continues) {
     return speak_next();
   }
   is_brain_late_ = true;
+  rest();
   finish(at);
+}
+
+void gateway_side::rest() {
+  ++resting_;
+  effect(does::rest{});
+}
+
+void gateway_side::rested() {
+  if (resting_ > 0) --resting_;
+  if (!is_over_) ask_next();
 }
 
 } // namespace quell::integrations::voice

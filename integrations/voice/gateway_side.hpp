@@ -91,6 +91,11 @@ struct linger {
   exchange_number n = 0;
   friend bool operator==(const linger&, const linger&) = default;
 };
+/// Call `rested` shortly: an answer of the brain to the cancelled exchange can be on its way, and would be taken for
+/// one to the next words.
+struct rest {
+  friend bool operator==(const rest&, const rest&) = default;
+};
 /// Close the client's connection once everything queued has been sent.
 struct close {
   friend bool operator==(const close&, const close&) = default;
@@ -101,7 +106,7 @@ using gateway_effect =
     std::variant<gateway_effects::to_client, gateway_effects::to_brain, gateway_effects::hear,
                  gateway_effects::end_of_speech, gateway_effects::begin, gateway_effects::judge,
                  gateway_effects::cancel, gateway_effects::leave, gateway_effects::finish, gateway_effects::speak,
-                 gateway_effects::hush, gateway_effects::linger, gateway_effects::close>;
+                 gateway_effects::hush, gateway_effects::linger, gateway_effects::rest, gateway_effects::close>;
 
 /// A transcript from the recogniser.
 struct recognised {
@@ -141,6 +146,7 @@ class gateway_side {
   void chunk(speech_number speech, std::string_view samples);
   void speech_over(speech_number speech, const std::string& failure);
   void lingered(exchange_number n);
+  void rested();
   /// Speaks quell's own words like an answer, to report how a stop went.
   void say(const std::string& text);
   void client_gone();
@@ -172,7 +178,8 @@ class gateway_side {
   void effect(Effect e) {
     effects_.emplace_back(std::move(e));
   }
-  void show(tag t, std::string payload = {});
+  /// `n`: the exchange to whose answer the frame belongs; 0 = none.
+  void show(tag t, std::string payload = {}, exchange_number n = 0);
   void show_at_once(tag t, std::string payload = {});
   place find(exchange_number n);
   place at_brain();
@@ -180,6 +187,8 @@ class gateway_side {
   void ask_next();
   void speak_next();
   void silence(exchange& e);
+  void drop_held(exchange_number n);
+  void rest();
   void finish(place at, const std::string& failure = {});
   void settle_interrupted();
   void discard_utterance();
@@ -192,7 +201,11 @@ class gateway_side {
 
   std::deque<exchange> live_; ///< oldest first
   std::vector<gateway_effect> effects_;
-  std::deque<frame> held_;                        ///< frames that wait behind the `cancelled` that are owed
+  struct held_frame {
+    exchange_number n = 0;
+    frame what;
+  };
+  std::deque<held_frame> held_;                   ///< frames that wait behind the `cancelled` that are owed
   std::deque<std::vector<exchange_number>> owed_; ///< for each 07 the exchanges that are not fenced yet
   exchange_number last_ = 0;
   speech_number last_speech_ = 0;
@@ -200,6 +213,7 @@ class gateway_side {
   std::uint64_t cut_ = 0;      ///< what was said before this sample is discarded
   bool is_discarding_ = false; ///< discard until the next final transcript, for recognisers without `from`
   bool is_brain_late_ = false; ///< its next frames answer a cancelled exchange
+  unsigned resting_ = 0;       ///< words wait that long for the brain
   bool is_over_ = false;
 };
 

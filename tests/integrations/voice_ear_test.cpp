@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "integrations/voice/ear/flags.hpp"
+#include "integrations/voice/ear/phones.hpp"
 #include "integrations/voice/ear/web_transcriber.hpp"
 
 using namespace quell;
@@ -54,4 +56,23 @@ TEST_CASE("flags are pairs of known names and values, and a key is one line with
   CHECK_FALSE(key_in(""));
   CHECK_FALSE(key_in("two words\n"));
   CHECK_FALSE(key_of({{"key-file", path + "-absent"}}));
+}
+
+TEST_CASE("what sounds alike is near, what does not is far", "[voice]") {
+  const auto of = [](const std::string& text) {
+    phones all;
+    std::istringstream in(text);
+    for (std::string one; in >> one;) all.push_back(one);
+    return all;
+  };
+  const auto stop_it = of("S T AA P IH T"), topic = of("T AA P IH K");
+  CHECK(phone_distance(stop_it, stop_it) == 0);
+  CHECK(phone_distance({}, {}) == 0);
+  CHECK(phone_distance(stop_it, {}) == 1);
+  CHECK(phone_distance(of("AA"), of("AO")) == 0.5);
+  CHECK(phone_distance(of("D"), of("T")) == Approx(0.4));
+  CHECK(phone_distance(of("D"), of("S")) == 1);
+  CHECK(phone_distance(stop_it, topic) == Approx(2.0 / 6)); // an S less, and a K for the T
+  CHECK(phone_distance(stop_it, topic) == phone_distance(topic, stop_it));
+  CHECK(phone_distance(stop_it, of("DH AH W EH DH ER")) > 0.5);
 }

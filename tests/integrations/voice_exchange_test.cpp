@@ -227,6 +227,67 @@ TEST_CASE("cancelled is said once it is fenced, and the next exchange is not hea
   CHECK(w.shown.back() == "AI: Next answer.");
 }
 
+TEST_CASE("what waits behind a cancelled that is owed is dropped with its exchange", "[voice]") {
+  for (const bool by_key : {true, false}) {
+    world w;
+    w.fences_at_once = false;
+    in_speech(w);
+    w.cancel_key();
+    w.speak("next");
+    w.answer("Next answer.");
+    w.chunk("CCCC");
+    const auto ends = w.count(w.received, tag::speech_end);
+    if (by_key)
+      w.gateway.client_said({tag::cancel, {}});
+    else
+      w.stop_elsewhere(2);
+    w.run();
+    CHECK(w.count(w.received, tag::speech_end) == ends + 2); // the dropped one that waits, and that of the speech
+    w.fence();
+    for (const auto& f : w.received) CHECK(f.payload != "AI: Next answer.");
+    CHECK(w.speaker.empty());
+  }
+}
+
+TEST_CASE("words behind a cancel wait until an answer in flight has come, and it is not theirs", "[voice]") {
+  world w;
+  w.rests_at_once = false;
+  w.speak("one");
+  w.speak("two"); // waits for its turn
+  w.stop_elsewhere(1);
+  CHECK(w.asked.size() == 1);
+  w.answer_frame({tag::answer, "To one."}); // it was on its way
+  CHECK(w.speeches.empty());
+  w.gateway.rested();
+  w.run();
+  REQUIRE(w.asked.size() == 2);
+  CHECK(w.asked.back().text == "two");
+}
+
+TEST_CASE("the answer of a cancelled exchange cannot be replayed, an older one can", "[voice]") {
+  world w(brain_side::manner::asks);
+  w.speak("one");
+  w.answer("First.");
+  w.press('1');
+  w.chunk("BBBB");
+  w.end_speech();
+  w.played();
+  w.speak("two");
+  w.answer("Second.");
+  w.press('4');
+  w.speak("three");
+  w.answer("Third.");
+  w.press('3');
+  CHECK(w.speaker == "BBBB"); // the first one was heard, and never cancelled
+  w.press('1');
+  w.chunk("CCCC");
+  w.cancel_key();
+  w.speak("four");
+  w.answer("Fourth.");
+  w.press('3');
+  CHECK(w.speaker.empty());
+}
+
 TEST_CASE("a client drops what comes between its 07 and the answer to it", "[voice]") {
   client_side c;
   c.begin_talking();

@@ -42,7 +42,7 @@ struct world {
   std::string refusal;
   bool is_closed = false;
   // Automatic reactions:
-  bool fences_at_once = true, judges_at_once = true, delivers = true;
+  bool fences_at_once = true, judges_at_once = true, rests_at_once = true, delivers = true;
 
   void run() {
     for (bool moved = true; moved;) {
@@ -207,6 +207,9 @@ struct world {
   void perform(const gateway_effects::speak& e) { speeches[e.speech] = e; }
   void perform(const gateway_effects::hush& e) { speeches.erase(e.speech); }
   void perform(const gateway_effects::linger&) {}
+  void perform(const gateway_effects::rest&) {
+    if (rests_at_once) gateway.rested();
+  }
   void perform(const gateway_effects::close&) { is_closed = true; }
   void mark(exchange_number n) {
     for (const auto& [speech, what] : speeches)

@@ -27,6 +27,7 @@ class clients {
   /// A nested start on behalf of any requested operation, live or not.
   void start_below_something(const scheduled& s);
   void cancel(const scheduled& s);
+  void cancel_by_hand(controller::cancel_order o, std::uint64_t salt) { send_cancel(std::move(o), salt); }
   /// The end of the scenario: cancels everything.
   void cancel_everything();
   void drain(const scheduled& s);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "protocol/lease.hpp"
+#include "tests/simulation/voice_tasks.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace quell::simulation {
@@ -84,11 +85,23 @@ std::vector<guardian_event> machine::receive() {
   return events;
 }
 
+namespace {
+/// A recogniser runs until it is stopped, mostly; a voice ends soon. Neither starts operations.
+void play_voice(task_script& s, const std::string& command) {
+  if (command != played_ear && command != played_mouth) return;
+  s.nested.clear();
+  auto& leader = s.processes.front();
+  if (command == played_ear && leader.lasts % 8 != 0) leader.lasts = 3600 * seconds;
+  if (command == played_mouth) leader.lasts %= 2 * seconds;
+}
+} // namespace
+
 void machine::spawn(const wire::start& o) {
   task t;
   t.operation = o.operation;
   t.serial = ++serials_;
   t.script = script_of(world_.plan, o.operation, world_.people.depth_of(o.operation));
+  if (!o.spec.command.empty()) play_voice(t.script, o.spec.command.front());
   if (nothing_sticks_)
     for (auto& p : t.script.processes) p.stuck = false;
   t.slots = o.spec.slots;

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "protocol/note.hpp"
+
 namespace quell::simulation {
 
 using namespace quell::integrations;
@@ -60,12 +62,23 @@ class virtual_models final : public model_client {
     const std::string number = std::to_string(life_->at.controller.lives()) + "-" + std::to_string(n);
     if (request.tools.empty())
       acknowledge(r, stream);
-    else if (life_->at.turns.asked_model(request); !life_->at.failed())
-      answer(r, number, answers_in(request), stream);
+    else if (judge(request); !life_->at.failed())
+      answer(r, number, mark_in(request), answers_in(request), stream);
     return std::make_unique<played_call>(life_, std::move(stream));
   }
 
  private:
+  void judge(const model_request& request) {
+    life_->at.turns.asked_model(request);
+    if (life_->at.plan.voice && !life_->at.failed()) life_->at.voices.asked_model(request);
+  }
+  /// What was said by voice is named in the answer.
+  static std::string mark_in(const model_request& request) {
+    std::string mark;
+    for (const auto& entry : request.messages)
+      if (const auto* u = std::get_if<user_message>(&entry); u && !is_note(u->text)) mark = voice_mark(u->text);
+    return mark;
+  }
   /// The number of its answers in this turn so far.
   static std::size_t answers_in(const model_request& request) {
     std::size_t count = 0;
@@ -87,14 +100,14 @@ class virtual_models final : public model_client {
     tell(at, stream, model_events::text{"Okay, I have stopped that."});
     tell(at + r.between(0, 5) * ms, stream, model_events::finished{});
   }
-  void answer(random_stream& r, const std::string& number, std::size_t before,
+  void answer(random_stream& r, const std::string& number, const std::string& mark, std::size_t before,
               const std::shared_ptr<played_stream>& stream) {
     instant at = r.chance(800) ? r.long_tailed(1 * ms, 300 * ms) : r.long_tailed(20 * ms, 6 * seconds);
     if (r.chance(30)) at = 120 * seconds; // in effect never: the client gives up first
     const bool fails = at >= 120 * seconds || r.chance(50);
     const auto pieces = r.below(4);
     for (std::uint64_t i = 0; i < pieces; ++i) {
-      tell(at, stream, model_events::text{"piece " + std::to_string(i) + " of " + number + ". "});
+      tell(at, stream, model_events::text{"piece " + std::to_string(i) + " of " + number + ". " + mark + " "});
       at += r.long_tailed(100 * us, 700 * ms);
     }
     if (fails) return tell(at, stream, model_events::failed{{"model_error", "it is overloaded", {}}, {}});
@@ -110,31 +123,10 @@ class virtual_models final : public model_client {
   std::shared_ptr<swarm_life> life_;
 };
 
-class virtual_output final : public controller::output_store {
- public:
-  result<slice> read(const operation_id&, stream, std::uint64_t, std::size_t) override {
-    slice s;
-    s.end = true;
-    return s;
-  }
-  output_counts counts(const operation_id&) override { return {}; }
-  std::vector<piece> order(const operation_id&, std::uint64_t, std::size_t) override { return {}; }
-  std::uint64_t watch(const operation_id&, std::uint64_t, std::uint64_t, std::function<void()>) override { return 0; }
-  void forget(std::uint64_t) override {}
-  result<std::uint64_t> input(const operation_id&, const std::string&, std::uint64_t offset, std::string bytes,
-                              bool) override {
-    return offset + bytes.size();
-  }
-  void drop(const operation_id&) override {}
-  input_progress input_reached(const operation_id&, std::uint64_t taken) override { return {taken, true, false}; }
-};
-
 } // namespace
 
 std::unique_ptr<model_client> played_models(const std::shared_ptr<swarm_life>& life) {
   return std::make_unique<virtual_models>(life);
 }
-
-std::unique_ptr<controller::output_store> no_output() { return std::make_unique<virtual_output>(); }
 
 } // namespace quell::simulation

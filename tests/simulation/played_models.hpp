@@ -4,14 +4,11 @@
 
 #include <memory>
 
-#include "controller/service.hpp"
 #include "integrations/models/model.hpp"
 #include "tests/simulation/swarm_life.hpp"
 
 namespace quell::simulation {
 
 std::unique_ptr<integrations::model_client> played_models(const std::shared_ptr<swarm_life>& life);
-/// The output of tasks that write nothing.
-std::unique_ptr<controller::output_store> no_output();
 
 } // namespace quell::simulation

@@ -80,6 +80,7 @@ scenario make_scenario(std::uint64_t seed, const cuts& without) {
                  (mix(seed, 10) & 1U) << static_cast<unsigned>(trouble::slow_disk);
   s.troubles &= ~without.troubles_off;
   s.chats = !without.chats_off && mix(seed, 14) % 5 < 2;
+  s.voice = s.chats && !without.voice_off && mix(seed, 15) % 5 < 2;
   // Mostly few workers: most faults between many workers also occur between three.
   s.workers = r.chance(850) ? static_cast<std::size_t>(r.between(1, 4)) : static_cast<std::size_t>(r.between(5, 20));
   constexpr std::int64_t most_ppm = 4'970; // two clocks differ by less than 1 %
@@ -165,7 +166,8 @@ std::string describe(const scheduled& s) {
 std::string describe(const scenario& s) {
   std::string text = "seed " + std::to_string(s.seed) + ": " + std::to_string(s.workers) + " workers, lease " +
                      std::to_string(s.lease.count()) + " ms, " + (s.far > 0 ? "far, " : "") +
-                     (s.chats ? "with chats, " : "") + "active " + std::to_string(s.active / ms) + " ms; troubles:";
+                     (s.chats ? "with chats, " : "") + (s.voice ? "with voice, " : "") + "active " +
+                     std::to_string(s.active / ms) + " ms; troubles:";
   for (unsigned t = 0; t < static_cast<unsigned>(trouble::count_); ++t)
     if (s.has(static_cast<trouble>(t))) text += " " + std::string(trouble_names[t]);
   text += "\n";

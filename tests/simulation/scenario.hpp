@@ -100,7 +100,7 @@ struct scheduled {
 struct cuts {
   std::uint32_t troubles_off = 0; ///< bit per `trouble`
   std::set<int> dropped;          ///< schedule entries by number
-  bool chats_off = false;
+  bool chats_off = false, voice_off = false;
 };
 
 struct scenario {
@@ -113,7 +113,8 @@ struct scenario {
   instant far = 0;    ///< what every frame takes, beyond the usual
   instant active = 0; ///< faults and orders end here
   std::vector<scheduled> schedule;
-  bool chats = false; ///< people talk to agents, too (chatters.hpp)
+  bool chats = false; ///< people write to agents, too (chatters.hpp)
+  bool voice = false; ///< and talk to them (voice_callers.hpp)
 
   bool has(trouble t) const { return (troubles >> static_cast<unsigned>(t) & 1U) != 0; }
 };

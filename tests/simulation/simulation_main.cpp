@@ -34,9 +34,9 @@ void aborted(int) {
   ::_exit(1);
 }
 
-constexpr const char* chats_word = "chats";
+constexpr const char *chats_word = "chats", *voice_word = "voice";
 
-const char* usage = "sim --seed N [--seeds COUNT] [--seeds-file FILE] [--replay] [--off TROUBLE,…|chats] [--drop "
+const char* usage = "sim --seed N [--seeds COUNT] [--seeds-file FILE] [--replay] [--off TROUBLE,…|chats|voice] [--drop "
                     "NUMBER,…] [--no-shrink]\n"
                     "    [--keep-going] [--quiet]\n";
 
@@ -70,7 +70,8 @@ bool read(int argc, char** argv, arguments& a) {
     else if (flag == "--off")
       for (const auto& word : words_of(value())) {
         a.without.chats_off = a.without.chats_off || word == chats_word;
-        if (word == chats_word) continue;
+        a.without.voice_off = a.without.voice_off || word == voice_word;
+        if (word == chats_word || word == voice_word) continue;
         const auto* at = std::find(trouble_names.begin(), trouble_names.end(), word);
         if (at == trouble_names.end()) return false;
         a.without.troubles_off |= 1U << (at - trouble_names.begin());
@@ -87,6 +88,7 @@ std::string command_line(std::uint64_t seed, const cuts& without) {
   for (std::size_t t = 0; t < trouble_names.size(); ++t)
     if ((without.troubles_off >> t & 1U) != 0) off += (off.empty() ? "" : ",") + std::string(trouble_names[t]);
   if (without.chats_off) off += (off.empty() ? "" : ",") + std::string(chats_word);
+  if (without.voice_off) off += (off.empty() ? "" : ",") + std::string(voice_word);
   for (const int n : without.dropped) dropped += (dropped.empty() ? "" : ",") + std::to_string(n);
   if (!off.empty()) line += " --off " + off;
   if (!dropped.empty()) line += " --drop " + dropped;
@@ -134,7 +136,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto began = std::chrono::steady_clock::now();
-  std::uint64_t events = 0, messages = 0, operations = 0, cancels = 0, runs = 0, restarts = 0, failures = 0, played = 0;
+  std::uint64_t events = 0, messages = 0, operations = 0, cancels = 0, runs = 0, exchanges = 0, restarts = 0,
+                failures = 0, played = 0;
   std::vector<std::pair<std::uint64_t, cuts>> all;
   for (const auto seed : seeds) {
     all.emplace_back(seed, a.without);
@@ -147,7 +150,7 @@ int main(int argc, char** argv) {
     const auto out = play(seed, without, false);
     ++played;
     events += out.events, messages += out.messages, operations += out.operations, cancels += out.cancels,
-        runs += out.runs;
+        runs += out.runs, exchanges += out.exchanges;
     restarts += out.restarts - 1;
     if (!out.broken) continue;
     ++failures;
@@ -160,12 +163,13 @@ int main(int argc, char** argv) {
   }
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf("%llu scenarios from seed %llu in %.1f s (%.0f a minute): %llu events, %llu operations, %llu runs, %llu "
-              "cancels, %llu messages, %llu controller restarts; %llu broken\n",
+              "cancels, %llu messages, %llu exchanges, %llu controller restarts; %llu broken\n",
               static_cast<unsigned long long>(played),
               static_cast<unsigned long long>(seeds.empty() ? 0 : seeds.front()), took,
               static_cast<double>(played) * 60 / std::max(took, 0.001), static_cast<unsigned long long>(events),
               static_cast<unsigned long long>(operations), static_cast<unsigned long long>(runs),
               static_cast<unsigned long long>(cancels), static_cast<unsigned long long>(messages),
-              static_cast<unsigned long long>(restarts), static_cast<unsigned long long>(failures));
+              static_cast<unsigned long long>(exchanges), static_cast<unsigned long long>(restarts),
+              static_cast<unsigned long long>(failures));
   return failures > 0 ? 1 : 0;
 }

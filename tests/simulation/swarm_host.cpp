@@ -10,6 +10,8 @@
 #include "tests/simulation/played_models.hpp"
 #include "tests/simulation/swarm_life.hpp"
 #include "tests/simulation/virtual_agents.hpp"
+#include "tests/simulation/voice_loop.hpp"
+#include "tests/simulation/voice_tasks.hpp"
 
 namespace quell::simulation {
 
@@ -143,7 +145,7 @@ const turn_settings& swarm_host::settings() {
   return made;
 }
 
-swarm_host::swarm_host(world& w) : world_(w), output_(no_output()) { spdlog::set_level(spdlog::level::off); }
+swarm_host::swarm_host(world& w) : world_(w) { spdlog::set_level(spdlog::level::off); }
 swarm_host::~swarm_host() { die(); }
 
 void swarm_host::start() {
@@ -153,6 +155,7 @@ void swarm_host::start() {
 
 void swarm_host::begin() {
   reader_ = world_.disk.reader();
+  output_ = played_output(life_);
   auto parts = std::make_shared<agent_runtime>();
   parts->background_reads = std::make_unique<virtual_executor>(life_, *reader_);
   parts->priority_reads = std::make_unique<virtual_executor>(life_, *reader_);
@@ -163,19 +166,47 @@ void swarm_host::begin() {
   parts->spawn = [life = life_](actors::agent_start start) { return spawn_virtual_agent(life, std::move(start)); };
   parts->mcp = mcp_host::make(parts, *mcp_accounts::open("", {}));
   scheduler_ = turn_scheduler::make(parts, std::make_unique<virtual_executor>(life_, *reader_));
+  if (world_.plan.voice) begin_voice();
+}
+
+void swarm_host::begin_voice() {
+  voice::voice_options o;
+  o.settings = world_.callers.settings();
+  o.caller_of = [](const std::string& secret) -> result<caller> {
+    caller c;
+    c.role = role::chat;
+    c.owner = {secret, secret};
+    c.token_name = c.token_id = "token-of-" + secret;
+    return c;
+  };
+  voice_loop_ = std::make_shared<virtual_voice_loop>(life_);
+  auto made = voice::voice_host::start_on(voice_loop_, std::move(o), *scheduler_);
+  if (!made) return world_.violate("assertion", "the voice gateway does not start: " + made.error().detail);
+  voice_ = std::move(*made);
+  world_.callers.opened();
+}
+
+bool swarm_host::connect_voice(integrations::voice::direction as, const std::shared_ptr<voice_peer>& from,
+                               bool is_loopback) {
+  return voice_ && world_.controller.is_up() && voice_loop_->connect(as, from, is_loopback);
 }
 
 void swarm_host::die() {
   if (!life_) return;
   life_->is_over = true;
+  if (voice_) voice_->stop();
+  voice_.reset();
+  voice_loop_.reset();
   if (scheduler_) scheduler_->stop();
   scheduler_.reset();
   for (const auto& close : life_->closers) close();
+  output_.reset();
   reader_.reset();
   life_.reset();
 }
 
 void swarm_host::signal(const actor_signal& s) {
+  if (voice_) voice_->signal(s); // before its turn reports its end
   if (scheduler_) scheduler_->signal(s);
 }
 void swarm_host::ended(const ended_operation& e) {
@@ -183,6 +214,7 @@ void swarm_host::ended(const ended_operation& e) {
 }
 void swarm_host::heard(const records::event_record& e) {
   if (scheduler_) scheduler_->heard(e);
+  if (voice_) voice_->heard(e);
 }
 
 } // namespace quell::simulation

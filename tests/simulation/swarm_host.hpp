@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "actors/turns/turn_scheduler.hpp"
+#include "actors/voice/voice_host.hpp"
 #include "controller/commit_gate.hpp"
 #include "tests/simulation/random.hpp"
 
@@ -12,6 +13,8 @@ namespace quell::simulation {
 
 struct world;
 struct swarm_life;
+class voice_peer;
+class virtual_voice_loop;
 
 class swarm_host {
  public:
@@ -26,6 +29,9 @@ class swarm_host {
   void die();
   controller::turns::turn_scheduler* it() { return scheduler_.get(); }
 
+  /// A client, or a brain, connects to the voice gateway; false: it is not there.
+  bool connect_voice(integrations::voice::direction as, const std::shared_ptr<voice_peer>& from, bool is_loopback);
+
   // From the core.
   void signal(const controller::actor_signal& s);
   void ended(const controller::ended_operation& e);
@@ -36,12 +42,15 @@ class swarm_host {
 
  private:
   void begin();
+  void begin_voice();
 
   world& world_;
   std::shared_ptr<swarm_life> life_;
   std::unique_ptr<controller::output_store> output_;
   std::unique_ptr<controller::store_reader> reader_;
   std::unique_ptr<controller::turns::turn_scheduler> scheduler_;
+  std::shared_ptr<virtual_voice_loop> voice_loop_;
+  std::unique_ptr<controller::voice::voice_host> voice_;
 };
 
 } // namespace quell::simulation

@@ -37,6 +37,8 @@ class turn_truth {
   void decides(const said_decision& d) { decisions_[d.call].push_back(d); }
   void decided(const said_decision& d, bool is_taken);
 
+  std::optional<operation_id> turn_of(const std::string& text) const;
+
   // ---- models
   /// Called before a model gets this request.
   void asked_model(const model_request& request);

@@ -144,6 +144,11 @@ void turn_truth::asked_model(const model_request& request) {
   if (!world_.failed()) judge_requests(request.messages);
 }
 
+std::optional<operation_id> turn_truth::turn_of(const std::string& text) const {
+  const auto at = turn_of_text_.find(text);
+  return at == turn_of_text_.end() ? std::nullopt : std::optional(at->second);
+}
+
 /// Each answer with calls is followed by the results of exactly these calls.
 void turn_truth::judge_whole(const conversation& messages) const {
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -173,7 +178,7 @@ void turn_truth::judge_requests(const conversation& messages) const {
   if (!own) return world_.violate("no stopped request", "a model is asked nothing");
   for (std::size_t i = 0; i <= *own; ++i) {
     const auto* u = std::get_if<user_message>(&messages[i]);
-    const auto known = u ? turn_of_text_.find(u->text) : turn_of_text_.end();
+    const auto known = u ? turn_of_text_.find(without_context(u->text)) : turn_of_text_.end();
     if (known == turn_of_text_.end()) continue;
     const auto& turn = known->second;
     const auto* row = world_.truth.record_of(turn);

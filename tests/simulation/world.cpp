@@ -14,7 +14,8 @@ constexpr instant patience = 150 * seconds;
 
 world::world(scenario s, bool traced)
     : plan(std::move(s)), tracing(traced), ids(plan.seed, 5000), truth(*this), disk(*this), net(*this),
-      controller(*this), people(*this), turns(*this), chat(*this), turn_scheduler(*this) {
+      controller(*this), people(*this), turns(*this), chat(*this), voices(*this), callers(*this),
+      turn_scheduler(*this) {
   playing = this;
   for (std::size_t i = 0; i < plan.workers; ++i) workers.push_back(std::make_unique<worker_host>(*this, i));
 }
@@ -135,6 +136,7 @@ outcome_of_run world::play() {
     events.at(static_cast<instant>(mix(plan.seed, i) % 300) * ms, [this, i] { workers[i]->start(); });
   }
   chat.plan();
+  callers.plan();
   for (const auto& s : plan.schedule) events.at(s.at + 300 * ms, [this, s] { perform(s); });
   run_until(plan.active + 300 * ms, [] { return false; });
 
@@ -150,12 +152,18 @@ outcome_of_run world::play() {
     people.enrol(i);
   }
   const auto settled = [this] {
-    return controller.is_up() && people.waiting() == 0 && chat.waiting() == 0 && truth.cancels_settled();
+    return controller.is_up() && people.waiting() == 0 && chat.waiting() == 0 && callers.waiting() == 0 &&
+           truth.cancels_settled();
   };
   if (!run_until(events.now() + patience, settled))
     violate("liveness", "150 s after the last fault these are not settled:" + truth.unsettled());
   if (!run_until(events.now() + patience, [this] { return turns.forgotten().empty(); }) && !truth.writes_failed())
     violate("not lost", "150 s after the last fault nobody has begun turn " + turns.forgotten());
+  if (!run_until(events.now() + patience, [this] { return callers.are_answered(); }))
+    violate("one answer to a 07", "150 s after the last fault a client waits for its answer");
+  callers.leave();
+  if (!run_until(events.now() + patience, [this] { return voices.forgotten().empty(); }))
+    violate("exchange ends", "150 s after all clients have left " + voices.forgotten() + " lives");
   people.cancel_everything();
   if (!run_until(events.now() + patience, [this] { return quiet(); })) {
     std::string busy;
@@ -175,6 +183,7 @@ outcome_of_run world::play() {
   out.cancels = people.cancels();
   out.runs = truth.runs();
   out.messages = chat.said();
+  out.exchanges = voices.exchanges();
   out.restarts = controller.lives();
   return out;
 }

@@ -17,6 +17,8 @@
 #include "tests/simulation/swarm_host.hpp"
 #include "tests/simulation/truth.hpp"
 #include "tests/simulation/turn_truth.hpp"
+#include "tests/simulation/voice_callers.hpp"
+#include "tests/simulation/voice_truth.hpp"
 #include "tests/simulation/worker_host.hpp"
 
 namespace quell::simulation {
@@ -31,7 +33,7 @@ struct outcome_of_run {
   std::optional<violation> broken;
   std::vector<std::string> trace;
   std::uint64_t events = 0;
-  std::uint64_t operations = 0, cancels = 0, runs = 0, messages = 0, restarts = 0;
+  std::uint64_t operations = 0, cancels = 0, runs = 0, messages = 0, exchanges = 0, restarts = 0;
 };
 
 struct world {
@@ -69,6 +71,8 @@ struct world {
   clients people;
   turn_truth turns;
   chatters chat;
+  voice_truth voices;
+  voice_callers callers;
   swarm_host turn_scheduler; ///< its end needs all of the above
 
  private:

@@ -1,7 +1,9 @@
 """`quell talk` with a real sound server, on a terminal: what the loudspeaker plays is recorded while keys are pressed."""
 import http.client
+import os
 import socket
 import ssl
+import struct
 import subprocess
 import time
 import urllib.parse
@@ -150,6 +152,53 @@ def test_an_open_microphone_behind_an_echo_canceller_is_never_deaf(world):
             assert t.end() == 0
 
 
+class Keyboard:
+    """A FIFO with the kernel's records of keys, in the place of /dev/input/eventN."""
+    F9, F10 = 67, 68
+
+    def __init__(self, folder):
+        self.path = str(folder / "keyboard")
+        os.mkfifo(self.path)
+        self.end = os.open(self.path, os.O_RDWR)  # so that a reader never finds it without a writer
+
+    def change(self, key, value):
+        os.write(self.end, struct.pack("@llHHi", 0, 0, 1, key, value) + struct.pack("@llHHi", 0, 0, 0, 0, 0))
+
+    def close(self):
+        os.close(self.end)
+
+
+def test_a_key_of_the_keyboard_talks_while_it_is_held_and_another_one_cancels(world, sound, tmp_path):
+    keyboard = Keyboard(tmp_path)
+    heard = sound.record()
+    with talking(world, sound, "--scope", "talk/keyboard", "--talk-key", f"KEY_F9@{keyboard.path}", "--cancel-key", f"KEY_F10@{keyboard.path}") as t:
+        assert "KEY_F9 talks while it is held, esc or KEY_F10 cancels" in t.text(), t.text()
+        keyboard.change(keyboard.F9, 1)
+        until(lambda: t.last().startswith("["), "the level meter")
+        sound.play(b"a long story\n")
+        keyboard.change(keyboard.F9, 2)  # it repeats
+        t.see("You: a long story")
+        keyboard.change(keyboard.F9, 0)
+        until(lambda: not t.last().startswith("["), "the microphone to be off")
+        heard.wait_for(b"e")
+        keyboard.change(keyboard.F10, 1)
+        t.see("Cancelled. Listening again.")
+        keyboard.change(keyboard.F10, 0)
+        t.type("q")
+        assert t.end() == 0
+    keyboard.close()
+    assert [o["status"] for o in world.exchanges("talk/keyboard")] == ["cancelled"]
+
+
+def test_without_a_readable_keyboard_the_keys_of_the_terminal_work(world, sound, tmp_path):
+    with talking(world, sound, "--scope", "talk/none", "--cancel-key", "KEY_240") as t:
+        t.see("can be read; join the group input")
+        t.type("q")
+        assert t.end() == 0
+    done = world.quell("talk", "--voice", world.voice_address(), "--cancel-key", f"KEY_F10@{tmp_path}/none", env={**world.environment(), **sound.talk}, check=2)
+    assert "the keyboard" in done.stderr.decode() and "cannot be read: No such file" in done.stderr.decode(), done.stderr
+
+
 def test_without_a_sound_device_the_words_are_clear(world, tmp_path):
     for environment, wanted in (({"PULSE_SERVER": f"unix:{tmp_path}/nobody"}, "the sound server cannot be reached (Connection refused); start one (PulseAudio or PipeWire), or use --file"),):
         done = world.quell("talk", "--voice", world.voice_address(), env={**world.environment(), **environment}, check=1)
@@ -166,6 +215,12 @@ def test_a_sound_server_that_dies_ends_the_talk(world):
 @pytest.mark.parametrize("arguments,wanted", [
     (["--talk-key", "x", "--cancel-key", "x"], "one key cannot both talk and cancel"),
     (["--talk-key", "esc"], "one key cannot both talk and cancel"),
+    (["--talk-key", "KEY_F9", "--cancel-key", "key_f9@/dev/input/event0"], "one key cannot both talk and cancel"),
+    (["--cancel-key", "KEY_SPACE"], "one key cannot both talk and cancel"),
+    (["--talk-key", "KEY_ESC"], "one key cannot both talk and cancel"),
+    (["--talk-key", "KEY_1"], "is not a free key"),
+    (["--cancel-key", "KEY_F10@nowhere"], "is not a free key"),
+    (["--cancel-key", "KEY_F10", "--file", "x.wav"], "a key of the keyboard"),
     (["--cancel-key", "q"], "is not a free key"),
     (["--talk-key", "control"], "is not a free key"),
     (["--out", "x.wav"], "--out needs --file"),

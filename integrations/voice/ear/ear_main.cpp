@@ -16,6 +16,7 @@
 
 #include "integrations/voice/ear/flags.hpp"
 #include "integrations/voice/ear/listener.hpp"
+#include "integrations/voice/ear/second_pass.hpp"
 #include "integrations/voice/ear/web_transcriber.hpp"
 
 namespace {
@@ -49,10 +50,18 @@ int fail(const std::string& why) {
   return 1;
 }
 
-int hear_here(ps_decoder_t* words) {
+/// What pocketsphinx thinks of its own words is too pessimistic to throw them away: the confidence of free words begins
+/// at the usual limit.
+void say_final(const utterance& u, second_pass& again) {
+  if (const auto stop = again.stop_in(u.samples, u.words)) return say(stop->words, true, u.from, stop->confidence);
+  constexpr double least = 0.5;
+  say(u.words, true, u.from, u.probability ? std::optional(least + (1 - least) * *u.probability) : std::nullopt);
+}
+
+int hear_here(ps_decoder_t* words, second_pass& again) {
   listener one(words, search::words,
                {[](const std::string& text, std::uint64_t from) { say(text, false, from); },
-                [](const utterance& u) { say(u.words, true, u.from); }});
+                [&again](const utterance& u) { say_final(u, again); }});
   std::array<std::int16_t, samples_per_step> samples{};
   while (const auto count = read_samples(samples.data(), samples.size())) one.hear(samples.data(), count);
   one.finish();
@@ -95,7 +104,8 @@ int main(int argc, char** argv) {
       "the models in " + models + " cannot be used; install pocketsphinx-en-us, or name their folder with --models";
   if (flag("url").empty()) {
     const auto words = make_decoder(models, {"-lm", models + "/en-us.lm.bin"});
-    return words ? hear_here(words.get()) : fail(no_models);
+    second_pass again(models);
+    return words && again.is_ready() ? hear_here(words.get(), again) : fail(no_models);
   }
   auto key = key_of(*flags);
   if (!key) return fail(key.error().detail);

@@ -52,7 +52,10 @@ void listener::begin() {
 
 void listener::end() {
   ps_end_utt(decoder_);
-  if (how_ == search::words) now_.words = words_of(decoder_);
+  if (how_ == search::words) {
+    now_.words = words_of(decoder_);
+    now_.probability = probability_of(decoder_);
+  }
   is_in_words_ = false;
   said_.clear();
   floor_ = heard_;

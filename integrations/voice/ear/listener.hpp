@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,14 @@ enum class search : std::uint8_t {
 struct utterance {
   std::uint64_t from = 0; ///< about its first word, counted in samples from the start; `samples` begin earlier
   std::vector<std::int16_t> samples;
-  std::string words; ///< of the decoder, if it searches
+  std::string words;                   ///< of the decoder, if it searches
+  std::optional<double> probability{}; ///< of the words
 };
 
 class listener {
  public:
   struct hooks {
-    std::function<void(const std::string& words, std::uint64_t from)> partial;
+    std::function<void(const std::string& words, std::uint64_t from)> partial; ///< without a confidence
     std::function<void(utterance)> ended;
   };
   /// `d` must outlive it.

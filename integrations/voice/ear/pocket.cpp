@@ -1,7 +1,11 @@
 // Arguments and hypotheses of pocketsphinx.
 #include "integrations/voice/ear/pocket.hpp"
 
+#include <sphinxbase/ckd_alloc.h>
 #include <sphinxbase/cmd_ln.h>
+
+#include <algorithm>
+#include <string_view>
 
 namespace quell::ear {
 
@@ -18,6 +22,26 @@ decoder make_decoder(const std::string& model, const std::vector<std::string>& m
   decoder made(ps_init(given));
   cmd_ln_free_r(given);
   return made;
+}
+
+std::string pronunciation_of(ps_decoder_t* d, const std::string& word) {
+  char* said = ps_lookup_word(d, word.c_str());
+  std::string text = said ? said : "";
+  ckd_free(said);
+  return text;
+}
+
+std::optional<double> probability_of(ps_decoder_t* d) {
+  double sum = 0;
+  int count = 0;
+  for (auto* s = ps_seg_iter(d); s; s = ps_seg_next(s)) {
+    const std::string_view word = ps_seg_word(s);
+    if (word.starts_with('<') || word.starts_with('[') || word.starts_with('+')) continue; // silence and noises
+    sum += std::clamp(static_cast<double>(logmath_exp(ps_get_logmath(d), ps_seg_prob(s, nullptr, nullptr, nullptr))),
+                      0.0, 1.0);
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / count);
 }
 
 std::string words_of(ps_decoder_t* d) {

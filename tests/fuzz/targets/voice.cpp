@@ -28,8 +28,10 @@ void frames(std::string_view bytes, direction from, gateway_side& gateway) {
         gateway.client_said(**f);
       else
         gateway.brain_said(**f);
-      for (const auto& e : gateway.take())
+      for (const auto& e : gateway.take()) {
         if (const auto* judge = std::get_if<gateway_effects::judge>(&e)) gateway.judged(judge->n, verdict::passes);
+        if (std::holds_alternative<gateway_effects::rest>(e)) gateway.rested();
+      }
     }
   }
 }
