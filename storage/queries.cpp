@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "storage/binding.hpp"
+#include "storage/cost_reader.hpp"
 #include "storage/faults.hpp"
 #include "storage/filters.hpp"
 #include "storage/history_reader.hpp"
@@ -131,6 +132,13 @@ class sqlite_queries final : public controller::limited_store_reader {
       std::vector<audit_record> found;
       while (audit_behind_.executeStep()) found.push_back(read_audit(audit_behind_));
       return found;
+    });
+  }
+
+  result<cost_page> costs(const cost_filter& f) override {
+    return guarded<cost_page>([&] {
+      const snapshot now(*database_);
+      return read_costs(*database_, f);
     });
   }
 

@@ -58,7 +58,7 @@ struct turn_past {
   std::uint64_t tool_calls = 0;
 };
 
-enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted };
+enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted, budget };
 
 /// The number of a call within its turn: 1, 2, 3 …
 using call_number = std::uint32_t;

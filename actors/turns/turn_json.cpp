@@ -78,7 +78,8 @@ event_text thinking_said(std::uint64_t offset, const std::string& text) {
 }
 
 const char* name_of_reason(actors::abort_reason r) {
-  static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
+  static constexpr std::array names{"user",   "timeout",    "error",       "disconnect",
+                                    "parent", "superseded", "interrupted", "budget"};
   return names[static_cast<std::size_t>(r)];
 }
 

@@ -17,12 +17,15 @@
 #include <set>
 #include <unordered_map>
 
+#include "controller/costs/day_totals.hpp"
+#include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
 #include "controller/ledger/cancel_run.hpp"
 #include "controller/ledger/id_index.hpp"
 #include "controller/ledger/interner.hpp"
 #include "controller/ledger/memory.hpp"
 #include "controller/ledger/operation.hpp"
+#include "controller/ledger/own_end.hpp"
 #include "controller/ledger/quotas.hpp"
 #include "controller/ledger/scope_tree.hpp"
 #include "controller/ledger/sweep.hpp"
@@ -32,28 +35,11 @@ namespace quell::controller::live {
 /// An operation that ends later than this after the kill counts as unconfirmed.
 inline constexpr std::chrono::seconds unproven_after{10};
 
-/// The first stop that covers an operation.
-struct found_stop {
-  std::uint64_t seq = 0;
-  stop_cause cause = stop_cause::cancel;
-  std::optional<cancel_id> cancel;
-  const stop_words* words = nullptr; ///< valid only during the call
-};
-
-/// How an operation's own work ended.
-struct self_status {
-  status as = status::completed;
-  std::optional<receipt> how;
-  std::optional<proof> evidence;
-  std::optional<exit_state> exit;
-  std::optional<records::operation_error> error;
-  std::optional<std::string> completed_data = std::nullopt; ///< of a turn: see own_outcome
-  std::string abort_reason = "error";
-};
-
-enum class announce : bool { no, yes };
-
-class live_ledger final : public ledger, public local_operations, public asked_questions, public external_operations {
+class live_ledger final : public ledger,
+                          public local_operations,
+                          public asked_questions,
+                          public external_operations,
+                          public model_costs {
  public:
   live_ledger(ledger_settings s, records::recovered_state recovered, moment now);
 
@@ -135,6 +121,13 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
   void was_stalled(moment now) override { woke_ = now.boot; }
+
+  // model_calls.cpp
+  model_costs* costs() override { return this; }
+  outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
+                                   const costs::tree_limits& limits, moment now) override;
+  closed_model_call close_model_call(const model_call_end& end, moment now) override;
+  void add_cost(const used_by_call& used, moment now) override;
 
  private:
   struct worker_state {
@@ -305,7 +298,11 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   void push_children(sweep& s, index x) const;
   void queue_below(index x);
 
-  // stops.cpp: stops that are not cancels
+  // model_calls.cpp, stops.cpp: stops that are not cancels
+  std::optional<refusal> refuse_budget(const create_order& order, const scope_path& scope, moment now) const;
+  bool stop_turn(const operation_id& turn, const std::string& why, moment now);
+  void close_tree(index x, records::operation_hot& hot);
+  void recover_costs(const records::recovered_state& recovered, moment now);
   void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
                        const stop_words* words = nullptr);
   void add_stop_below(stop_messages& messages, index x) const;
@@ -374,6 +371,8 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::set<std::uint64_t> dirty_;
   std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
+  costs::day_totals day_totals_{settings_.costs.budgets};
+  costs::tree_costs tree_costs_;
   std::vector<operation_id> interrupted_; ///< by the restart that began this life
   ended_memory recent_;
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;

@@ -1,0 +1,32 @@
+// The stop that covers an operation, and how its own work ended. Plain values of one call.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "controller/ledger.hpp"
+
+namespace quell::controller::live {
+
+/// The first stop that covers an operation.
+struct found_stop {
+  std::uint64_t seq = 0;
+  stop_cause cause = stop_cause::cancel;
+  std::optional<cancel_id> cancel;
+  const stop_words* words = nullptr; ///< valid only during the call
+};
+
+/// How an operation's own work ended.
+struct self_status {
+  status as = status::completed;
+  std::optional<receipt> how;
+  std::optional<proof> evidence;
+  std::optional<exit_state> exit;
+  std::optional<records::operation_error> error;
+  std::optional<std::string> completed_data = std::nullopt; ///< of a turn: see own_outcome
+  std::string abort_reason = "error";
+};
+
+enum class announce : bool { no, yes };
+
+} // namespace quell::controller::live
