@@ -8,8 +8,14 @@ endif()
 set(console ${CMAKE_SOURCE_DIR}/console)
 set(console_build ${CMAKE_BINARY_DIR}/console)
 set(QUELL_CONSOLE_SOURCE ${console_build}/console_pack.cpp)
+# The build itself writes this one. It exists from the start, so that a second run finds the same files as the first
+# and does not configure anew.
+set(console_schema ${console}/src/api/schema.d.ts)
+if(NOT EXISTS ${console_schema})
+  file(TOUCH ${console_schema})
+endif()
 file(GLOB_RECURSE console_sources CONFIGURE_DEPENDS ${console}/src/*)
-list(FILTER console_sources EXCLUDE REGEX "schema\\.d\\.ts$") # written by the build itself
+list(REMOVE_ITEM console_sources ${console_schema})
 add_custom_command(
   OUTPUT ${console_build}/packages.stamp
   DEPENDS ${console}/package.json ${console}/package-lock.json ${console}/.npmrc ${console}/install.sh

@@ -10,6 +10,12 @@ find_package(benchmark REQUIRED)
 find_package(CURL REQUIRED)
 find_package(EXPAT REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+# CMake reads libzmq's `-isystem DIRECTORY` as an include directory when it configures for the first time, and as an
+# option afterwards: every object would be compiled again. Always an include directory.
+set(zmq_includes ${ZMQ_INCLUDE_DIRS} ${ZMQ_CFLAGS_OTHER})
+list(REMOVE_ITEM zmq_includes -isystem)
+list(REMOVE_DUPLICATES zmq_includes)
+set_target_properties(PkgConfig::ZMQ PROPERTIES INTERFACE_COMPILE_OPTIONS "" INTERFACE_INCLUDE_DIRECTORIES "${zmq_includes}")
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 # Its headers; `quell talk` loads the library when it is used.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/costs/limits.hpp"
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
@@ -24,6 +25,7 @@ struct message_order {
   records::person author;
   std::string client_id; ///< "" = none
   std::optional<std::string> agent;
+  std::optional<costs::tree_limits> budget{}; ///< of its turn, below that of the agent
   turns::modality modality = turns::modality::text;
   bool is_final = true;
   std::optional<double> confidence;

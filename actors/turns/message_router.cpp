@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "actors/turns/budget_json.hpp"
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -323,7 +324,8 @@ std::function<void()> message_router::take_turn(ledger& l, moment now, const mes
   turn.owner = order.author;
   turn.timeout = (*agent)->budget.timeout;
   turn.later = before > 0;
-  turn.kind_data = turn_block(m.id, (*agent)->name, (*agent)->model, order.by.role == role::chat, order.context);
+  turn.kind_data = turn_block(m.id, (*agent)->name, (*agent)->model, order.by.role == role::chat, order.context,
+                              budget_text(limits_of((*agent)->budget, order.budget)));
   const auto made = l.create(turn, *m.turn, now);
   if (!made) return [done = std::move(done), error = made.error()] { done(tl::unexpected(error)); };
   auto a = told(kept, m.id, m.turn);
