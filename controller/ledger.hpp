@@ -37,7 +37,7 @@ struct ledger_settings {
   milliseconds worker_lease{10000};     ///< for dead_by of tasks without their own
   milliseconds longest_lease{60000};    ///< the longest lease that a worker ever gets: a handover's
   std::size_t leaves_per_step = 1'000;  ///< how many operations one `step` stops
-  costs::cost_settings costs;
+  costs::cost_settings costs{};
 };
 
 /// The reason for a stop that is not a cancel, and who ordered it.

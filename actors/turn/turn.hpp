@@ -42,7 +42,7 @@ struct turn_limits {
   std::uint32_t model_calls = 100;      ///< 0 = no limit of its own
   std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
-  repetition_limits repetition;
+  repetition_limits repetition{};
   milliseconds end_patience{12'000}; ///< how long to wait for the end of a call that has its result
   milliseconds progress{5'000};      ///< a running call says so after this long, and each time after it
 };

@@ -46,7 +46,7 @@ struct agent_settings {
   bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
   std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
-  actors::repetition_limits repetition;
+  actors::repetition_limits repetition{};
   integrations::answer_settings answer;     ///< wins over its model's, value by value
   std::optional<milliseconds> exec_timeout; ///< of a call of `exec`; 0 = none; absent: as in [tools.timeouts]
   milliseconds exec_timeout_max{0};         ///< the most that a call can ask for; 0 = no limit
@@ -106,7 +106,7 @@ struct chat_options {
 
 struct turn_settings {
   chat_options chat;
-  costs::cost_settings costs;
+  costs::cost_settings costs{};
   std::vector<integrations::model_settings> models; ///< at least one
   std::vector<agent_settings> agents;               ///< at least one
   std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own timeout; 0 = none
