@@ -191,7 +191,7 @@ using command_options =
                  resolve_options, scopes_options, events_options, audit_list_options, audit_export_options,
                  audit_verify_options, worker_add_options, worker_list_options, worker_show_options,
                  worker_drain_options, worker_resume_options, worker_remove_options, token_create_options,
-                 token_list_options, token_revoke_options, reload_options, doctor_options, completion_options, help_options,
-                 version_options>;
+                 token_list_options, token_revoke_options, reload_options, doctor_options, completion_options,
+                 help_options, version_options>;
 
 } // namespace quell::cli

@@ -13,6 +13,7 @@
 
 #include "controller/external_operations.hpp"
 #include "controller/local_operations.hpp"
+#include "controller/model_costs.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/entries.hpp"
 #include "controller/records/recovered_state.hpp"
@@ -36,6 +37,7 @@ struct ledger_settings {
   milliseconds worker_lease{10000};     ///< for dead_by of tasks without their own
   milliseconds longest_lease{60000};    ///< the longest lease that a worker ever gets: a handover's
   std::size_t leaves_per_step = 1'000;  ///< how many operations one `step` stops
+  costs::cost_settings costs{};
 };
 
 /// The reason for a stop that is not a cancel, and who ordered it.
@@ -157,6 +159,8 @@ class ledger {
   virtual local_operations* actors() = 0;
   /// The interface for the owners of external operations.
   virtual external_operations* externals() = 0;
+  /// The interface for model calls and their budgets.
+  virtual model_costs* costs() = 0;
 
   // ---- looking (never changes anything) -----------------------------------------------------------------------
   virtual std::optional<live_view> view(const operation_id& id, moment now) const = 0;

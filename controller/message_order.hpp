@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/local_operations.hpp"
+#include "controller/costs/limits.hpp"
 #include "controller/order_claim.hpp"
 #include "controller/orders.hpp"
 #include "controller/records/history.hpp"
@@ -25,6 +26,7 @@ struct message_order {
   records::person author;
   std::string client_id; ///< "" = none
   std::optional<std::string> agent;
+  std::optional<costs::tree_limits> budget{}; ///< of its turn, below that of the agent
   turns::modality modality = turns::modality::text;
   bool is_final = true;
   std::optional<double> confidence;

@@ -29,6 +29,8 @@ std::string row_key(const records::entry& row) {
         if constexpr (std::is_same_v<kind, records::drop_tombstone>) return id_key('t', e.id);
         if constexpr (std::is_same_v<kind, records::put_worker>) return 'w' + e.record.name;
         if constexpr (std::is_same_v<kind, records::drop_worker>) return 'w' + e.name;
+        if constexpr (std::is_same_v<kind, records::put_turn_cost>) return id_key('u', e.record.turn);
+        if constexpr (std::is_same_v<kind, records::drop_turn_cost>) return id_key('u', e.turn);
         return {}; // inserts, events, tokens, numbers: independent of other rows
       },
       row);

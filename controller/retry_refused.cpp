@@ -9,11 +9,12 @@ namespace quell::controller {
 
 namespace {
 
-/// Rows of conversations: inserts, and results of which the first one stays. No newer row can replace them.
+/// Rows that no newer row can replace: those of conversations (inserts, and results of which the first one stays), and
+/// what is added to a sum.
 bool is_history(const records::entry& e) {
   return std::holds_alternative<records::put_message>(e) || std::holds_alternative<records::put_call>(e) ||
          std::holds_alternative<records::put_call_result>(e) || std::holds_alternative<records::discard_message>(e) ||
-         std::holds_alternative<records::acknowledge_message>(e);
+         std::holds_alternative<records::acknowledge_message>(e) || std::holds_alternative<records::add_cost>(e);
 }
 
 } // namespace

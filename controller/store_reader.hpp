@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/records/audit_record.hpp"
+#include "controller/records/costs.hpp"
 #include "controller/records/filters.hpp"
 #include "controller/records/history.hpp"
 #include "protocol/fault.hpp"
@@ -43,6 +44,11 @@ class store_reader {
   virtual result<std::uint64_t> newest_event() = 0;
   /// Entries of the audit with a number above `after`, oldest first, at most `limit`.
   virtual result<std::vector<audit_record>> audit(std::uint64_t after, std::uint32_t limit) = 0;
+  /// What model calls have used, summed up by group; a reader without such rows has none.
+  virtual result<cost_page> costs(const cost_filter& f) {
+    (void)f;
+    return cost_page{};
+  }
 };
 
 /// The budget after which a read is given up.

@@ -186,6 +186,7 @@ awaitable<response> get_health(exchange& x);
 awaitable<response> get_ready(exchange& x);
 awaitable<response> get_openapi(exchange& x);
 awaitable<response> get_metrics(exchange& x);  // metrics.cpp
+awaitable<response> get_cost(exchange& x);     // cost.cpp
 awaitable<response> active_turns(exchange& x); // turn_aliases.cpp
 awaitable<response> abort_turn(exchange& x);
 

@@ -41,6 +41,29 @@ void read_manner_of_speech(body_reader& fields, turns::message_order& order) {
     fields.complain("bot_names", "must be a list of at most 32 names of 1 to 128 bytes");
 }
 
+/// Limits of the message's turn; the agent's own hold, too.
+void read_budget(body_reader& fields, turns::message_order& order) {
+  constexpr double most_cost = 1e9;
+  constexpr std::uint64_t most_tokens = 1'000'000'000'000, most_calls = 10'000;
+  const auto* budget = fields.take("budget");
+  if (!budget) return;
+  if (!budget->is_object()) return fields.complain("budget", "must be an object");
+  costs::tree_limits limits;
+  for (const auto& [name, value] : budget->items()) {
+    const bool is_count = value.is_number_unsigned() && value.get<std::uint64_t>() > 0;
+    if (name == "max_cost" && value.is_number() && value.get<double>() > 0 && value.get<double>() <= most_cost)
+      limits.cost_nanos = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(value.get<double>() * 1e9 + 0.5));
+    else if (name == "max_tokens" && is_count && value.get<std::uint64_t>() <= most_tokens)
+      limits.tokens = value.get<std::uint64_t>();
+    else if (name == "model_calls" && is_count && value.get<std::uint64_t>() <= most_calls)
+      limits.model_calls = value.get<std::uint64_t>();
+    else
+      return fields.complain("budget", "takes max_cost (an amount), max_tokens and model_calls (whole numbers), all "
+                                       "above 0");
+  }
+  order.budget = limits;
+}
+
 } // namespace
 
 tl::expected<message_request, problem> read_message(std::string_view text) {
@@ -66,6 +89,7 @@ tl::expected<message_request, problem> read_message(std::string_view text) {
     fields.complain("author", "is missing: who says it, as {\"id\", \"name\"}");
   order.client_id = fields.text("id", 1, max_client_id).value_or("");
   order.agent = fields.text("agent", 1, 64);
+  read_budget(fields, order);
   read_manner_of_speech(fields, order);
   if (const auto what = fields.text("on_disconnect", 1, 16)) {
     if (*what != "cancel" && *what != "continue") fields.complain("on_disconnect", "must be cancel or continue");

@@ -143,7 +143,7 @@ awaitable<std::vector<shown_operation>> present(thread_context& gw, std::vector<
   }
   for (auto& op : shown) {
     if (!op.row.hot.stop) continue;
-    if (op.row.hot.stop->by) {
+    if (op.row.hot.stop->by || op.row.hot.stop->cause == stop_cause::budget) {
       op.stop_reason = op.row.hot.stop->reason;
       op.stop_by = op.row.hot.stop->by;
     }

@@ -50,6 +50,7 @@ constexpr auto kinds = std::to_array<problem_kind>({
     {"no_target", 422, "Name exactly one target"},
     {"rate_limited", 429, "Too many requests"},
     {"too_many_operations", 429, "Too many live operations"},
+    {"budget", 429, "The budget of the day is used up"},
     {"internal", 500, "quelld failed"},
     {"storage_unavailable", 503, "The store cannot take this now"},
     {"not_ready", 503, "quelld is not ready"},
@@ -68,7 +69,7 @@ problem from_fault(const fault& f) {
   problem p{.code = std::string(kind_of_problem(f.code).code), .detail = f.detail};
   if (!f.pointer.empty()) p.errors.push_back({p.code, f.pointer, f.detail});
   const auto status = kind_of_problem(p.code).status;
-  if (status == 429) p.headers.emplace_back("Retry-After", "1");
+  if (status == 429 && p.code != "budget") p.headers.emplace_back("Retry-After", "1");
   if (p.code == "storage_unavailable") p.headers.emplace_back("Retry-After", "5");
   return p;
 }

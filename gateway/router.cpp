@@ -73,6 +73,7 @@ constexpr auto routes = std::to_array<route>({
     {"GET", "/v1/events", get_events},
     {"GET", "/v1/scopes", list_scopes},
     {"GET", "/v1/tree", get_tree},
+    {"GET", "/v1/cost", get_cost},
     {"POST", "/v1/sessions", create_session, access::open, body_kind::small},
     {"GET", "/v1/sessions/current", get_session},
     {"DELETE", "/v1/sessions/current", delete_session},

@@ -30,7 +30,7 @@ inline constexpr auto lifecycle_table = std::to_array<lifecycle_move>({
     {status::cancelling, status::cancelled, "proven gone, or settled as unconfirmed or declared"},
     {status::cancelling, status::completed, "it had finished before its worker applied the stop"},
     {status::cancelling, status::failed,
-     "it had failed before its worker applied the stop; or the cause was timeout or worker_lost"},
+     "it had failed before its worker applied the stop; or the cause was timeout, worker_lost or budget"},
 });
 
 constexpr bool may_move(status from, status to) {

@@ -36,7 +36,16 @@ enum class proof : std::uint8_t {
   none
 };
 /// Why an operation is being stopped.
-enum class stop_cause : std::uint8_t { cancel, parent_ended, timeout, superseded, disconnect, drain, worker_lost };
+enum class stop_cause : std::uint8_t {
+  cancel,
+  parent_ended,
+  timeout,
+  superseded,
+  disconnect,
+  drain,
+  worker_lost,
+  budget
+};
 enum class on_parent_end : std::uint8_t { cancel, wait, detach };
 enum class on_leader_exit : std::uint8_t { wait, kill };
 /// Levels of containment; compare with `at_least`, never with `<`.
@@ -74,7 +83,8 @@ QUELL_NAMES(receipt, "cooperative", "terminated", "killed", "never_started", "al
             "declared");
 QUELL_NAMES(proof, "exit_status", "cgroup_empty", "pidns_gone", "group_empty", "lease_expired", "never_ran",
             "connection_closed", "internal", "reported", "none");
-QUELL_NAMES(stop_cause, "cancel", "parent_ended", "timeout", "superseded", "disconnect", "drain", "worker_lost");
+QUELL_NAMES(stop_cause, "cancel", "parent_ended", "timeout", "superseded", "disconnect", "drain", "worker_lost",
+            "budget");
 QUELL_NAMES(on_parent_end, "cancel", "wait", "detach");
 QUELL_NAMES(on_leader_exit, "wait", "kill");
 QUELL_NAMES(containment, "group", "pidns", "cgroup", "cgroup+pidns");

@@ -40,7 +40,7 @@ static_assert(begins_with<receipt>({"cooperative", "terminated", "killed", "neve
 static_assert(begins_with<proof>({"exit_status", "cgroup_empty", "pidns_gone", "group_empty", "lease_expired",
                                   "never_ran", "connection_closed", "internal", "reported", "none"}));
 static_assert(begins_with<stop_cause>({"cancel", "parent_ended", "timeout", "superseded", "disconnect", "drain",
-                                       "worker_lost"}));
+                                       "worker_lost", "budget"}));
 static_assert(begins_with<on_parent_end>({"cancel", "wait", "detach"}));
 static_assert(begins_with<on_leader_exit>({"wait", "kill"}));
 static_assert(begins_with<containment>({"group", "pidns", "cgroup", "cgroup+pidns"}));

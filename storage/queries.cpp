@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "storage/binding.hpp"
+#include "storage/cost_reader.hpp"
 #include "storage/faults.hpp"
 #include "storage/filters.hpp"
 #include "storage/history_reader.hpp"
@@ -132,6 +133,13 @@ class sqlite_queries final : public controller::limited_store_reader {
       std::vector<audit_record> found;
       while (audit_behind_.executeStep()) found.push_back(read_audit(audit_behind_));
       return found;
+    });
+  }
+
+  result<cost_page> costs(const cost_filter& f) override {
+    return guarded<cost_page>([&] {
+      const snapshot now(*database_);
+      return read_costs(*database_, f);
     });
   }
 

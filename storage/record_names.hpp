@@ -1,6 +1,7 @@
 // The store is all about records: their names stand here without their namespace.
 #pragma once
 
+#include "controller/records/costs.hpp"
 #include "controller/records/history.hpp"
 #include "controller/records/records.hpp"
 

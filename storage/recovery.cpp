@@ -92,6 +92,8 @@ recovered_state recover(SQLite::Database& database) {
   read_all(database, "SELECT " + tombstone_columns + " FROM tombstone", state.tombstones, read_tombstone);
   read_all(database, "SELECT " + worker_columns + " FROM worker ORDER BY name", state.workers, read_worker);
   read_all(database, "SELECT " + token_columns + " FROM token ORDER BY id", state.tokens, read_token);
+  read_all(database, recovered_cost_sql, state.costs, read_recovered_cost);
+  read_all(database, "SELECT " + turn_cost_columns + " FROM turn_cost", state.turn_costs, read_turn_cost);
   return state;
 }
 

@@ -38,6 +38,11 @@ extern const std::string discard_message_sql;
 extern const std::string acknowledge_message_sql;
 extern const std::string insert_call_sql;
 extern const std::string settle_call_sql; ///< changes nothing if the call already has a result
+extern const std::string add_cost_sql;
+extern const std::string prune_cost_sql; ///< a few rows of days before ?1
+extern const std::string put_turn_cost_sql;
+/// Sums by day, scope and author of the newest three days that have any.
+extern const std::string recovered_cost_sql;
 
 /// Columns to select, in the order that `read_…` expects. Tables go by these names, never by an alias.
 extern const std::string operation_columns;
@@ -49,6 +54,7 @@ extern const std::string token_columns;
 extern const std::string event_columns;
 extern const std::string message_columns;
 extern const std::string call_columns;
+extern const std::string turn_cost_columns;
 
 void write_operation(SQLite::Statement& insert, SQLite::Statement& insert_bulk, const operation_record& record);
 /// Throws `mismatch` if the operation does not exist, or if it is terminal and this write would change its end.
@@ -67,6 +73,8 @@ void write_message(SQLite::Statement& insert, const message_record& record);
 /// Writes the call without its outcome.
 void write_call(SQLite::Statement& insert, const call_record& record);
 void write_outcome(SQLite::Statement& settle, const operation_id& call, const call_outcome& outcome);
+void write_cost(SQLite::Statement& add, SQLite::Statement& prune, const cost_record& record, utc_day keep_from);
+void write_turn_cost(SQLite::Statement& put, const turn_cost_record& record);
 
 // Each function reads the current row of a statement that selects the columns above. Throws `corrupt_row`.
 operation_record read_operation(SQLite::Statement& row);
@@ -79,6 +87,8 @@ event_record read_event(SQLite::Statement& row);
 audit_record read_audit(SQLite::Statement& row);
 message_record read_message(SQLite::Statement& row);
 call_record read_call(SQLite::Statement& row);
+cost_record read_recovered_cost(SQLite::Statement& row);
+turn_cost_record read_turn_cost(SQLite::Statement& row);
 
 /// Runs a bound statement that returns no rows and resets it for its next use, even if it throws.
 void run(SQLite::Statement& statement);

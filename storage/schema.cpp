@@ -11,6 +11,7 @@
 //   message_client    a client's own id, if there is one
 //   message_unacknowledged   stops that still need an acknowledgement
 //   call_answer       the calls of an answer, in their order
+//   cost_key          the row that a cost is added to; the rows of some days
 //
 // Events have no index: they are few (keep_events) and are read by id.
 #include "storage/schema.hpp"
@@ -155,6 +156,28 @@ CREATE TABLE IF NOT EXISTS audit (
 ) STRICT;
 )sql";
 
+// Sums of what model calls used, by day; and of live turns.
+constexpr const char* version_7 = R"sql(
+CREATE TABLE IF NOT EXISTS cost (
+  id INTEGER PRIMARY KEY,
+  day INTEGER NOT NULL,           -- of UTC, since 1970
+  scope TEXT NOT NULL,            -- with '/' at the end
+  author TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL,
+  calls INTEGER NOT NULL, estimated INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL, written_tokens INTEGER NOT NULL,
+  nanos INTEGER NOT NULL          -- billionths of the currency of the prices
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS cost_key ON cost(day, scope, author, agent, model);
+CREATE TABLE IF NOT EXISTS turn_cost (
+  turn BLOB PRIMARY KEY,
+  calls INTEGER NOT NULL, estimated INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL, written_tokens INTEGER NOT NULL,
+  nanos INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
 /// SQL function: true if the packed map holds this key with this value.
 void has_label(sqlite3_context* context, int, sqlite3_value** arguments) {
   const auto view = [&](int i) {
@@ -213,6 +236,7 @@ schema_state migrate(SQLite::Database& database) {
   if (version < 4) database.exec(version_4);
   if (version < 5) database.exec(version_5);
   if (version < 6) database.exec("ALTER TABLE operation ADD COLUMN via_token TEXT"); // NULL: nobody's
+  if (version < 7) database.exec(version_7);
   if (version < schema_version) database.exec("PRAGMA user_version=" + std::to_string(schema_version));
   transaction.commit();
   return schema_state::ready;

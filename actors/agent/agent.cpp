@@ -91,7 +91,10 @@ void agent::model_said(std::uint32_t number, model_event event) {
 void agent::close_model_call(std::optional<fault> failed, const model_usage& usage) {
   if (!model_call_) return;
   answer_usage_ = usage;
-  port_.close_model_call(*model_call_, std::move(failed), usage);
+  if (failed || !turn_.answer_has_calls())
+    port_.close_last_model_call(*model_call_, std::move(failed), usage);
+  else
+    port_.close_model_call(*model_call_, std::move(failed), usage);
   model_call_.reset();
   stream_.reset();
 }

@@ -55,7 +55,7 @@ void agent::hang_up() {
   // Known only after the line is cut; `closed` comes back through the loop, so it runs later.
   const auto used = std::make_shared<model_usage>();
   auto closed = back([this, id = *model_call_, used] {
-    port_.close_model_call(id, fault{"error", "the stream was closed", {}}, *used);
+    port_.close_last_model_call(id, fault{"error", "the stream was closed", {}}, *used);
     --closing_;
     end_if_nothing_is_left();
   });

@@ -60,6 +60,10 @@ class agent_port {
   /// `listener` is called on any thread.
   virtual std::unique_ptr<model_stream> ask_model(conversation messages, std::function<void(model_event)> listener) = 0;
   virtual void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) = 0;
+  /// The same for the call with which the agent's own work ends.
+  virtual void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
+    close_model_call(id, std::move(failed), usage);
+  }
 
   /// Stores the answer; its calls become operations that are still pending. `usage` is the answer's token count.
   virtual void store_answer(const assistant_message& what, const std::vector<tool_traits>& traits,

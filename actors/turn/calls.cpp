@@ -17,32 +17,38 @@ void turn::take_calls(boot_time now) {
   put_slots();
   out_.push_back(store_answer{answer_, first_});
   messages_.emplace_back(answer_);
-  bool again_and_again = false;
+  const tool_call* repeated = nullptr;
   for (const auto& c : answer_.calls) {
     slots_.emplace_back(c, traits_(c));
-    again_and_again = repeats(c) || again_and_again;
+    if (repeated == nullptr && repetition_.is_too_often(c)) repeated = &c;
   }
   const bool too_many = slots_.size() > limits_.calls_per_answer;
-  if (again_and_again || too_many) {
-    const std::string tool = slots_.back().what.name;
+  if (repeated != nullptr || too_many) {
+    const std::string tool = repeated != nullptr ? repeated->name : slots_.back().what.name;
     close_calls(abort_reason::error, now);
     finish(abort_reason::error,
            failure_of(too_many ? failure_code::too_many_calls : failure_code::repetition,
                       too_many ? "the model made " + std::to_string(slots_.size()) + " calls in one answer; at most " +
                                      std::to_string(limits_.calls_per_answer) + " are allowed"
-                               : "the model made the same call of " + tool + " with the same input " +
-                                     std::to_string(limits_.repeats) + " times within its last " +
-                                     std::to_string(limits_.repeats_within) + " calls; the turn was ended"));
+                               : "the model made the same call of " + tool + " with the same input and result " +
+                                     std::to_string(limits_.repetition.ended) + " times within its last " +
+                                     std::to_string(limits_.repetition.within) + " calls; the turn was ended"));
     return;
   }
   tool_calls_ += slots_.size();
   start_what_may_start(now);
 }
 
-bool turn::repeats(const tool_call& c) {
-  recent_.emplace_back(c.name, c.input);
-  if (recent_.size() > limits_.repeats_within) recent_.pop_front();
-  return static_cast<std::size_t>(std::count(recent_.begin(), recent_.end(), recent_.back())) >= limits_.repeats;
+/// The note is for the model; the stored result is the tool's own.
+void turn::warn_of_repetition(const tool_call& what, tool_result& result) {
+  if (result.cancelled) return;
+  const auto times = repetition_.note(what, result.result);
+  if (times == 0) return;
+  const auto ended = limits_.repetition.ended;
+  result.result =
+      texts_.noted(result.result, "this call was made " + std::to_string(times) +
+                                      " times with the same input and gave the same result each time; try another way" +
+                                      (ended > 0 ? ", or the turn ends at " + std::to_string(ended) + " times" : ""));
 }
 
 /// Makes room for the calls of a new answer; calls of the old answer that still run are remembered.
@@ -130,6 +136,7 @@ tool_result turn::result_of(const call_slot& s, bool ok, bool cancelled, std::st
 void turn::answer(call_slot& s, tool_result what, call_state as, boot_time now) {
   s.state = as;
   s.ended = now;
+  warn_of_repetition(s.what, what);
   s.result = what;
   out_.push_back(store_result{number_of(s), what});
   const auto took = s.started ? std::chrono::duration_cast<milliseconds>(now - *s.started) : milliseconds{0};
@@ -217,12 +224,16 @@ std::vector<turn_effect> turn::tick(boot_time now) {
 }
 
 void turn::close_calls(abort_reason why, boot_time now) {
-  const bool is_cancel = why != abort_reason::error && why != abort_reason::timeout && why != abort_reason::interrupted;
+  const bool is_cancel = why != abort_reason::error && why != abort_reason::timeout &&
+                         why != abort_reason::interrupted && why != abort_reason::budget;
   for (auto& s : slots_) {
     if (s.result) continue;
     const bool began = s.state == call_state::running;
     const std::string text =
         is_cancel ? (began ? texts_.cancelled() : texts_.not_started())
+        : why == abort_reason::budget
+            ? texts_.failed("budget", began ? "The turn's budget was used up before this call ended."
+                                            : "Tool call was not started: the turn's budget was used up.")
         : why == abort_reason::timeout
             ? texts_.failed("timeout", began ? "The turn ran out of its time before this call ended."
                                              : "Tool call was not started: the turn ran out of its time.")

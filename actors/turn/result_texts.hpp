@@ -19,6 +19,10 @@ class result_texts {
   virtual std::string denied(const std::string& reason) const = 0;
   /// `{"ok":false,"error":{"code","message"}}`
   virtual std::string failed(const std::string& code, const std::string& message) const = 0;
+  /// `result` with a note of quell for the model.
+  virtual std::string noted(const std::string& result, const std::string& note) const {
+    return result + " [quell: " + note + "]";
+  }
 };
 
 } // namespace quell::actors

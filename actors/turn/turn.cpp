@@ -49,7 +49,7 @@ std::vector<turn_effect> turn::resume(conversation so_far, const std::vector<too
 
 void turn::ask(boot_time now) {
   (void)now;
-  if (asked_ >= limits_.model_calls) {
+  if (limits_.model_calls > 0 && asked_ >= limits_.model_calls) {
     finish(abort_reason::error,
            failure_of(failure_code::budget, "the turn asked its model " + std::to_string(asked_) +
                                                 " times and was still not done; raise the agent's budget, or say more "

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "actors/turn/phase.hpp"
+#include "actors/turn/repetition.hpp"
 #include "actors/turn/result_texts.hpp"
 #include "protocol/conversation.hpp"
 #include "protocol/model_stream.hpp"
@@ -38,11 +39,10 @@ struct tool_traits {
 };
 
 struct turn_limits {
-  std::uint32_t model_calls = 100;
+  std::uint32_t model_calls = 100;      ///< 0 = no limit of its own
   std::uint32_t calls_per_answer = 128; ///< limit of the model clients
   std::size_t answer_bytes = 1 << 20;
-  std::size_t repeats = 5;           ///< this many repeats of the same call …
-  std::size_t repeats_within = 12;   ///< … within this many of the newest calls end the turn
+  repetition_limits repetition{};
   milliseconds end_patience{12'000}; ///< how long to wait for the end of a call that has its result
   milliseconds progress{5'000};      ///< a running call says so after this long, and each time after it
 };
@@ -58,7 +58,7 @@ struct turn_past {
   std::uint64_t tool_calls = 0;
 };
 
-enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted };
+enum class abort_reason : std::uint8_t { user, timeout, error, disconnect, parent, superseded, interrupted, budget };
 
 /// The number of a call within its turn: 1, 2, 3 …
 using call_number = std::uint32_t;
@@ -152,7 +152,7 @@ class turn {
   using look_up = std::function<tool_traits(const tool_call&)>;
 
   turn(turn_limits limits, look_up traits, const result_texts& texts)
-      : limits_(limits), traits_(std::move(traits)), texts_(texts) {}
+      : limits_(limits), traits_(std::move(traits)), texts_(texts), repetition_(limits.repetition) {}
 
   /// Begins the turn. `so_far` ends with the message to answer.
   std::vector<turn_effect> begin(conversation so_far, boot_time now);
@@ -185,6 +185,8 @@ class turn {
   turn_phase phase() const { return phase_; }
   std::vector<call_view> calls() const;
   std::uint32_t model_calls() const { return asked_; }
+  /// Whether the answer that is arriving has calls so far: without any it is the last one.
+  bool answer_has_calls() const { return !answer_.calls.empty(); }
   const model_usage& usage() const { return usage_; }
   std::string current_tool() const;
   std::uint64_t tool_calls() const { return tool_calls_; }
@@ -221,7 +223,7 @@ class turn {
   std::string never_ending_beside(const call_slot& s) const;
   void answer(call_slot& s, tool_result what, call_state as, boot_time now);
   void after_answers(boot_time now);
-  bool repeats(const tool_call& c);
+  void warn_of_repetition(const tool_call& what, tool_result& result);
   void hear_note(model_note what);
   void keep_partial_answer(boot_time now);
   void close_calls(abort_reason why, boot_time now);
@@ -238,8 +240,8 @@ class turn {
   std::vector<call_slot> slots_; ///< calls of the newest answer
   call_number first_ = 1;        ///< number of slots_[0]
   std::vector<straggler> stragglers_;
-  std::vector<call_view> older_calls_;                     ///< calls of this turn's earlier answers, the newest 100
-  std::deque<std::pair<std::string, std::string>> recent_; ///< (tool, input)
+  std::vector<call_view> older_calls_; ///< calls of this turn's earlier answers, the newest 100
+  repetition_guard repetition_;
   std::uint32_t asked_ = 0;
   std::uint64_t tool_calls_ = 0;
   std::string text_; ///< of all answers of this turn

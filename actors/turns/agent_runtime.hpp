@@ -15,6 +15,7 @@
 #include "actors/turns/registry.hpp"
 #include "actors/turns/result_json.hpp"
 #include "actors/turns/tool_catalogue.hpp"
+#include "actors/turns/turn_tree.hpp"
 #include "controller/service.hpp"
 #include "integrations/host/log_rate_limiter.hpp"
 #include "integrations/models/model.hpp"
@@ -35,7 +36,8 @@ struct agent_context {
   agent_settings agent;
   integrations::model_settings model;
   tool_set tools;
-  boot_time began{}; ///< its first start, which can be before a restart
+  boot_time began{};               ///< its first start, which can be before a restart
+  std::shared_ptr<turn_tree> tree; ///< of its turn; nullptr for work that belongs to no turn
 };
 
 struct agent_runtime {

@@ -30,6 +30,7 @@ std::string plain_line(std::string_view text) {
 std::string words_of(const records::operation_error& error) {
   if (error.code == "interrupted") return "quell was restarted while it ran";
   if (error.code == "timeout") return "it ran out of its time";
+  if (error.code == "budget") return "its budget was used up";
   return plain_line(error.code == "error" ? error.message : error.code + ": " + error.message);
 }
 
@@ -45,6 +46,7 @@ turn_ending ending_of(const records::operation_record& turn) {
   if (!is_stopped) return {how::unfinished, "it is not over yet"};
   const auto cause = hot.stop ? hot.stop->cause : stop_cause::cancel;
   if (cause == stop_cause::timeout) return {how::unfinished, "it ran out of its time"};
+  if (cause == stop_cause::budget) return {how::unfinished, "its budget was used up"};
   if (cause == stop_cause::worker_lost) return {how::unfinished, "its worker was lost"};
   return {how::cancelled, {}};
 }

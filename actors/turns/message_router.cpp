@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/turns/budget_json.hpp"
 #include "actors/turns/interrupted.hpp"
 #include "actors/turns/turn_json.hpp"
 #include "controller/commands/command.hpp"
@@ -50,7 +51,8 @@ tl::expected<commands::answering_agent, refusal> answering(const turn_settings& 
   if (!agent) return tl::unexpected(agent.error());
   const auto& a = **agent;
   return commands::answering_agent{a.name, a.budget.timeout,
-                                   turn_block(message, a.name, a.model, order.by.role == role::chat, order.context)};
+                                   turn_block(message, a.name, a.model, order.by.role == role::chat, order.context,
+                                              budget_text(limits_of(a.budget, order.budget)))};
 }
 
 } // namespace

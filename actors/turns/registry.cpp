@@ -13,6 +13,8 @@ actors::abort_reason abort_reason_of(stop_cause cause) {
     return actors::abort_reason::superseded;
   case stop_cause::disconnect:
     return actors::abort_reason::disconnect;
+  case stop_cause::budget:
+    return actors::abort_reason::budget;
   default:
     return actors::abort_reason::user;
   }

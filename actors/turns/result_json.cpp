@@ -100,6 +100,13 @@ std::string json_result_texts::failed(const std::string& code, const std::string
   return json_text({{"ok", false}, {"error", {{"code", code}, {"message", message}}}});
 }
 
+std::string json_result_texts::noted(const std::string& result, const std::string& note) const {
+  auto value = json::parse(result, nullptr, false);
+  if (!value.is_object()) value = {{"result", value.is_discarded() ? json(repaired(result)) : std::move(value)}};
+  value["note"] = "[quell: " + note + "]";
+  return json_text(value);
+}
+
 std::string json_result_texts::interrupted() const {
   return failed("interrupted",
                 "The controller was restarted while this call ran; whether it had an effect is not known. "

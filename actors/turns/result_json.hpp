@@ -19,6 +19,8 @@ class json_result_texts final : public actors::result_texts {
   std::string timed_out(const std::string& tool, std::chrono::milliseconds limit) const override;
   std::string denied(const std::string& reason) const override;
   std::string failed(const std::string& code, const std::string& message) const override;
+  /// A JSON object gets the member `note`; anything else goes into an object beside it.
+  std::string noted(const std::string& result, const std::string& note) const override;
   /// The result of a call that a restart of the controller ended.
   std::string interrupted() const;
 };

@@ -23,9 +23,9 @@ nlohmann::json left_of(std::uint64_t limit, std::uint64_t used) {
 }
 
 /// null instead of a number for a budget without a limit.
-nlohmann::json time_left(milliseconds limit, milliseconds used) {
-  if (limit.count() == 0) return {{"limit", nullptr}, {"used", used.count()}, {"left", nullptr}};
-  return left_of(static_cast<std::uint64_t>(limit.count()), static_cast<std::uint64_t>(used.count()));
+nlohmann::json left_or_null(std::uint64_t limit, std::uint64_t used) {
+  if (limit == 0) return {{"limit", nullptr}, {"used", used}, {"left", nullptr}};
+  return left_of(limit, used);
 }
 
 } // namespace
@@ -37,14 +37,26 @@ std::string session_status(const actors::turn& so_far, const session_facts& fact
     if (c.started) shown["elapsed_ms"] = ms_between(*c.started, c.ended.value_or(now));
     calls.push_back(std::move(shown));
   }
-  const auto& usage = so_far.usage();
+  const auto& usage = facts.used.usage;
   const auto& budget = facts.budget;
+  const auto& limits = facts.limits;
+  const double nanos = 1e9;
+  const auto money = [&](std::uint64_t n) { return static_cast<double>(n) / nanos; };
+  nlohmann::json cost = {{"limit", nullptr}, {"used", money(usage.cost_nanos)}, {"left", nullptr}};
+  if (limits.cost_nanos > 0) {
+    cost["limit"] = money(limits.cost_nanos);
+    cost["left"] = money(limits.cost_nanos - std::min(limits.cost_nanos, usage.cost_nanos));
+  }
   const nlohmann::json status = {
       {"elapsed_ms", facts.elapsed.count()},
       {"budget",
-       {{"model_calls", left_of(budget.model_calls, so_far.model_calls())},
-        {"time_ms", time_left(budget.timeout, facts.elapsed)},
+       {{"model_calls", left_or_null(limits.model_calls, facts.used.calls)},
+        {"cost", std::move(cost)},
+        {"tokens", left_or_null(limits.tokens, costs::tokens_of(usage))},
+        {"time_ms", left_or_null(static_cast<std::uint64_t>(budget.timeout.count()),
+                                 static_cast<std::uint64_t>(facts.elapsed.count()))},
         {"sub_agents_at_once", left_of(budget.width, facts.sub_agents)},
+        {"sub_agents_of_the_turn_at_once", left_of(facts.tree_width, facts.tree_sub_agents)},
         {"sub_agent_levels", {{"left", budget.depth}}}}},
       {"model_calls", so_far.model_calls()},
       {"tool_calls", so_far.tool_calls()},

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "actors/turn/repetition.hpp"
 #include "actors/turns/cancel_words.hpp"
 #include "actors/turns/place_settings.hpp"
+#include "controller/costs/limits.hpp"
 #include "integrations/models/model.hpp"
 #include "protocol/fault.hpp"
 #include "protocol/scope.hpp"
@@ -19,11 +21,14 @@
 namespace quell::controller::turns {
 
 struct agent_budget {
-  std::uint32_t model_calls = 100; ///< of one turn
-  std::uint32_t depth = 3;         ///< depth of nested sub-agents; 0: it has none
-  std::uint32_t width = 8;         ///< sub-agents of one turn at once
-  std::uint32_t background = 8;    ///< commands in the background at once, in one scope; 0: none
-  milliseconds timeout{0};         ///< of a whole turn; 0 = none
+  // Of a turn together with its sub-agents:
+  std::uint32_t model_calls = 100;
+  std::uint32_t depth = 3;          ///< depth of nested sub-agents; 0: it has none
+  std::uint32_t width = 8;          ///< sub-agents at once
+  std::uint64_t max_cost_nanos = 0; ///< in billionths of the currency of the prices; 0 = no limit
+  std::uint64_t max_tokens = 0;     ///< input and output; 0 = no limit
+  std::uint32_t background = 8;     ///< commands in the background at once, in one scope; 0: none
+  milliseconds timeout{0};          ///< of a whole turn; 0 = none
   friend bool operator==(const agent_budget&, const agent_budget&) = default;
 };
 
@@ -41,6 +46,7 @@ struct agent_settings {
   bool is_only_spawned = false;       ///< `scopes` is given and empty: it serves none
   std::vector<std::string> may_spawn; ///< agents that `spawn_agent` starts with rights of their own
   agent_budget budget;
+  actors::repetition_limits repetition{};
   integrations::answer_settings answer;     ///< wins over its model's, value by value
   std::optional<milliseconds> exec_timeout; ///< of a call of `exec`; 0 = none; absent: as in [tools.timeouts]
   milliseconds exec_timeout_max{0};         ///< the most that a call can ask for; 0 = no limit
@@ -100,6 +106,7 @@ struct chat_options {
 
 struct turn_settings {
   chat_options chat;
+  costs::cost_settings costs{};
   std::vector<integrations::model_settings> models; ///< at least one
   std::vector<agent_settings> agents;               ///< at least one
   std::map<std::string, milliseconds> timeouts;     ///< tool (or `mcp:NAME`) → its own timeout; 0 = none

@@ -44,7 +44,10 @@ running_agent start_agent(std::shared_ptr<agent_runtime> parts, agent_context wh
   start.port = running.port;
   start.texts = parts->texts;
   start.clock = [now = parts->core.now] { return now().boot; };
-  start.limits.model_calls = running.port->who().agent.budget.model_calls;
+  const auto& who_runs = running.port->who();
+  // The budget of a turn holds for all its agents together, so the core counts it.
+  start.limits.model_calls = who_runs.is_sub_agent ? who_runs.agent.budget.model_calls : 0;
+  start.limits.repetition = who_runs.agent.repetition;
   start.over = [over = std::move(over), port = std::weak_ptr<turn_port>(running.port)](bool broken) {
     if (const auto held = port.lock()) over(broken, held);
   };
@@ -88,6 +91,7 @@ void start_sub_agent(std::shared_ptr<agent_runtime> parts, const agent_context& 
   context->scope = above.scope;
   context->owner = above.owner;
   context->is_sub_agent = true;
+  context->tree = above.tree;
   context->began = parts->core.now().boot;
   context->is_by_chat = above.is_by_chat;
   context->agent = settings;

@@ -29,9 +29,10 @@ class sub_agent_work final : public actors::tool_work {
   void start(std::function<void(actors::work_end)> done) override {
     if (!above_->take_place())
       return done(
-          {false, parts_->texts->failed("too_many_sub_agents", "as many sub-agents run as may at once (" +
-                                                                   std::to_string(above_->who().agent.budget.width) +
-                                                                   "); wait for one to end")});
+          {false, parts_->texts->failed("too_many_sub_agents",
+                                        "as many sub-agents run as may at once (" +
+                                            std::to_string(above_->who().agent.budget.width) + ", of the whole turn " +
+                                            std::to_string(above_->who().tree->width()) + "); wait for one to end")});
     auto finished = [above = above_, done = std::move(done)](actors::work_end how) {
       above->give_place_back();
       above->add_usage_below(how.used);

@@ -78,15 +78,17 @@ event_text thinking_said(std::uint64_t offset, const std::string& text) {
 }
 
 const char* name_of_reason(actors::abort_reason r) {
-  static constexpr std::array names{"user", "timeout", "error", "disconnect", "parent", "superseded", "interrupted"};
+  static constexpr std::array names{"user",   "timeout",    "error",       "disconnect",
+                                    "parent", "superseded", "interrupted", "budget"};
   return names[static_cast<std::size_t>(r)];
 }
 
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
-                       const std::string& context) {
+                       const std::string& context, const std::string& budget) {
   json block = {{"message", message.text()}, {"agent", agent}, {"model", model}};
   if (by_chat) block["by_chat"] = true;
   if (!context.empty()) block["context"] = context;
+  if (!budget.empty()) block["budget"] = json_or_text(budget);
   return json_text(block);
 }
 
@@ -139,8 +141,10 @@ std::string shown_turn_block(const std::string& block, const std::string& result
   const json over = json::parse(result, nullptr, false);
   const bool has_result = over.is_object();
   shown["text"] = has_result ? over.value("text", "") : live ? live->text : "";
-  shown["usage"] =
-      has_result && over.contains("usage") ? over["usage"] : usage_json(live ? live->usage : model_usage{});
+  // The sum of the whole tree, which the core adds when everything below the turn has ended.
+  const char* const used = has_result && over.contains("tree") ? "tree" : "usage";
+  shown["usage"] = has_result && over.contains(used) ? over[used] : usage_json(live ? live->usage : model_usage{});
+  if (!has_result && live) shown["usage"]["model_calls"] = live->model_calls;
   shown["current_tool"] = live && !live->current_tool.empty() ? json(live->current_tool) : json();
   shown["stop_reason"] = has_result && over.contains("stop_reason") ? over["stop_reason"] : json();
   shown["model_wait"] = live && !live->model_wait.empty() ? json(live->model_wait) : json();
@@ -153,6 +157,7 @@ event_text turn_started(const operation_id& turn, const std::string& block) {
   if (!data.is_object()) data = json::object();
   data.erase("by_chat");
   data.erase("context");
+  data.erase("budget");
   data["turn"] = turn.text();
   return {"turn_start", json_text(data)};
 }

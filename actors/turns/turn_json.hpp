@@ -12,9 +12,9 @@
 namespace quell::controller::turns {
 
 /// `by_chat`: the message came from a chat, or from a user's chat bot. `context`: goes before the message in the turn's
-/// own prompt; "" = nothing does.
+/// own prompt; "" = nothing does. `budget`: JSON text; "" = none.
 std::string turn_block(const message_id& message, const std::string& agent, const std::string& model, bool by_chat,
-                       const std::string& context = {});
+                       const std::string& context = {}, const std::string& budget = {});
 std::string context_of(const std::string& block);
 bool is_by_chat(const std::string& block);
 std::string call_block(const tool_call& call, bool exclusive, milliseconds timeout, const std::string& approval_rule);
@@ -28,8 +28,9 @@ struct turn_now {
   std::string text;         ///< so far
   std::string current_tool; ///< "" = none
   std::uint64_t tool_calls = 0;
-  model_usage usage;
-  std::string model_wait{}; ///< what the model call waits for: "queued" or "retry"; "" = nothing
+  model_usage usage;             ///< with its sub-agents
+  std::string model_wait{};      ///< what the model call waits for: "queued" or "retry"; "" = nothing
+  std::uint64_t model_calls = 0; ///< begun by it and its sub-agents
 };
 /// The block `turn` as clients see it: the stored block plus the additions of the result or the live turn.
 std::string shown_turn_block(const std::string& block, const std::string& result, const std::optional<turn_now>& live);

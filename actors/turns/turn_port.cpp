@@ -76,8 +76,12 @@ turn_port::spawn_with(const std::function<std::shared_ptr<actors::agent_handle>(
 }
 
 turn_now turn_port::now_told() const {
+  const auto sum = who_.tree->cost();
   const std::lock_guard lock(guard_);
-  return now_;
+  auto now = now_;
+  now.usage = sum.calls > 0 ? sum.usage : past_usage_;
+  now.model_calls = sum.calls;
+  return now;
 }
 
 std::optional<actors::turn_effects::end> turn_port::ended() const {
@@ -94,7 +98,7 @@ void turn_port::adopt_past(const actors::turn_past& past) {
   const std::lock_guard lock(guard_);
   now_.text = past.text;
   now_.tool_calls = past.tool_calls;
-  now_.usage = past.usage;
+  past_usage_ = past.usage;
 }
 
 std::uint64_t turn_port::tool_calls() const {
@@ -104,7 +108,7 @@ std::uint64_t turn_port::tool_calls() const {
 
 bool turn_port::take_place() {
   const std::lock_guard lock(guard_);
-  if (sub_agents_ >= who_.agent.budget.width) return false;
+  if (sub_agents_ >= who_.agent.budget.width || !who_.tree->take_place()) return false;
   ++sub_agents_;
   return true;
 }
@@ -112,12 +116,12 @@ bool turn_port::take_place() {
 void turn_port::give_place_back() {
   const std::lock_guard lock(guard_);
   --sub_agents_;
+  who_.tree->give_place_back();
 }
 
 void turn_port::add_usage_below(const model_usage& used) {
   const std::lock_guard lock(guard_);
   below_ += used;
-  now_.usage += used;
 }
 
 actors::tool_traits turn_port::traits(const tool_call& call) {
@@ -139,7 +143,7 @@ void turn_port::open_model_call(std::uint32_t number, actors::answer<result<oper
   order.title = "model call " + std::to_string(number);
   const auto id = operation_id::fresh();
   expect_call(id, true);
-  parts_->core.execute({commands::create_local{std::move(order), id},
+  parts_->core.execute({commands::open_model_call{std::move(order), id, who_.tree->turn(), who_.tree->limits()},
                         [self = shared_from_this(), id, done = std::move(done)](const outcome<created>& made) {
                           if (made) return done(id);
                           self->parts_->who.drop(id);
@@ -182,22 +186,39 @@ std::unique_ptr<actors::model_stream> turn_port::ask_model(conversation messages
 }
 
 void turn_port::close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
-  std::optional<event_text> said;
+  end_model_call(id, std::move(failed), usage, false);
+}
+
+void turn_port::close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) {
+  end_model_call(id, std::move(failed), usage, !who_.is_sub_agent);
+}
+
+void turn_port::end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage,
+                               bool is_last) {
+  commands::close_model_call step;
+  auto& what = step.what;
+  what.call = id;
+  what.turn = who_.tree->turn();
+  what.is_last = is_last;
+  what.used = {who_.scope, who_.owner.id, who_.agent.name, {}, usage};
   {
     const std::lock_guard lock(guard_);
-    now_.usage += usage;
     now_.model_wait.clear();
-    if (!asked_model_.empty() && usage != model_usage{}) said = model_used(id, asked_model_, usage);
+    what.used.model = asked_model_.empty() ? who_.model.name : asked_model_;
   }
-  own_outcome end;
-  end.evidence = proof::connection_closed;
+  if (usage != model_usage{}) {
+    auto said = model_used(id, what.used.model, usage);
+    what.told = agent_runtime::event_of(who_, std::move(said.type), std::move(said.data));
+  }
+  what.end.evidence = proof::connection_closed;
   if (failed) {
-    end.as = status::failed;
-    end.error = records::operation_error{failed->code, failed->detail};
+    what.end.as = status::failed;
+    what.end.error = records::operation_error{failed->code, failed->detail};
   }
-  if (!failed || usage != model_usage{}) end.result = turn_result({}, usage, 0);
-  if (said) publish(std::move(*said), {});
-  parts_->core.execute({commands::end_local{id, std::move(end)}, {}});
+  if (!failed || usage != model_usage{}) what.end.result = turn_result({}, usage, 0);
+  parts_->core.execute({std::move(step), [tree = who_.tree](const closed_model_call& sum) {
+                          if (sum.tree.calls > 0) tree->note(sum.tree);
+                        }});
 }
 
 void turn_port::store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,

@@ -17,7 +17,10 @@ namespace quell::controller::turns {
 struct session_facts {
   milliseconds elapsed{0};
   agent_budget budget;
-  std::uint32_t sub_agents = 0; ///< running now
+  std::uint32_t sub_agents = 0; ///< of this agent, running now
+  costs::tree_limits limits;    ///< of the turn with all its sub-agents
+  tree_cost used;               ///< by them
+  std::uint32_t tree_sub_agents = 0, tree_width = 0;
 };
 
 class turn_port final : public actors::agent_port, public std::enable_shared_from_this<turn_port> {
@@ -61,6 +64,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::unique_ptr<actors::model_stream> ask_model(conversation messages,
                                                   std::function<void(model_event)> listener) override;
   void close_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
+  void close_last_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage) override;
   void store_answer(const assistant_message& what, const std::vector<actors::tool_traits>& traits,
                     const model_usage& usage, actors::answer<result<std::vector<operation_id>>> done) override;
   void begin_call(const operation_id& call, actors::answer<bool> done) override;
@@ -82,6 +86,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   records::event_record event_about(const operation_id& call, event_text said) const;
   void expect_call(const operation_id& id, bool is_model_call);
   session_facts facts() const;
+  void end_model_call(const operation_id& id, std::optional<fault> failed, const model_usage& usage, bool is_last);
   void mark_unknown(tool_results& results) const;
   /// Adds what a stopped call of exec has printed, and remembers that for the model's next request.
   void add_printed(const operation_id& call, const tool_result& what, std::function<void(const tool_result&)> then);
@@ -99,6 +104,7 @@ class turn_port final : public actors::agent_port, public std::enable_shared_fro
   std::uint32_t sub_agents_ = 0;
   std::string asked_model_; ///< the configured name of the model that the open call asks
   model_usage below_;       ///< of its sub-agents that have ended
+  model_usage past_usage_;  ///< from before a restart, as far as the messages know it
   struct begun_call {
     operation_id call;
     std::string name;

@@ -58,8 +58,14 @@ std::unique_ptr<actors::tool_work> turn_port::work_for(const operation_id& call,
 session_facts turn_port::facts() const {
   const auto now = parts_->core.now();
   const std::lock_guard lock(guard_);
-  return {std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(now.boot - who_.began)), who_.agent.budget,
-          sub_agents_};
+  const auto& tree = *who_.tree;
+  return {std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(now.boot - who_.began)),
+          who_.agent.budget,
+          sub_agents_,
+          tree.limits(),
+          tree.cost(),
+          tree.sub_agents(),
+          tree.width()};
 }
 
 std::string turn_port::failed_text(const std::string& code, const std::string& message) const {

@@ -7,6 +7,7 @@
 
 #include "actors/turns/approvers.hpp"
 #include "actors/turns/background.hpp"
+#include "actors/turns/budget_json.hpp"
 #include "actors/turns/decisions.hpp"
 #include "actors/turns/history.hpp"
 #include "actors/turns/history_reading.hpp"
@@ -156,6 +157,8 @@ void real_turn_scheduler::launch(const queued& next, const records::operation_re
   who.agent.instructions += tools.notice;
   who.model = std::move(*model);
   who.tools = std::move(tools);
+  const auto limits = budget_of(row.kind_data).value_or(limits_of(agent->budget, {}));
+  who.tree = std::make_shared<turn_tree>(next.turn, limits, agent->budget.width);
   commands::begin_turn step{next.turn, told.last, {}};
   if (!next.resumes) {
     auto said = turn_started(who.operation, who.kind_data);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "controller/commands/acknowledge_stop.hpp"
+#include "controller/commands/add_cost.hpp"
 #include "controller/commands/announce_controller_key.hpp"
 #include "controller/commands/answer_question.hpp"
 #include "controller/commands/ask_question.hpp"
@@ -15,6 +16,7 @@
 #include "controller/commands/begin_call.hpp"
 #include "controller/commands/begin_sub_agent.hpp"
 #include "controller/commands/begin_turn.hpp"
+#include "controller/commands/close_model_call.hpp"
 #include "controller/commands/create_local.hpp"
 #include "controller/commands/create_operation.hpp"
 #include "controller/commands/create_operations.hpp"
@@ -35,6 +37,7 @@
 #include "controller/commands/note_call_outcome.hpp"
 #include "controller/commands/note_late_report.hpp"
 #include "controller/commands/note_turn_begun.hpp"
+#include "controller/commands/open_model_call.hpp"
 #include "controller/commands/order_cancel.hpp"
 #include "controller/commands/pick_up_turns.hpp"
 #include "controller/commands/publish_event.hpp"
@@ -52,21 +55,20 @@
 
 namespace quell::controller {
 
-using command_variant =
-    std::variant<commands::create_operation, commands::create_operations, commands::order_cancel,
-                 commands::declare_dead, commands::declare_worker_dead, commands::start_external,
-                 commands::end_externals, commands::note_late_report, commands::heartbeat_externals,
-                 commands::enrol_worker, commands::drain_worker, commands::resume_worker, commands::remove_worker,
-                 commands::resize_terminal, commands::put_token, commands::drop_token, commands::write_audit,
-                 commands::drop_old_rows, commands::announce_controller_key, commands::find_external_stop,
-                 commands::find_session_stops,
-                 // of turns and conversations:
-                 commands::begin_turn, commands::begin_sub_agent, commands::create_local, commands::store_answer,
-                 commands::begin_call, commands::await_approval, commands::decide_call, commands::ask_question,
-                 commands::take_back_question, commands::answer_question, commands::note_call_outcome,
-                 commands::end_local, commands::stop_local, commands::publish_event, commands::keep_message,
-                 commands::pick_up_turns, commands::acknowledge_stop, commands::start_background,
-                 commands::take_message, commands::note_turn_begun, commands::leave_turn>;
+using command_variant = std::variant<
+    commands::create_operation, commands::create_operations, commands::order_cancel, commands::declare_dead,
+    commands::declare_worker_dead, commands::start_external, commands::end_externals, commands::note_late_report,
+    commands::heartbeat_externals, commands::enrol_worker, commands::drain_worker, commands::resume_worker,
+    commands::remove_worker, commands::resize_terminal, commands::put_token, commands::drop_token,
+    commands::write_audit, commands::drop_old_rows, commands::announce_controller_key, commands::find_external_stop,
+    commands::find_session_stops,
+    // of turns and conversations:
+    commands::begin_turn, commands::begin_sub_agent, commands::create_local, commands::store_answer,
+    commands::begin_call, commands::await_approval, commands::decide_call, commands::ask_question,
+    commands::take_back_question, commands::answer_question, commands::note_call_outcome, commands::end_local,
+    commands::stop_local, commands::publish_event, commands::keep_message, commands::pick_up_turns,
+    commands::acknowledge_stop, commands::start_background, commands::take_message, commands::note_turn_begun,
+    commands::leave_turn, commands::open_model_call, commands::close_model_call, commands::add_cost>;
 
 /// A class of its own, so that other headers can declare it.
 struct command : command_variant {
@@ -99,7 +101,8 @@ using command_reply = std::variant<
     takers_of<commands::resize_terminal>, takers_of<commands::drop_old_rows>, takers_of<commands::begin_turn>,
     takers_of<commands::store_answer>, takers_of<commands::decide_call>, takers_of<commands::pick_up_turns>,
     takers_of<commands::find_external_stop>, takers_of<commands::find_session_stops>,
-    takers_of<commands::start_background>, takers_of<commands::take_message>, takers_of<commands::leave_turn>>;
+    takers_of<commands::start_background>, takers_of<commands::take_message>, takers_of<commands::leave_turn>,
+    takers_of<commands::close_model_call>>;
 
 /// A command and the functions that take its answer, which always fit it.
 class command_request {

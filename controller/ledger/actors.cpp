@@ -199,6 +199,7 @@ records::call_outcome live_ledger::stopped_call(index x, stop_cause cause) const
       break;
   }
   if (cause == stop_cause::timeout) return late_call(began);
+  if (cause == stop_cause::budget) return unpaid_call(began);
   if (cause == stop_cause::parent_ended || cause == stop_cause::worker_lost) return left_call(began);
   return began ? cancelled_call() : call_not_started();
 }

@@ -211,6 +211,7 @@ outcome<created> live_ledger::create(const create_order& order, operation_id fre
                                 ? tokens_[operations_[known_parent].token]
                                 : order.by.token_id;
   if (auto r = refuse_share(order, *scope, token)) return refuse(std::move(*r));
+  if (auto r = refuse_budget(order, *scope, now)) return refuse(std::move(*r));
   auto older = superseded_by(order, *scope, known_parent);
   if (!older) return refuse(std::move(older.error()));
   if (!older->empty()) stop_operations(*older, stop_cause::superseded, now);

@@ -27,7 +27,7 @@ void live_ledger::set_stop(index x, const found_stop& stop, announce say, moment
     state.cancel = stop.cancel;
     if (stop.words) {
       state.reason = stop.words->reason;
-      state.by = stop.words->by;
+      if (!stop.words->by.id.empty()) state.by = stop.words->by;
     }
     if (n.kind == quell::kind::tool_call && !n.is_over()) close_call(x, stopped_call(x, stop.cause));
     details(x).stop = state;
@@ -91,6 +91,9 @@ self_status live_ledger::stopped_end(index x, receipt how, proof evidence) const
     e.as = status::failed;
     e.error = {"timeout", "it ran for longer than its timeout of " +
                               std::to_string(operations_[x].details->timeout.count()) + " ms and was stopped"};
+  } else if (stop->cause == stop_cause::budget) {
+    e.as = status::failed;
+    e.error = {"budget", stop->reason};
   } else if (stop->cause == stop_cause::worker_lost) {
     e.as = status::failed;
     e.error = {"worker_lost",
@@ -208,6 +211,7 @@ void live_ledger::finish_one(index x, moment now) {
   hot.self_status.reset();
   hot.ended_at = now.wall;
   hot.ended_seq = take_seq();
+  if (n.kind == quell::kind::turn) close_tree(x, hot);
   if (d.end_evidence == proof::lease_expired || d.end_evidence == proof::none) silent_ends_.put(n.id, hot);
   effects_.journal.emplace_back(records::update_operation{n.id, std::move(hot)});
   write_event("operation_" + std::string(name_of(n.self_status)), x, now);

@@ -17,6 +17,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "controller/costs/day_totals.hpp"
+#include "controller/costs/tree_costs.hpp"
 #include "controller/ledger.hpp"
 #include "controller/ledger/cancel_run.hpp"
 #include "controller/ledger/id_index.hpp"
@@ -30,7 +32,11 @@
 
 namespace quell::controller::live {
 
-class live_ledger final : public ledger, public local_operations, public asked_questions, public external_operations {
+class live_ledger final : public ledger,
+                          public local_operations,
+                          public asked_questions,
+                          public external_operations,
+                          public model_costs {
  public:
   live_ledger(ledger_settings s, records::recovered_state recovered, moment now);
 
@@ -113,6 +119,13 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   outcome<std::optional<external_signal>> signal_of(const operation_id& id, const caller& by, moment now) override;
   std::vector<external_signal> signals_of(const std::string& session, const caller& by, moment now) override;
   void was_stalled(moment now) override { woke_ = now.boot; }
+
+  // model_calls.cpp
+  model_costs* costs() override { return this; }
+  outcome<created> open_model_call(const create_order& order, const operation_id& id, const operation_id& turn,
+                                   const costs::tree_limits& limits, moment now) override;
+  closed_model_call close_model_call(const model_call_end& end, moment now) override;
+  void add_cost(const used_by_call& used, moment now) override;
 
  private:
   struct worker_state {
@@ -289,7 +302,11 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   void push_children(sweep& s, index x) const;
   void queue_below(index x);
 
-  // stops.cpp: stops that are not cancels
+  // model_calls.cpp, stops.cpp: stops that are not cancels
+  std::optional<refusal> refuse_budget(const create_order& order, const scope_path& scope, moment now) const;
+  bool stop_turn(const operation_id& turn, const std::string& why, moment now);
+  void close_tree(index x, records::operation_hot& hot);
+  void recover_costs(const records::recovered_state& recovered, moment now);
   void stop_operations(const std::vector<index>& targets, stop_cause cause, moment now,
                        const stop_words* words = nullptr);
   void add_stop_below(stop_messages& messages, index x) const;
@@ -358,6 +375,8 @@ class live_ledger final : public ledger, public local_operations, public asked_q
   std::set<std::uint64_t> dirty_;
   std::set<cancel_id> changed_;
   std::deque<sweep> sweeps_;
+  costs::day_totals day_totals_{settings_.costs.budgets};
+  costs::tree_costs tree_costs_;
   std::vector<operation_id> interrupted_; ///< by the restart that began this life
   ended_memory recent_;
   bounded_memory<cancel_id, records::cancel_record, 10'000> settled_;

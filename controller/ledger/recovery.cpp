@@ -34,6 +34,7 @@ void live_ledger::recover(records::recovered_state& recovered, moment now) {
   }
   for (const auto& c : recovered.open_cancels) recover_cancel(c, now);
   for (const auto& [seq, x] : told_) recover_grace(x, now);
+  recover_costs(recovered, now);
   recover_supersede();
   interrupt_actors(now);
 

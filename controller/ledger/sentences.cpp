@@ -87,6 +87,14 @@ records::call_outcome late_call(bool began) {
           : R"({"ok":false,"error":{"code":"timeout","message":"Tool call was not started: the turn ran out of its time."}})"};
 }
 
+records::call_outcome unpaid_call(bool began) {
+  return {
+      false, false,
+      began
+          ? R"({"ok":false,"error":{"code":"budget","message":"The turn's budget was used up before this call ended."}})"
+          : R"({"ok":false,"error":{"code":"budget","message":"Tool call was not started: the turn's budget was used up."}})"};
+}
+
 records::call_outcome left_call(bool began) {
   return {
       false, false,
@@ -106,6 +114,8 @@ std::string_view abort_reason_of(stop_cause cause) {
     return "disconnect";
   case stop_cause::worker_lost:
     return "error";
+  case stop_cause::budget:
+    return "budget";
   case stop_cause::cancel:
   case stop_cause::drain:
     break;

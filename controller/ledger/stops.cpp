@@ -12,7 +12,8 @@ void live_ledger::send(stop_messages messages, std::uint64_t seq, stop_cause cau
                        std::optional<milliseconds> grace) {
   for (auto& [worker, message] : messages) {
     message.seq = seq;
-    message.cause = cause;
+    // Workers, also older ones, run nothing but what lies below a turn whose budget is used up.
+    message.cause = cause == stop_cause::budget ? stop_cause::parent_ended : cause;
     message.cancel = cancel;
     message.grace = grace;
     effects_.stops.push_back({{workers_[worker]}, std::move(message)});

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "controller/records/costs.hpp"
 #include "controller/records/history.hpp"
 #include "controller/records/records.hpp"
 #include "protocol/fault.hpp"
@@ -87,16 +88,30 @@ struct drop_cancel {
 struct drop_events {
   std::uint64_t up_to = 0;
 };
+/// Adds to the row of this day, scope, author, agent and model. Also drops a few rows of days before `keep_from`: more
+/// than one entry can add, so that old rows do not pile up.
+struct add_cost {
+  cost_record record;
+  utc_day keep_from = no_day;
+};
+/// The sum of a live turn, replaced whole.
+struct put_turn_cost {
+  turn_cost_record record;
+};
+/// The turn has ended.
+struct drop_turn_cost {
+  operation_id turn;
+};
 /// seq numbers below `limit` may be handed out before the next commit of a higher limit; a restart continues at
 /// `limit`.
 struct reserve_seq {
   std::uint64_t limit = 0;
 };
 
-using entry =
-    std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone, drop_tombstone,
-                 put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq, drop_operation, drop_cancel,
-                 drop_events, put_message, put_call, put_call_result, discard_message, acknowledge_message>;
+using entry = std::variant<put_operation, update_operation, put_cancel, put_cutoff, drop_cutoff, put_tombstone,
+                           drop_tombstone, put_worker, drop_worker, put_token, drop_token, put_event, reserve_seq,
+                           drop_operation, drop_cancel, drop_events, put_message, put_call, put_call_result,
+                           discard_message, acknowledge_message, add_cost, put_turn_cost, drop_turn_cost>;
 
 /// True for an end, and for rows that are valid only because ends were written before them: a settled cancel, a cutoff
 /// that is no longer needed, a worker that is gone. On disk they must not exist without those ends.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "controller/records/costs.hpp"
 #include "controller/records/records.hpp"
 
 namespace quell::records {
@@ -23,6 +24,8 @@ struct recovered_state {
   std::vector<tombstone_record> tombstones;
   std::vector<worker_record> workers;
   std::vector<token_record> tokens;
+  std::vector<cost_record> costs{}; ///< of the newest days, summed up by day, scope and author
+  std::vector<turn_cost_record> turn_costs{};
 };
 
 } // namespace quell::records

@@ -8,6 +8,7 @@
 #include "protocol/duration.hpp"
 #include "protocol/nearest.hpp"
 #include "protocol/user_name.hpp"
+#include "quelld/settings/budget_read.hpp"
 #include "quelld/settings/model_read.hpp"
 #include "quelld/settings/toml_file.hpp"
 #include "quelld/settings/toml_table.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_file_bytes = 4 << 20, most_models = 64, most_agents = 4096, most_rules = 256,
                       most_servers = 32, most_places = 4096, most_timeouts = 256, most_scopes = 64, most_tools = 128,
-                      most_labels = 64, most_variables = 64, most_arguments = 256;
+                      most_labels = 64, most_variables = 64, most_arguments = 256, most_budgets = 256;
 constexpr std::size_t name_bytes = 64, server_name_bytes = 32, path_bytes = 4096, url_bytes = 2048,
                       command_bytes = 128 << 10, instruction_bytes = 64 << 10, match_bytes = 512, phrase_bytes = 128,
                       most_phrases = 256, most_approvers = 1024;
@@ -75,20 +76,6 @@ void read_model(toml_table& t, turn_settings& s, file_trouble& trouble) {
   s.models.push_back(std::move(m));
 }
 
-agent_budget budget_of(toml_table& t, const std::string& place, file_trouble& trouble) {
-  agent_budget b;
-  const auto* table = t.table("budget");
-  if (!table) return b;
-  toml_table inner(*table, place + ": budget", trouble);
-  b.model_calls = inner.number("model_calls", b.model_calls, 1, 10'000);
-  b.depth = inner.number("depth", b.depth, 0, 32);
-  b.width = inner.number("width", b.width, 0, 256);
-  b.background = inner.number("background", b.background, 0, 256);
-  b.timeout = inner.duration("timeout", b.timeout, milliseconds{0});
-  inner.end();
-  return b;
-}
-
 void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   agent_settings a;
   a.name = name_of(t, "[[agents]]");
@@ -111,7 +98,9 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   a.worker = worker_of(t);
   a.user = user_of(t);
   a.may_spawn = t.texts("may_spawn", most_agents, most_agents * name_bytes);
-  a.budget = budget_of(t, "[[agents]] \"" + a.name + "\"", trouble);
+  const std::string place = "[[agents]] \"" + a.name + "\"";
+  a.budget = read_agent_budget(t, place, trouble);
+  a.repetition = read_repetition(t, place, trouble);
   a.answer = read_answer_settings(t);
   const auto exec_timeout = t.duration("exec_timeout", milliseconds{0}, milliseconds{0});
   if (t.has("exec_timeout")) a.exec_timeout = exec_timeout;
@@ -125,7 +114,7 @@ void read_agent(toml_table& t, turn_settings& s, file_trouble& trouble) {
   if (a.acp && a.command.empty()) t.wrong("acp", "needs `command`: the program that speaks ACP over stdio");
   for (const char* key :
        {"model", "instructions", "tools", "may_spawn", "temperature", "top_p", "tool_choice", "response_format",
-        "response_schema", "thinking", "effort", "exec_timeout", "exec_timeout_max"})
+        "response_schema", "thinking", "effort", "exec_timeout", "exec_timeout_max", "repetition"})
     if (!a.command.empty() && t.has(key))
       t.wrong(key, "means nothing to an agent that is a command; give it in its arguments");
   s.agents.push_back(std::move(a));
@@ -286,6 +275,15 @@ result<turn_settings> read_settings_file(const std::string& file) {
   each(*root, "agents", most_agents, trouble, [&](toml_table& t) { read_agent(t, s, trouble); });
   each(*root, "approval", most_rules, trouble, [&](toml_table& t) { read_rule(t, s); });
   each(*root, "mcp", most_servers, trouble, [&](toml_table& t) { read_server(t, s); });
+  each(*root, "budgets", most_budgets, trouble, [&](toml_table& t) { read_day_budget(t, s.costs); });
+  if (const auto* costs = root->get("costs")) {
+    if (const auto* table = costs->as_table()) {
+      toml_table t(*table, "[costs]", trouble);
+      read_costs(t, s.costs);
+    } else {
+      trouble.say(costs->source().begin.line, "costs must be a table: write [costs]");
+    }
+  }
   each(*root, "place", most_places, trouble, [&](toml_table& t) { read_place(t, s); });
   if (const auto* tools = root->get("tools")) {
     if (const auto* table = tools->as_table()) {

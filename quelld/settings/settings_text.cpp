@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "protocol/duration.hpp"
+#include "quelld/settings/budget_read.hpp"
 #include "quelld/settings/toml_lines.hpp"
 #include "quelld/settings/turn_settings.hpp"
 
@@ -119,10 +120,9 @@ void print(std::ostream& out, const agent_settings& a) {
   l.text("worker", a.worker.value_or(""));
   l.text("user", a.user.value_or(""));
   l.texts("may_spawn", a.may_spawn);
-  l.plain("budget", "{ model_calls = " + std::to_string(a.budget.model_calls) +
-                        ", depth = " + std::to_string(a.budget.depth) + ", width = " + std::to_string(a.budget.width) +
-                        ", background = " + std::to_string(a.budget.background) +
-                        ", timeout = " + toml_quoted(duration_text(a.budget.timeout)) + " }");
+  l.plain("budget", agent_budget_text(a.budget));
+  if (!a.is_command() && a.repetition != actors::repetition_limits{})
+    l.plain("repetition", repetition_text(a.repetition));
   print(l, a.answer);
   if (a.exec_timeout) l.text("exec_timeout", duration_text(*a.exec_timeout));
   if (a.exec_timeout_max.count() > 0) l.text("exec_timeout_max", duration_text(a.exec_timeout_max));
@@ -179,6 +179,7 @@ std::string turn_settings_text(const turn_settings& s) {
   }
   for (const auto& m : s.mcp) print(out, m);
   for (const auto& p : s.chat.places) print(out, p);
+  out << costs_text(s.costs);
   out << "\n[chat]\n";
   lines l(out);
   l.plain("bot_names", toml_list(s.chat.bot_names));

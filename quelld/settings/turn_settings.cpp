@@ -214,7 +214,8 @@ void add_what_is_not_named(turn_settings& s) {
 } // namespace
 
 const std::vector<std::string>& turn_sections() {
-  static const std::vector<std::string> all = {"models", "agents", "tools", "approval", "mcp", "place", "chat"};
+  static const std::vector<std::string> all = {"models", "agents", "tools",   "approval", "mcp",
+                                               "place",  "chat",   "budgets", "costs"};
   return all;
 }
 

@@ -44,7 +44,7 @@ void one_step(turn_world& w) {
 
 TEST_CASE("any order of inputs, and a stop anywhere, leave one result for each call", "[turn]") {
   REQUIRE(rc::check([] {
-    turn_world w({.model_calls = 12, .repeats = 9});
+    turn_world w({.model_calls = 12, .repetition = {.warned = 0, .ended = 9}});
     w.begin();
     const int steps = *rc::gen::inRange(0, 60);
     for (int i = 0; i < steps && w.ended.empty(); ++i) one_step(w);

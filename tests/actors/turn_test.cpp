@@ -253,14 +253,14 @@ TEST_CASE("what is told adds up to the whole text, with a gap between two answer
 }
 
 TEST_CASE("as many calls in one answer as the model clients let through, and no more", "[turn]") {
-  turn_world w({.repeats = 1000, .repeats_within = 1000});
+  turn_world w({.repetition = {.warned = 0, .ended = 1000, .within = 1000}});
   w.begin();
   w.calls(std::vector<std::string>(128, "fast"));
   w.finishes();
   CHECK(w.running.size() == 128);
   CHECK(w.ended.empty());
 
-  turn_world more({.repeats = 1000, .repeats_within = 1000});
+  turn_world more({.repetition = {.warned = 0, .ended = 1000, .within = 1000}});
   more.begin();
   more.calls(std::vector<std::string>(129, "fast"));
   more.finishes();

@@ -181,6 +181,9 @@ void oracle::judge_stop(const row& r, const records::stop_state& stop) {
   }
   case stop_cause::disconnect:
     return;
+  case stop_cause::budget:
+    if (r.record.kind != kind::turn) wrong("is stopped for its budget and is not a turn");
+    return;
   }
 }
 
